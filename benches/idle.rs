@@ -1,0 +1,92 @@
+//! What a process costs that waits for a message that does not come.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::support::Outcome;
+use crate::support::other::Other;
+use crate::support::project::{self, Project};
+use crate::support::table::{Demand, Row};
+
+/// After joining, what was begun is finished.
+const SETTLE: Duration = Duration::from_millis(1_500);
+/// Seconds that the waiter is watched for.
+const WATCHED: u32 = 5;
+
+/// What a process has done so far.
+struct Account {
+    sleeps: u64,
+    writes: u64,
+    written_bytes: u64,
+    ticks: u64,
+}
+
+pub(crate) fn measure() -> Outcome<Vec<Row>> {
+    project::run(async {
+        let project = Project::new()?;
+        let waiter = Other::start("receiver", &[&project.bus_argument(), "waiter"])?;
+        tokio::time::sleep(SETTLE).await;
+        let before = account(waiter.pid())?;
+        tokio::time::sleep(Duration::from_secs(WATCHED.into())).await;
+        let after = account(waiter.pid())?;
+        let a_second = |before: u64, after: u64| -> Outcome<f64> {
+            Ok(f64::from(u32::try_from(after - before)?) / f64::from(WATCHED))
+        };
+        Ok(vec![
+            Row::absolute(
+                "idle waiter: wake-ups a second, all threads",
+                Demand::AtMost(2.0),
+                a_second(before.sleeps, after.sleeps)?,
+                "/s",
+            ),
+            Row::absolute(
+                "idle waiter: write calls a second",
+                Demand::AtMost(0.0),
+                a_second(before.writes, after.writes)?,
+                "/s",
+            ),
+            Row::absolute(
+                "idle waiter: bytes written to disk a second",
+                Demand::AtMost(0.0),
+                a_second(before.written_bytes, after.written_bytes)?,
+                "B/s",
+            ),
+            Row::absolute(
+                "idle waiter: processor time, of one core",
+                Demand::None,
+                // A tick of this account is 10 ms, so that ticks a second are percent.
+                a_second(before.ticks, after.ticks)?,
+                "%",
+            ),
+        ])
+    })
+}
+
+fn account(pid: u32) -> Outcome<Account> {
+    let mut sleeps = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = fs::read_to_string(task?.path().join("status"))?;
+        sleeps += number_after(&status, "\nvoluntary_ctxt_switches:")?;
+    }
+    let io = fs::read_to_string(format!("/proc/{pid}/io"))?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name, in brackets, may contain anything; user and system time are the 12th and 13th field behind it.
+    let (_, fields) = stat.rsplit_once(") ").ok_or("a process without a name")?;
+    let times = fields.split(' ').skip(11).take(2);
+    let times: Result<Vec<u64>, _> = times.map(str::parse).collect();
+    Ok(Account {
+        sleeps,
+        writes: number_after(&io, "syscw:")?,
+        written_bytes: number_after(&io, "\nwrite_bytes:")?,
+        ticks: times?.iter().sum(),
+    })
+}
+
+/// Returns the number behind a label of a `/proc` file.
+pub(crate) fn number_after(text: &str, label: &str) -> Outcome<u64> {
+    let (_, rest) = text
+        .split_once(label)
+        .ok_or_else(|| format!("no `{}` in /proc", label.trim()))?;
+    let number = rest.split_whitespace().next().unwrap_or_default();
+    Ok(number.parse()?)
+}

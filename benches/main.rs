@@ -1,0 +1,66 @@
+//! The benchmarks: every figure beside an anchor that is measured in the same run, as one table in markdown.
+//!
+//! `cargo bench` measures all; `cargo bench -- wake history` only these. Other processes are this program again, in a role.
+
+mod claims;
+mod history;
+mod idle;
+mod memory;
+mod send;
+mod support;
+mod wake;
+mod writers;
+
+use std::path::Path;
+
+use support::other::ROLE;
+use support::table::{self, Row};
+use support::{Outcome, anchor};
+
+/// A benchmark: what it is called, and what measures it.
+type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
+
+const TOPICS: [Topic; 7] = [
+    ("send", send::measure),
+    ("wake", wake::measure),
+    ("writers", writers::measure),
+    ("claims", claims::measure),
+    ("history", history::measure),
+    ("idle", idle::measure),
+    ("memory", memory::measure),
+];
+
+fn main() -> Outcome {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+    if let Some((first, rest)) = words.split_first()
+        && let Some(role) = first.strip_prefix(ROLE)
+    {
+        return play(role, rest);
+    }
+    // Cargo adds an option of its own.
+    let chosen: Vec<_> = words
+        .into_iter()
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    table::print_head()?;
+    for (topic, measure) in TOPICS {
+        if chosen.is_empty() || chosen.contains(&topic) {
+            table::print_rows(&measure()?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Does what another process of this program is wanted for.
+fn play(role: &str, arguments: &[&str]) -> Outcome {
+    match (role, arguments) {
+        ("raw-reader", [path]) => anchor::raw_reader(Path::new(path)),
+        ("raw-writer", [path, _, count]) => anchor::raw_writer(Path::new(path), count.parse()?),
+        ("receiver", [bus, name]) => wake::receive(Path::new(bus), name),
+        ("writer", [bus, name, count]) => writers::write(Path::new(bus), name, count.parse()?),
+        ("claimer", [bus, name]) => claims::claim(Path::new(bus), name),
+        ("member", [bus, name]) => memory::stay(Path::new(bus), name),
+        _ => Err(format!("no role `{role}` with {} arguments", arguments.len()).into()),
+    }
+}

@@ -1,0 +1,85 @@
+//! Other processes: this program again, in a role, spoken to by lines.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use super::Outcome;
+
+/// What a role's first argument begins with.
+pub(crate) const ROLE: &str = "role:";
+
+/// Another process. Dropping it kills it.
+pub(crate) struct Other {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Other {
+    /// Starts this program in a role, and waits until it says that it is ready.
+    pub(crate) fn start(role: &str, arguments: &[&str]) -> Outcome<Self> {
+        let mut other = Self::spawn(
+            Command::new(std::env::current_exe()?)
+                .arg(format!("{ROLE}{role}"))
+                .args(arguments),
+        )?;
+        match other.hear()?.as_str() {
+            "ready" => Ok(other),
+            said => Err(format!("the {role} said `{said}` instead of being ready").into()),
+        }
+    }
+
+    /// Starts a program.
+    pub(crate) fn spawn(command: &mut Command) -> Outcome<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = child.stdin.take().ok_or("the child has no stdin")?;
+        let output = child.stdout.take().ok_or("the child has no stdout")?;
+        Ok(Self {
+            child,
+            input,
+            output: BufReader::new(output),
+        })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Says a line to it.
+    pub(crate) fn say(&mut self, line: &str) -> Outcome {
+        self.input.write_all(format!("{line}\n").as_bytes())?;
+        Ok(self.input.flush()?)
+    }
+
+    /// Returns the next line that it says; empty when it has ended.
+    pub(crate) fn hear(&mut self) -> Outcome<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        // It may have ended by itself, which is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// In a role: says a line to whoever started this process.
+pub(crate) fn tell(line: &str) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+/// In a role: waits for a line.
+pub(crate) fn listen() -> Outcome<String> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}

@@ -1,0 +1,84 @@
+//! A temporary project with a bus in it, and members of this process on it.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cli_team_bridge::bus::file::{FileLog, Options};
+use cli_team_bridge::bus::rules::Wish;
+use cli_team_bridge::bus::{Bus, Joining, Seat};
+use cli_team_bridge::domain::member::{Departure, MemberKind};
+use cli_team_bridge::domain::name::Name;
+use cli_team_bridge::sys::disk::RealDisk;
+use tempfile::TempDir;
+
+use super::Outcome;
+
+/// The length of a message, as in all figures of this project.
+pub(crate) const MESSAGE_BYTES: usize = 300;
+
+/// A directory that is removed at the end.
+pub(crate) struct Project {
+    directory: TempDir,
+}
+
+impl Project {
+    /// Makes one in `BENCH_DIRECTORY`, or else on the disk of the build directory: the system's temporary directory may be in memory.
+    pub(crate) fn new() -> Outcome<Self> {
+        let parent = std::env::var_os("BENCH_DIRECTORY");
+        let parent = parent.unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
+        let directory = tempfile::tempdir_in(parent)?;
+        // A repository of its own, so that the one around the build directory is left alone.
+        std::fs::create_dir(directory.path().join(".git"))?;
+        Ok(Self { directory })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Returns the directory of its bus.
+    pub(crate) fn bus(&self) -> PathBuf {
+        self.path().join(".claude").join("bridge")
+    }
+
+    /// Returns the directory of its bus, as an argument.
+    pub(crate) fn bus_argument(&self) -> String {
+        self.bus().to_string_lossy().into_owned()
+    }
+}
+
+/// Opens a bus.
+pub(crate) fn open(directory: &Path) -> Outcome<Bus> {
+    let log = FileLog::open(directory, Arc::new(RealDisk), Options::default())?;
+    Ok(Bus::open(Box::new(log))?)
+}
+
+/// Joins a bus.
+pub(crate) async fn join(bus: &Bus, name: &str) -> Outcome<Seat> {
+    let joining = Joining {
+        wish: Wish::Chosen(Name::parse(name)?),
+        kind: MemberKind::Peer,
+        roles: Vec::new(),
+    };
+    Ok(Seat::join(bus, joining).await?)
+}
+
+/// Makes a name known whose mail waits: nobody of that name is there to be woken.
+pub(crate) async fn absent(bus: &Bus, name: &str) -> Outcome {
+    let seat = join(bus, name).await?;
+    Ok(seat.leave(Departure::Closed).await?)
+}
+
+/// Returns a text of the usual length that begins with `head`.
+pub(crate) fn text(head: &str) -> String {
+    format!("{head:x<MESSAGE_BYTES$}")
+}
+
+/// Runs something on one thread, as a process that mostly sleeps does.
+pub(crate) fn run<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
+}

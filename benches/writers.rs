@@ -1,0 +1,78 @@
+//! Eight processes that send into one inbox, beside eight that append to one file, each syncing after its unlock.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::send;
+use crate::support::Outcome;
+use crate::support::other::{self, Other};
+use crate::support::project::{self, Project};
+use crate::support::samples::{Rounds, Samples};
+use crate::support::table::{Demand, Row};
+
+const ROUNDS: usize = 7;
+const WRITERS: u32 = 8;
+/// Together fewer than an inbox holds.
+const MESSAGES: u32 = 1_000;
+
+pub(crate) fn measure() -> Outcome<Vec<Row>> {
+    let (mut rate, mut p99) = (Rounds::default(), Rounds::default());
+    for _ in 0..ROUNDS {
+        let project = Project::new()?;
+        let path = project.path().join("anchor");
+        let (raw_rate, raw) = race("raw-writer", &path.to_string_lossy())?;
+        project::run(async {
+            let bus = project::open(&project.bus())?;
+            project::absent(&bus, "reader").await
+        })?;
+        let (our_rate, ours) = race("writer", &project.bus_argument())?;
+        rate.push(raw_rate, our_rate);
+        p99.push(raw.percentile_us(99), ours.percentile_us(99));
+    }
+    Ok(vec![
+        Row::ratio(
+            "8 writer processes, one inbox",
+            Demand::AtLeast(0.9),
+            &rate,
+            "/s",
+        ),
+        Row::absolute("the same, p99", Demand::AtMost(3_000.0), p99.ours(), "µs"),
+        Row::ratio(
+            "the same, p99 beside the anchor's",
+            Demand::None,
+            &p99,
+            "µs",
+        ),
+    ])
+}
+
+/// Lets all writers begin at once; returns messages a second, and how long each message took.
+fn race(role: &str, target: &str) -> Outcome<(f64, Samples)> {
+    let start = |n: u32| {
+        let name = format!("writer-{n}");
+        Other::start(role, &[target, &name, &MESSAGES.to_string()])
+    };
+    let mut writers = (0..WRITERS).map(start).collect::<Outcome<Vec<_>>>()?;
+    let begun = Instant::now();
+    for writer in &mut writers {
+        writer.say("go")?;
+    }
+    let mut samples = Samples::default();
+    for writer in &mut writers {
+        samples.extend(&Samples::from_line(&writer.hear()?)?);
+    }
+    let rate = f64::from(WRITERS * MESSAGES) / begun.elapsed().as_secs_f64();
+    Ok((rate, samples))
+}
+
+/// One of the writers.
+pub(crate) fn write(bus: &Path, name: &str, count: usize) -> Outcome {
+    project::run(async {
+        let bus = project::open(bus)?;
+        let seat = project::join(&bus, name).await?;
+        other::tell("ready")?;
+        other::listen()?;
+        let samples = send::sends(&seat, "reader", count).await?;
+        other::tell(&samples.to_line())
+    })
+}

@@ -1,0 +1,385 @@
+//! The handle of a connection: what is asked of an agent.
+
+use super::agent_info::{AgentInfo, Feature};
+use super::driver::{ConnectOptions, Progress, Shared, drive};
+use super::error::{AcpError, Ending};
+use super::events::{AgentEvents, queue};
+use super::lines::LineCounts;
+use super::outcome::PromptOutcome;
+use super::session::{AcpSessionId, McpServerSpec, SessionInfo};
+use super::update::string;
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::{
+    Agent, Error, ErrorCode, UntypedMessage, is_connection_terminated, is_incoming_transport_closed,
+};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::DropGuard;
+
+/// A connection to one agent. Clones are the same connection; dropping the last one shuts it down.
+#[derive(Clone)]
+pub struct Connection {
+    protocol: ConnectionTo<Agent>,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    progress: watch::Receiver<Progress>,
+    agent: OnceLock<AgentInfo>,
+    _stop: DropGuard,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("progress", &*self.inner.progress.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Connects to an agent by its stdout and stdin, and starts the connection's one task on the current tokio runtime.
+///
+/// Nothing is sent yet. The task ends when the agent closes its stdout, when a pipe breaks, or after
+/// [`Connection::shutdown`]; [`Connection::ended`] waits for it.
+///
+/// The events have to be taken all the time, also while a request is awaited: when too much waits, reading stops, and the
+/// answers stand behind what is not read.
+pub async fn connect(
+    stdout: impl AsyncRead + Send + Unpin + 'static,
+    stdin: impl AsyncWrite + Send + Unpin + 'static,
+    options: ConnectOptions,
+) -> Result<(Connection, AgentEvents), AcpError> {
+    let (queue, events) = queue(options.events_limit);
+    let shared = Arc::new(Shared::new(options, queue));
+    let stop = shared.stop.clone().drop_guard();
+    let (ready, protocol) = oneshot::channel();
+    let (progress_sender, progress) = watch::channel(Progress::default());
+    tokio::spawn(drive(
+        stdout,
+        stdin,
+        Arc::clone(&shared),
+        ready,
+        progress_sender,
+    ));
+    let Ok(protocol) = protocol.await else {
+        return Err(AcpError::Closed {
+            method: "connect".into(),
+            ending: ending(progress).await,
+        });
+    };
+    let inner = Inner {
+        shared,
+        progress,
+        agent: OnceLock::new(),
+        _stop: stop,
+    };
+    Ok((
+        Connection {
+            protocol,
+            inner: Arc::new(inner),
+        },
+        events,
+    ))
+}
+
+impl Connection {
+    /// Says hello: agrees on version 1 of the protocol and learns what the agent can do. To be called once, first.
+    pub async fn initialize(&self) -> Result<AgentInfo, AcpError> {
+        let params = json!({
+            "protocolVersion": 1,
+            "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
+            "clientInfo": {"name": self.inner.shared.options.client_name, "version": env!("CARGO_PKG_VERSION")},
+        });
+        let answer = self
+            .call(
+                "initialize",
+                params,
+                self.inner.shared.options.deadlines.initialize,
+            )
+            .await;
+        let version = self.inner.shared.version.get();
+        if let Some(version) = version.filter(|version| **version != 1) {
+            return Err(AcpError::Version {
+                version: version.to_string(),
+            });
+        }
+        let agent = AgentInfo::parse(answer?);
+        Ok(self.inner.agent.get_or_init(|| agent).clone())
+    }
+
+    /// Begins a session in a directory (absolute, existing), with the MCP servers that the agent shall start.
+    ///
+    /// Several agents answer before those servers have told their tools.
+    pub async fn new_session(
+        &self,
+        cwd: &Path,
+        servers: &[McpServerSpec],
+    ) -> Result<SessionInfo, AcpError> {
+        let answer = self
+            .session_call("session/new", place(cwd, servers))
+            .await?;
+        let id = string(&answer, "sessionId")
+            .ok_or_else(|| malformed("session/new", "it has no `sessionId`"))?;
+        Ok(SessionInfo::parse(id.into(), &answer))
+    }
+
+    /// Takes up an earlier session; its history comes as updates before this returns.
+    pub async fn load_session(
+        &self,
+        session: &AcpSessionId,
+        cwd: &Path,
+        servers: &[McpServerSpec],
+    ) -> Result<SessionInfo, AcpError> {
+        self.offered("session/load", Feature::Load)?;
+        self.take_up("session/load", session, cwd, servers).await
+    }
+
+    /// Takes up an earlier session without its history.
+    pub async fn resume_session(
+        &self,
+        session: &AcpSessionId,
+        cwd: &Path,
+        servers: &[McpServerSpec],
+    ) -> Result<SessionInfo, AcpError> {
+        self.offered("session/resume", Feature::Resume)?;
+        self.take_up("session/resume", session, cwd, servers).await
+    }
+
+    /// Sends a prompt and waits for the end of the turn, without any deadline: agents are silent for minutes while their
+    /// model is out of reach. It fails at once when the agent dies. To end it, [`cancel`](Self::cancel) and wait, with a
+    /// deadline, for the outcome `cancelled`; dropping the future also tells the agent, but most do not listen to that.
+    ///
+    /// Never send a second prompt while one runs: agents queue it, fold it into the first, or fail the first.
+    pub async fn prompt(
+        &self,
+        session: &AcpSessionId,
+        text: &str,
+    ) -> Result<PromptOutcome, AcpError> {
+        let method = "session/prompt";
+        let params =
+            json!({"sessionId": session.as_str(), "prompt": [{"type": "text", "text": text}]});
+        let answer = self.send(method, params).await?;
+        PromptOutcome::parse(&answer).ok_or_else(|| malformed(method, "it has no `stopReason`"))
+    }
+
+    /// Asks the agent to end the session's turn; harmless when there is none. The prompt's outcome is the answer.
+    pub async fn cancel(&self, session: &AcpSessionId) -> Result<(), AcpError> {
+        let method = "session/cancel";
+        let params = json!({"sessionId": session.as_str()});
+        let message = UntypedMessage {
+            method: method.into(),
+            params,
+        };
+        match self.protocol.send_notification(message) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.failed(method, error).await),
+        }
+    }
+
+    /// Ends a session.
+    pub async fn close_session(&self, session: &AcpSessionId) -> Result<(), AcpError> {
+        self.offered("session/close", Feature::Close)?;
+        self.setting_call("session/close", json!({"sessionId": session.as_str()}))
+            .await
+    }
+
+    /// Chooses the session's model: by the setting of the category `model` where the session has one, else by the legacy
+    /// `session/set_model`, which gemini still needs. Agents do not agree whether a name has to be one that they listed.
+    pub async fn set_model(&self, session: &SessionInfo, model: &str) -> Result<(), AcpError> {
+        let legacy = (
+            "session/set_model",
+            json!({"sessionId": session.id.as_str(), "modelId": model}),
+        );
+        match session.setting("model") {
+            Some(option) => {
+                self.newer_or_older(set_option(session, &option.id, model), legacy)
+                    .await
+            }
+            None => self.setting_call(legacy.0, legacy.1).await,
+        }
+    }
+
+    /// Chooses the session's mode: by `session/set_mode` where the session lists modes, else by the setting of the
+    /// category `mode`.
+    pub async fn set_mode(&self, session: &SessionInfo, mode: &str) -> Result<(), AcpError> {
+        let by_method = (
+            "session/set_mode",
+            json!({"sessionId": session.id.as_str(), "modeId": mode}),
+        );
+        match session
+            .setting("mode")
+            .map(|option| set_option(session, &option.id, mode))
+        {
+            Some(by_option) if session.modes.is_empty() => {
+                self.newer_or_older(by_option, by_method).await
+            }
+            Some(by_option) => self.newer_or_older(by_method, by_option).await,
+            None => self.setting_call(by_method.0, by_method.1).await,
+        }
+    }
+
+    /// Sends any request, with a deadline, and returns its raw result: the way to methods outside the protocol, such as
+    /// `_session/steering`.
+    pub async fn call(
+        &self,
+        method: &str,
+        params: Value,
+        deadline: Duration,
+    ) -> Result<Value, AcpError> {
+        match tokio::time::timeout(deadline, self.send(method, params)).await {
+            Ok(result) => result,
+            Err(_elapsed) => Err(AcpError::Deadline {
+                method: method.into(),
+                after: deadline,
+            }),
+        }
+    }
+
+    /// Returns what the agent said of itself, once `initialize` has succeeded.
+    pub fn agent(&self) -> Option<&AgentInfo> {
+        self.inner.agent.get()
+    }
+
+    /// Returns what was read from the agent's stdout so far.
+    pub fn line_counts(&self) -> LineCounts {
+        self.inner.shared.stats.counts()
+    }
+
+    /// Waits until the connection is over and says why. After that every request fails at once.
+    pub async fn closed(&self) -> Ending {
+        ending(self.inner.progress.clone()).await
+    }
+
+    /// Ends the connection: requests that wait fail, what was sent before is still written (2 s at most), the agent's
+    /// stdin is closed; then this returns. Its stdout is read on, and discarded, until it ends, for 30 s at most.
+    pub async fn shutdown(&self) {
+        self.inner.shared.stop.cancel();
+        // An error means that the task has ended, and the pipe is dropped with it.
+        let _ = self
+            .inner
+            .progress
+            .clone()
+            .wait_for(|progress| progress.stdin_closed)
+            .await;
+    }
+
+    /// Waits until the connection's task has ended and both pipes are dropped.
+    pub async fn ended(&self) {
+        let mut progress = self.inner.progress.clone();
+        while progress.changed().await.is_ok() {}
+    }
+
+    async fn take_up(
+        &self,
+        method: &str,
+        session: &AcpSessionId,
+        cwd: &Path,
+        servers: &[McpServerSpec],
+    ) -> Result<SessionInfo, AcpError> {
+        let mut params = place(cwd, servers);
+        params["sessionId"] = json!(session.as_str());
+        let answer = self.session_call(method, params).await?;
+        Ok(SessionInfo::parse(session.clone(), &answer))
+    }
+
+    fn offered(&self, method: &str, feature: Feature) -> Result<(), AcpError> {
+        if self.agent().is_some_and(|agent| agent.offers(feature)) {
+            Ok(())
+        } else {
+            Err(AcpError::NotOffered {
+                method: method.into(),
+            })
+        }
+    }
+
+    async fn session_call(&self, method: &str, params: Value) -> Result<Value, AcpError> {
+        self.call(method, params, self.inner.shared.options.deadlines.session)
+            .await
+    }
+
+    async fn setting_call(&self, method: &str, params: Value) -> Result<(), AcpError> {
+        self.call(method, params, self.inner.shared.options.deadlines.setting)
+            .await
+            .map(drop)
+    }
+
+    /// Tries one method, and the other when the agent does not know the first: what agents advertise and what they
+    /// implement is not always the same.
+    async fn newer_or_older(
+        &self,
+        first: (&str, Value),
+        second: (&str, Value),
+    ) -> Result<(), AcpError> {
+        match self.setting_call(first.0, first.1).await {
+            Err(AcpError::Refused { code, .. }) if code == ErrorCode::METHOD_NOT_FOUND.value() => {
+                self.setting_call(second.0, second.1).await
+            }
+            result => result,
+        }
+    }
+
+    async fn send(&self, method: &str, params: Value) -> Result<Value, AcpError> {
+        let message = UntypedMessage {
+            method: method.into(),
+            params,
+        };
+        match self.protocol.send_request(message).block_task().await {
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.failed(method, error).await),
+        }
+    }
+
+    async fn failed(&self, method: &str, error: Error) -> AcpError {
+        let method = method.to_owned();
+        // The two predicates know errors that the protocol crate made itself; an agent cannot send them.
+        if is_incoming_transport_closed(&error) || is_connection_terminated(&error) {
+            return AcpError::Closed {
+                method,
+                ending: self.closed().await,
+            };
+        }
+        if let Some(ending) = self.inner.progress.borrow().ending.clone() {
+            return AcpError::Closed { method, ending };
+        }
+        AcpError::Refused {
+            method,
+            code: error.code.value(),
+            message: error.message,
+            data: error.data,
+        }
+    }
+}
+
+/// Waits for the ending. The task always tells one, soon after the protocol ended, unless it panicked.
+async fn ending(mut progress: watch::Receiver<Progress>) -> Ending {
+    let over = progress
+        .wait_for(|progress| progress.ending.is_some())
+        .await;
+    over.ok()
+        .and_then(|progress| progress.ending.clone())
+        .unwrap_or_else(|| Ending::Failed {
+            problem: "its task is gone".into(),
+        })
+}
+
+fn place(cwd: &Path, servers: &[McpServerSpec]) -> Value {
+    let servers: Vec<Value> = servers.iter().map(McpServerSpec::to_json).collect();
+    json!({"cwd": cwd.to_string_lossy(), "mcpServers": servers})
+}
+
+fn set_option<'a>(session: &SessionInfo, option: &str, value: &str) -> (&'a str, Value) {
+    let params = json!({"sessionId": session.id.as_str(), "configId": option, "value": value});
+    ("session/set_config_option", params)
+}
+
+fn malformed(method: &str, problem: &str) -> AcpError {
+    AcpError::Malformed {
+        method: method.into(),
+        problem: problem.into(),
+    }
+}

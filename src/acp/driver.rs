@@ -1,0 +1,336 @@
+//! The one task of a connection: it moves lines between the pipes and the protocol, and says how it all ended.
+//!
+//! The protocol crate gets an in-process channel instead of the pipes: so a line is parsed once, an object that is no
+//! JSON-RPC message is dropped instead of answered with an error that echoes it, and the pipes stay ours to the end.
+
+use super::error::Ending;
+use super::events::Queue;
+use super::inbound::{AnswerCustom, Inbound};
+use super::lines::{LineReader, LineStats, LineWriter, count, mend_half_characters};
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::{
+    Agent, Channel, Client, RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame,
+};
+use futures::StreamExt;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender};
+use serde_json::Value;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+/// How a connection behaves.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// How this client introduces itself.
+    pub client_name: String,
+    /// The longest line that is read, in bytes. 16 MiB: what the MCP side accepts too; agents send whole files in
+    /// updates, but no message that anybody reads is longer.
+    pub longest_line: usize,
+    /// How much may wait in [`super::AgentEvents`] before reading stops, in bytes. 8 MiB: half a minute of the fastest
+    /// agent seen, and little beside the agent's own hundreds of megabytes.
+    pub events_limit: usize,
+    /// How long the pipe to the agent may stand still. 30 s: the slowest start seen on a busy machine took 12 s.
+    pub stdin_limit: Duration,
+    /// How long requests may take.
+    pub deadlines: Deadlines,
+    /// Answers to requests outside the protocol.
+    pub custom: AnswerCustom,
+}
+
+/// How long each kind of request may take. A prompt has no deadline.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadlines {
+    /// `initialize`. 60 s: five times the slowest seen on a busy machine (12 s).
+    pub initialize: Duration,
+    /// `session/new`, `load` and `resume`. 60 s: 4 s is usual; gemini waits without end for an MCP server that hangs.
+    pub session: Duration,
+    /// Settings and `session/close`. 15 s: they are answered from memory, but claude's adapter passes them on.
+    pub setting: Duration,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            client_name: env!("CARGO_PKG_NAME").to_owned(),
+            longest_line: 16 * 1024 * 1024,
+            events_limit: 8 * 1024 * 1024,
+            stdin_limit: Duration::from_secs(30),
+            deadlines: Deadlines::default(),
+            custom: AnswerCustom::default(),
+        }
+    }
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            initialize: Duration::from_mins(1),
+            session: Duration::from_mins(1),
+            setting: Duration::from_secs(15),
+        }
+    }
+}
+
+/// After the agent closed its stdin, what it still says is read for this long: an agent that exits has its last answer in
+/// the pipe, and a pipe is emptied in milliseconds.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// After a shutdown the agent's stdin is closed within this: what still has to be written is a `session/cancel` at most.
+const LAST_WRITES: Duration = Duration::from_secs(2);
+
+/// After a shutdown stdout is read and discarded for this long, so that an agent that says good-bye gets no broken pipe.
+/// The whole stop of an agent takes at most 30 s, by whoever stops its process.
+const GOODBYE: Duration = Duration::from_secs(30);
+
+/// How many requests of the agent may wait for answers before reading stops. Answers are queued for a pipe that the agent
+/// may not read; no agent asks more than a few things at once.
+const OWED_ANSWERS: usize = 1024;
+
+/// What the task and its handles share.
+pub(super) struct Shared {
+    pub(super) options: ConnectOptions,
+    pub(super) stats: Arc<LineStats>,
+    pub(super) stop: CancellationToken,
+    /// The `protocolVersion` of the first answer that has one: the protocol crate turns any but 1 into an error of its own.
+    pub(super) version: OnceLock<Value>,
+    events: Arc<Queue>,
+    owed: AtomicUsize,
+    repaid: Notify,
+    /// What broke first, and the sign that something did.
+    cause: OnceLock<Ending>,
+    broken: CancellationToken,
+}
+
+/// How far a connection has come. The stages are passed in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress {
+    /// The protocol is over: no answer and no event will come.
+    pub(super) ending: Option<Ending>,
+    /// The agent's stdin is closed.
+    pub(super) stdin_closed: bool,
+}
+
+impl Shared {
+    pub(super) fn new(options: ConnectOptions, events: Arc<Queue>) -> Self {
+        Self {
+            options,
+            stats: Arc::default(),
+            stop: CancellationToken::new(),
+            version: OnceLock::new(),
+            events,
+            owed: AtomicUsize::new(0),
+            repaid: Notify::new(),
+            cause: OnceLock::new(),
+            broken: CancellationToken::new(),
+        }
+    }
+
+    fn breaks(&self, ending: Ending) {
+        // Only the first cause is told; later ones follow from it.
+        let _ = self.cause.set(ending);
+        self.broken.cancel();
+    }
+}
+
+/// Drives a connection until both pipes are done with. Its end, however it comes, drops `progress`.
+pub(super) async fn drive(
+    stdout: impl AsyncRead + Send + Unpin,
+    stdin: impl AsyncWrite + Send + Unpin,
+    shared: Arc<Shared>,
+    ready: oneshot::Sender<ConnectionTo<Agent>>,
+    progress: watch::Sender<Progress>,
+) {
+    let (theirs, ours) = Channel::duplex();
+    let (outgoing, incoming) = ours.into_parts();
+    let reader = LineReader::new(
+        stdout,
+        shared.options.longest_line,
+        Arc::clone(&shared.stats),
+    );
+    let writer = LineWriter::new(stdin, shared.options.stdin_limit);
+    let mut reading = pin!(read(reader, incoming, &shared));
+    let mut writing = pin!(write(writer, outgoing, &shared));
+    let (mut still_reading, mut still_writing) = (true, true);
+
+    let ending = {
+        let inbound = Inbound::new(Arc::clone(&shared.events), shared.options.custom.clone());
+        let stop = shared.stop.clone();
+        let protocol = Client
+            .v1()
+            .name("agent")
+            .with_handler(inbound)
+            .connect_with(theirs, async move |connection| {
+                // Nobody waits for it any more: the last handle is gone, and `stop` is cancelled.
+                let _ = ready.send(ConnectionTo::clone(&connection));
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = connection.incoming_closed() => {}
+                }
+                Ok(())
+            });
+        let mut protocol = pin!(protocol);
+        let result = loop {
+            tokio::select! {
+                result = &mut protocol => break result,
+                () = &mut reading, if still_reading => still_reading = false,
+                () = &mut writing, if still_writing => still_writing = false,
+            }
+        };
+        match (result, shared.cause.get()) {
+            _ if shared.stop.is_cancelled() => Ending::Shutdown,
+            (_, Some(cause)) => cause.clone(),
+            (Ok(()), None) => Ending::AgentClosed,
+            (Err(error), None) => Ending::Failed {
+                problem: error.to_string(),
+            },
+        }
+    };
+    shared.events.end();
+    shared.repaid.notify_one();
+    progress.send_modify(|progress| progress.ending = Some(ending));
+
+    let last_writes = async {
+        if still_writing {
+            // A pipe that stands still now is closed by dropping it, at the end of this function.
+            let _ = tokio::time::timeout(LAST_WRITES, &mut writing).await;
+        }
+        progress.send_modify(|progress| progress.stdin_closed = true);
+    };
+    let goodbye = async {
+        if still_reading && shared.stop.is_cancelled() {
+            let _ = tokio::time::timeout(GOODBYE, &mut reading).await;
+        }
+    };
+    tokio::join!(last_writes, goodbye);
+}
+
+/// Reads messages until stdout ends or the pipes break, and hands them to the protocol; after its end, discards them.
+async fn read<R: AsyncRead + Unpin>(
+    mut reader: LineReader<R>,
+    protocol: UnboundedSender<TransportFrame>,
+    shared: &Shared,
+) {
+    let lines = async {
+        // The protocol works in the same task: it gets its turn after at most what one pipe holds, so that what lies
+        // between this loop and the events stays small.
+        const TURN: usize = 64 * 1024;
+        let mut passed = 0;
+        loop {
+            shared.events.room().await;
+            while shared.owed.load(Ordering::Relaxed) > OWED_ANSWERS && !protocol.is_closed() {
+                shared.repaid.notified().await;
+            }
+            let line = match reader.next().await {
+                Ok(Some(line)) => line,
+                Ok(None) => return,
+                Err(error) => {
+                    return shared.breaks(Ending::StdoutBroken {
+                        problem: error.to_string(),
+                    });
+                }
+            };
+            passed += line.len();
+            if let Some(frame) = frame(&line, &shared.stats) {
+                note(&frame, shared);
+                // Once the protocol is over, what the agent says is read to its end and forgotten.
+                let _ = protocol.unbounded_send(frame);
+            }
+            if passed > TURN {
+                passed = 0;
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    let broken = async {
+        shared.broken.cancelled().await;
+        if matches!(shared.cause.get(), Some(Ending::StdinBroken { .. })) {
+            tokio::time::sleep(LAST_WORDS).await;
+        }
+    };
+    tokio::select! {
+        () = lines => {}
+        () = broken => {}
+    }
+}
+
+/// Parses a line, or counts it as noise.
+fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
+    let message = |line: &str| match TransportFrame::parse_json(line) {
+        frame @ TransportFrame::Single(_) => Some(frame),
+        _ => None,
+    };
+    let frame = message(line).or_else(|| {
+        let mended = message(&mend_half_characters(line)?)?;
+        count(&stats.lossy);
+        Some(mended)
+    });
+    count(if frame.is_some() {
+        &stats.lines
+    } else {
+        &stats.noise
+    });
+    frame
+}
+
+/// Notes what the driver itself has to know of a message.
+fn note(frame: &TransportFrame, shared: &Shared) {
+    match frame {
+        TransportFrame::Single(RawJsonRpcMessage::Request(_)) => {
+            shared.owed.fetch_add(1, Ordering::Relaxed);
+        }
+        TransportFrame::Single(RawJsonRpcMessage::Response(RawJsonRpcResponse::Result {
+            result,
+            ..
+        })) => {
+            if let Some(version) = result.get("protocolVersion") {
+                // Only the first answer with one is that to `initialize`.
+                let _ = shared.version.set(version.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes messages until the protocol has no more, then closes stdin. After a break the rest is forgotten.
+async fn write<W: AsyncWrite + Unpin>(
+    mut writer: LineWriter<W>,
+    mut protocol: UnboundedReceiver<TransportFrame>,
+    shared: &Shared,
+) {
+    while let Some(frame) = protocol.next().await {
+        if shared.broken.is_cancelled() {
+            continue;
+        }
+        let line = match frame.to_json() {
+            Ok(line) => line,
+            Err(error) => {
+                // A message is made of JSON values, so this is not known to happen; its request ends by its deadline.
+                tracing::error!(%error, "a message cannot be written as JSON");
+                continue;
+            }
+        };
+        if let Err(ending) = writer.write(line).await {
+            shared.breaks(ending);
+            continue;
+        }
+        if matches!(
+            frame,
+            TransportFrame::Single(RawJsonRpcMessage::Response(_))
+        ) {
+            // An answer to what was no request that we counted must not wrap the counter.
+            let _ = shared
+                .owed
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| {
+                    owed.checked_sub(1)
+                });
+            shared.repaid.notify_one();
+        }
+    }
+    if let Err(problem) = writer.close().await {
+        tracing::debug!(%problem, "the agent's stdin was not closed in order");
+    }
+}

@@ -1,0 +1,303 @@
+//! What an agent says by itself, and the queue in which it waits to be taken.
+//!
+//! The protocol's dispatch is serial: a handler that waits holds up every later message, answers included. So the queue
+//! takes an event at once, always; it is bounded from the other side: it knows its weight, and the reader of the agent's
+//! stdout stops while that is over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the
+//! unread lines wait too, each until its deadline: so whoever waits for a request has to go on taking events.
+
+use super::permission::PermissionQuestion;
+use super::session::AcpSessionId;
+use super::update::Update;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// Something the agent said by itself.
+#[derive(Debug)]
+pub enum AgentEvent {
+    /// A `session/update`. Chunks of text that follow each other directly may arrive as one.
+    Update {
+        /// The agent's session.
+        session: AcpSessionId,
+        /// What it says.
+        update: Update,
+    },
+    /// The agent asks whether it may; it waits for the answer.
+    PermissionAsked(PermissionQuestion),
+    /// A notification outside the protocol; nothing was done.
+    UnknownNotification {
+        /// Its method.
+        method: String,
+    },
+    /// A request outside the protocol, already answered "method not found".
+    UnknownRequest {
+        /// Its method.
+        method: String,
+    },
+}
+
+/// The receiving end of an agent's events. Dropping it discards what waits and what comes (questions are answered
+/// `cancelled`); the connection goes on.
+#[derive(Debug)]
+pub struct AgentEvents {
+    queue: Arc<Queue>,
+}
+
+impl AgentEvents {
+    /// Returns the next event, or `None` when the connection is over and all were taken. Cancel-safe.
+    pub async fn recv(&mut self) -> Option<AgentEvent> {
+        loop {
+            let arrived = self.queue.arrived.notified();
+            {
+                let mut waiting = self.queue.waiting();
+                if let Some(event) = self.queue.take(&mut waiting) {
+                    return Some(event);
+                }
+                if waiting.ended {
+                    return None;
+                }
+            }
+            arrived.await;
+        }
+    }
+
+    /// Returns the next event if one waits.
+    pub fn try_recv(&mut self) -> Option<AgentEvent> {
+        let mut waiting = self.queue.waiting();
+        self.queue.take(&mut waiting)
+    }
+}
+
+impl Drop for AgentEvents {
+    fn drop(&mut self) {
+        let discarded = {
+            let mut waiting = self.queue.waiting();
+            waiting.unheard = true;
+            waiting.weight = 0;
+            std::mem::take(&mut waiting.events)
+        };
+        self.queue.room.notify_one();
+        drop(discarded);
+    }
+}
+
+/// The queue between the protocol's dispatch and [`AgentEvents`].
+#[derive(Debug)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    limit: usize,
+    arrived: Notify,
+    room: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    events: VecDeque<(AgentEvent, usize)>,
+    weight: usize,
+    /// No event will come any more.
+    ended: bool,
+    /// Nobody takes events any more.
+    unheard: bool,
+}
+
+/// Makes a queue whose weight, in bytes, should stay near a limit.
+pub(super) fn queue(limit: usize) -> (Arc<Queue>, AgentEvents) {
+    let queue = Arc::new(Queue {
+        waiting: Mutex::default(),
+        limit: limit.max(1),
+        arrived: Notify::new(),
+        room: Notify::new(),
+    });
+    (Arc::clone(&queue), AgentEvents { queue })
+}
+
+impl Queue {
+    /// What an event weighs besides its texts: the size of the enum and its place in the queue, rounded up.
+    const EVENT: usize = 256;
+
+    /// Takes an event at once. The weight is that of its JSON.
+    pub(super) fn push(&self, event: AgentEvent, weight: usize) {
+        let mut waiting = self.waiting();
+        if waiting.unheard || waiting.ended {
+            // Dropped after the lock: a question answers itself when it is dropped.
+            drop(waiting);
+            drop(event);
+            return;
+        }
+        let (event, weight) = match waiting.events.back_mut() {
+            Some((last, last_weight)) => {
+                let left = coalesce(last, event);
+                if left.is_none() {
+                    *last_weight += weight;
+                }
+                (left, weight)
+            }
+            None => (Some(event), weight),
+        };
+        let weight = match event {
+            None => weight,
+            Some(event) => {
+                let weight = weight + Self::EVENT;
+                waiting.events.push_back((event, weight));
+                weight
+            }
+        };
+        waiting.weight += weight;
+        drop(waiting);
+        self.arrived.notify_one();
+    }
+
+    /// Waits until there is room for more, or nobody who would take it.
+    pub(super) async fn room(&self) {
+        loop {
+            let room = self.room.notified();
+            {
+                let waiting = self.waiting();
+                if waiting.weight < self.limit || waiting.unheard || waiting.ended {
+                    return;
+                }
+            }
+            room.await;
+        }
+    }
+
+    /// Says that no event will come any more.
+    pub(super) fn end(&self) {
+        self.waiting().ended = true;
+        self.arrived.notify_one();
+        self.room.notify_one();
+    }
+
+    fn take(&self, waiting: &mut Waiting) -> Option<AgentEvent> {
+        let (event, weight) = waiting.events.pop_front()?;
+        waiting.weight -= weight;
+        if waiting.weight < self.limit {
+            self.room.notify_one();
+        }
+        Some(event)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing under this lock can panic half-way; a poisoned queue is still whole.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Appends a chunk of text to the chunk of the same kind and session that waits right before it; else gives it back.
+fn coalesce(last: &mut AgentEvent, event: AgentEvent) -> Option<AgentEvent> {
+    use Update::{MessageText, ThoughtText, UserText};
+    let (
+        AgentEvent::Update {
+            session: before,
+            update: last,
+        },
+        AgentEvent::Update { session, update },
+    ) = (last, &event)
+    else {
+        return Some(event);
+    };
+    match (last, update) {
+        (MessageText(text), MessageText(more))
+        | (ThoughtText(text), ThoughtText(more))
+        | (UserText(text), UserText(more))
+            if before == session =>
+        {
+            text.push_str(more);
+            None
+        }
+        _ => Some(event),
+    }
+}
+
+/// Returns about how many bytes a JSON value takes in memory.
+pub(super) fn weight(value: &Value) -> usize {
+    // What serde_json's `Value` takes for itself.
+    const NODE: usize = 32;
+    NODE + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| NODE + key.len() + weight(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    fn text(session: &str, text: &str) -> AgentEvent {
+        AgentEvent::Update {
+            session: session.into(),
+            update: Update::MessageText(text.into()),
+        }
+    }
+
+    fn unknown(method: &str) -> AgentEvent {
+        AgentEvent::UnknownNotification {
+            method: method.into(),
+        }
+    }
+
+    #[test]
+    fn neighbouring_text_of_one_session_is_one_event() {
+        let (queue, mut events) = queue(1000);
+        for event in [
+            text("a", "one "),
+            text("a", "two"),
+            text("b", "three"),
+            unknown("x"),
+            text("b", "four"),
+        ] {
+            queue.push(event, 10);
+        }
+        let mut seen = Vec::new();
+        while let Some(event) = events.try_recv() {
+            seen.push(match event {
+                AgentEvent::Update {
+                    session,
+                    update: Update::MessageText(text),
+                } => format!("{session} {text}"),
+                other => format!("{other:?}"),
+            });
+        }
+        assert_eq!(
+            seen,
+            [
+                "a one two",
+                "b three",
+                "UnknownNotification { method: \"x\" }",
+                "b four"
+            ]
+        );
+    }
+
+    #[test]
+    fn there_is_room_again_when_events_are_taken_or_nobody_listens() {
+        let (queue, mut events) = queue(1000);
+        assert!(queue.room().now_or_never().is_some());
+        queue.push(unknown("x"), 600);
+        queue.push(unknown("y"), 600);
+        assert!(queue.room().now_or_never().is_none());
+        events.try_recv().expect("two wait");
+        assert!(queue.room().now_or_never().is_some());
+        queue.push(unknown("z"), 600);
+        assert!(queue.room().now_or_never().is_none());
+        drop(events);
+        assert!(queue.room().now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_taken_before_the_end_is_told() {
+        let (queue, mut events) = queue(1000);
+        queue.push(unknown("x"), 1);
+        queue.end();
+        assert!(events.recv().await.is_some());
+        assert!(events.recv().await.is_none());
+        assert!(events.recv().await.is_none());
+    }
+}

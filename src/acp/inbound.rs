@@ -1,0 +1,120 @@
+//! What comes from an agent unasked, and where each message goes. The one place that knows the methods of an agent.
+//!
+//! It runs inside the protocol's serial dispatch, so every branch only hands over ([`Queue::push`]) or answers at once.
+
+use super::events::{AgentEvent, Queue, weight};
+use super::permission::{PermissionQuestion, PermissionRequest};
+use super::update;
+use agent_client_protocol::{
+    Agent, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,
+};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Answers requests outside the protocol (qwen's `craft/drainMidTurnQueue`): method and parameters in, result out; `None`
+/// means "method not found". It is called inside the dispatch, so it must not block.
+#[derive(Clone)]
+pub struct AnswerCustom(Arc<Answering>);
+
+type Answering = dyn Fn(&str, &Value) -> Option<Value> + Send + Sync;
+
+impl AnswerCustom {
+    /// Answers with a function.
+    pub fn new(answer: impl Fn(&str, &Value) -> Option<Value> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(answer))
+    }
+}
+
+impl Default for AnswerCustom {
+    /// Knows no method.
+    fn default() -> Self {
+        Self::new(|_, _| None)
+    }
+}
+
+impl fmt::Debug for AnswerCustom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnswerCustom")
+    }
+}
+
+/// The handler of all requests and notifications.
+pub(super) struct Inbound {
+    events: Arc<Queue>,
+    custom: AnswerCustom,
+}
+
+impl Inbound {
+    pub(super) fn new(events: Arc<Queue>, custom: AnswerCustom) -> Self {
+        Self { events, custom }
+    }
+
+    fn notification(&self, message: UntypedMessage) {
+        let (method, params) = message.into_parts();
+        match method.as_str() {
+            "session/update" => {
+                let weight = weight(&params);
+                let (session, update) = update::parse_notification(params);
+                self.events
+                    .push(AgentEvent::Update { session, update }, weight);
+            }
+            // Not for us: the protocol crate acts on `$/cancel_request`, and the rest of `$/` may be ignored by definition.
+            _ if method.starts_with("$/") => {}
+            _ => {
+                let weight = method.len();
+                self.events
+                    .push(AgentEvent::UnknownNotification { method }, weight);
+            }
+        }
+    }
+
+    fn request(&self, message: UntypedMessage, responder: Responder) -> Result<(), Error> {
+        let (method, params) = message.into_parts();
+        if method == "session/request_permission" {
+            let weight = weight(&params);
+            return match PermissionRequest::parse(&params) {
+                Some(request) => {
+                    let question = PermissionQuestion::new(request, responder);
+                    self.events
+                        .push(AgentEvent::PermissionAsked(question), weight);
+                    Ok(())
+                }
+                None => responder.respond_with_error(Error::invalid_params()),
+            };
+        }
+        if let Some(result) = (self.custom.0)(&method, &params) {
+            return responder.respond(result);
+        }
+        let answered = responder.respond_with_error(Error::method_not_found());
+        let weight = method.len();
+        self.events
+            .push(AgentEvent::UnknownRequest { method }, weight);
+        answered
+    }
+}
+
+impl HandleDispatchFrom<Agent> for Inbound {
+    async fn handle_dispatch_from(
+        &mut self,
+        message: Dispatch,
+        _connection: ConnectionTo<Agent>,
+    ) -> Result<Handled<Dispatch>, Error> {
+        match message {
+            Dispatch::Notification(message) => self.notification(message),
+            Dispatch::Request(message, responder) => self.request(message, responder)?,
+            // An answer goes on to the request that waits for it.
+            response @ Dispatch::Response(..) => {
+                return Ok(Handled::No {
+                    message: response,
+                    retry: false,
+                });
+            }
+        }
+        Ok(Handled::Yes)
+    }
+
+    fn describe_chain(&self) -> impl fmt::Debug {
+        "everything an agent says by itself"
+    }
+}

@@ -1,0 +1,53 @@
+//! One agent connection over given pipes, in the Agent Client Protocol (ACP).
+//!
+//! [`connect`] takes an agent's stdout and stdin and gives a [`Connection`] (what is asked of the agent) and its
+//! [`AgentEvents`] (what the agent says by itself). The module guarantees:
+//!
+//! - Nothing an agent writes ends the connection, makes it panic or fills the memory: lines are bounded, repaired where
+//!   possible, else dropped and counted ([`LineCounts`]); reading stops while too much waits to be taken.
+//! - Every request ends: by its answer, by its deadline, or at once when the agent is gone. A prompt has no deadline.
+//! - When a request returns, all events that the agent sent before its answer already wait in [`AgentEvents`].
+//! - A question for permission is always answered; one that nobody answers is answered `cancelled`.
+//!
+//! It deliberately starts no process, decides no permission and knows no team: it offers the pure functions for that
+//! ([`choose`], [`is_our_tool`]). The client offers agents neither files nor terminals; they have their own.
+//!
+//! [`connect`]: crate::acp::connect
+//! [`Connection`]: crate::acp::Connection
+//! [`AgentEvents`]: crate::acp::AgentEvents
+//! [`LineCounts`]: crate::acp::LineCounts
+//! [`choose`]: crate::acp::choose
+//! [`is_our_tool`]: crate::acp::is_our_tool
+
+mod agent_info;
+mod connection;
+mod driver;
+mod error;
+mod events;
+mod inbound;
+mod lines;
+mod our_tool;
+mod outcome;
+mod permission;
+mod session;
+mod tool_calls;
+mod update;
+
+#[cfg(test)]
+mod tests;
+
+pub use agent_info::{AgentInfo, AuthMethod, Feature};
+pub use connection::{Connection, connect};
+pub use driver::{ConnectOptions, Deadlines};
+pub use error::{AcpError, Ending};
+pub use events::{AgentEvent, AgentEvents};
+pub use inbound::AnswerCustom;
+pub use lines::LineCounts;
+pub use our_tool::{OurTools, is_our_tool};
+pub use outcome::{PromptOutcome, StopReason, TokenUsage};
+pub use permission::{
+    Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
+};
+pub use session::{AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo};
+pub use tool_calls::{ToolCall, ToolCalls};
+pub use update::{Cost, PlanEntry, ToolCallUpdate, Update};

@@ -1,0 +1,235 @@
+//! Whether a permission question is about one of our own endpoint's tools, which are always allowed.
+//!
+//! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: what
+//! merely contains our words may be another server's tool, or words that a model chose.
+
+use super::permission::PermissionRequest;
+use super::tool_calls::{ToolCall, name_in_meta, stated_name};
+use super::update::ToolCallUpdate;
+use serde_json::Value;
+
+/// The tools of our own endpoint, under the name by which the agent knows our server.
+#[derive(Debug, Clone, Copy)]
+pub struct OurTools<'a> {
+    /// The MCP server's name, as given in `session/new`.
+    pub server: &'a str,
+    /// The names of its tools.
+    pub tools: &'a [&'a str],
+}
+
+/// Returns whether a question is about one of our tools. `earlier` is what other messages said of the same call.
+///
+/// The first source that names any tool decides, in this order, so that a weaker one cannot overrule a stronger:
+///
+/// 1. What the agent states as the tool's name (`name`, `_meta.toolName`, `_meta.claudeCode.toolName`), in the question
+///    or the call, now or earlier (claude, qwen).
+/// 2. The `server` and `tool` beside the arguments of an earlier message, when the question says `is_mcp_tool_approval`
+///    (codex). Without that mark the input is the model's: another server's tool may take arguments of these names.
+/// 3. A title that is nothing but the name in one of the known shapes (gemini, droid), unless the kind says that the call
+///    runs a command or changes files: such titles are often the model's own words.
+pub fn is_our_tool(
+    request: &PermissionRequest,
+    earlier: Option<&ToolCall>,
+    ours: OurTools<'_>,
+) -> bool {
+    let now = &request.tool_call;
+    let earlier = earlier
+        .map(ToolCall::known)
+        .filter(|earlier| earlier.id == now.id);
+    let stated = request
+        .meta
+        .as_ref()
+        .and_then(name_in_meta)
+        .or_else(|| stated_name(now));
+    if let Some(name) = stated.or_else(|| earlier.and_then(stated_name)) {
+        return ours.has(name);
+    }
+    if is_codex_approval(request) {
+        return [earlier, Some(now)]
+            .into_iter()
+            .flatten()
+            .find_map(server_and_tool)
+            .is_some_and(|(server, tool)| server == ours.server && ours.tools.contains(&tool));
+    }
+    let kind = now.kind.as_deref().or_else(|| earlier?.kind.as_deref());
+    if matches!(kind, Some("execute" | "edit" | "delete" | "move")) {
+        return false;
+    }
+    now.title
+        .as_deref()
+        .or_else(|| earlier?.title.as_deref())
+        .is_some_and(|title| ours.has(title))
+}
+
+impl OurTools<'_> {
+    /// Returns whether a name is that of one of our tools in a shape that carries our server's name.
+    fn has(&self, name: &str) -> bool {
+        let server = self.server;
+        // claude and qwen; gemini; droid; codex. Whether `mcp_bridge_x_ping` is `x_ping` of ours or `ping` of `bridge_x`
+        // the name alone does not tell, so our tools' whole names are compared.
+        [
+            format!("mcp__{server}__"),
+            format!("mcp_{server}_"),
+            format!("{server}___"),
+            format!("mcp.{server}."),
+        ]
+        .iter()
+        .any(|prefix| {
+            name.strip_prefix(prefix.as_str())
+                .is_some_and(|tool| self.tools.contains(&tool))
+        })
+    }
+}
+
+fn is_codex_approval(request: &PermissionRequest) -> bool {
+    let marked = |meta: &Option<Value>| {
+        meta.as_ref()
+            .is_some_and(|meta| meta["is_mcp_tool_approval"] == true)
+    };
+    marked(&request.meta) || marked(&request.tool_call.meta)
+}
+
+fn server_and_tool(call: &ToolCallUpdate) -> Option<(&str, &str)> {
+    let input = call.raw_input.as_ref()?;
+    Some((input.get("server")?.as_str()?, input.get("tool")?.as_str()?))
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the literals read better without a reference at every call"
+)]
+mod tests {
+    use super::super::tool_calls::ToolCalls;
+    use super::*;
+    use serde_json::json;
+
+    const OURS: OurTools<'_> = OurTools {
+        server: "bridge",
+        tools: &["ping", "check_messages"],
+    };
+
+    /// Asks about a question and, when given, an earlier message.
+    fn ours(question: Value, earlier: Option<Value>) -> bool {
+        let mut params = json!({"sessionId": "s", "options": []});
+        params
+            .as_object_mut()
+            .expect("an object")
+            .extend(question.as_object().expect("an object").clone());
+        let request = PermissionRequest::parse(&params).expect("the question is well formed");
+        let mut calls = ToolCalls::default();
+        if let Some(earlier) = earlier {
+            calls.see(ToolCallUpdate::parse(&earlier).expect("the message has an id"));
+        }
+        is_our_tool(&request, calls.get(&request.tool_call.id), OURS)
+    }
+
+    fn titled(title: &str) -> bool {
+        ours(
+            json!({"toolCall": {"toolCallId": "c", "title": title}}),
+            None,
+        )
+    }
+
+    #[test]
+    fn every_agents_shape_of_our_tool_is_known() {
+        for title in [
+            "mcp__bridge__ping",
+            "mcp_bridge_ping",
+            "bridge___ping",
+            "mcp.bridge.ping",
+        ] {
+            assert!(titled(title), "{title}");
+        }
+        assert!(titled("mcp_bridge_check_messages"));
+    }
+
+    #[test]
+    fn claude_states_the_name_beside_a_friendly_title() {
+        let call = json!({"toolCallId": "c", "title": "Ping", "_meta": {"claudeCode": {"toolName": "mcp__bridge__ping"}}});
+        assert!(ours(json!({"toolCall": call}), None));
+    }
+
+    #[test]
+    fn qwen_states_the_name_beside_its_arguments() {
+        let call = json!({"toolCallId": "c", "title": "{\"text\":\"hi\"}", "_meta": {"toolName": "mcp__bridge__ping"}});
+        assert!(ours(json!({"toolCall": call.clone()}), None));
+        assert!(ours(
+            json!({"toolCall": {"toolCallId": "c", "title": "{}"}, "_meta": {"toolName": "mcp__bridge__ping"}}),
+            None
+        ));
+        assert!(ours(
+            json!({"toolCall": {"toolCallId": "c", "title": "{}"}}),
+            Some(call)
+        ));
+    }
+
+    #[test]
+    fn codex_names_the_tool_only_in_the_earlier_message() {
+        let question = json!({"toolCall": {"toolCallId": "c", "kind": "execute"}, "_meta": {"is_mcp_tool_approval": true}});
+        let earlier = |server, tool, id| {
+            Some(
+                json!({"toolCallId": id, "title": format!("mcp.{server}.{tool}"),
+                "rawInput": {"server": server, "tool": tool, "arguments": {}}}),
+            )
+        };
+        assert!(ours(question.clone(), earlier("bridge", "ping", "c")));
+        assert!(!ours(question.clone(), earlier("bridge", "wipe", "c")));
+        assert!(!ours(question.clone(), earlier("bridge_x", "ping", "c")));
+        assert!(!ours(
+            question.clone(),
+            earlier("bridge", "ping", "another")
+        ));
+        assert!(!ours(question, None));
+    }
+
+    #[test]
+    fn other_servers_and_words_around_our_name_do_not_fool_it() {
+        for title in [
+            "ping",
+            "bridge ping",
+            "mcp__bridge_x__ping",
+            "mcp_bridge_x_ping",
+            "bridge_x___ping",
+            "mcp__x__bridge___ping",
+            "run mcp__bridge__ping",
+            "mcp__bridge__ping ",
+            "mcp__bridge__ping; rm -rf x",
+            "`mcp__bridge__ping`",
+            "mcp__bridge__",
+            "mcp__bridge__pingx",
+            "MCP__BRIDGE__PING",
+            "ping (bridge MCP Server)",
+            "",
+        ] {
+            assert!(!titled(title), "{title}");
+        }
+    }
+
+    #[test]
+    fn a_stated_name_overrules_a_title_that_looks_like_ours() {
+        let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "_meta": {"toolName": "mcp__other__wipe"}});
+        assert!(!ours(json!({"toolCall": call}), None));
+        let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping"});
+        assert!(!ours(
+            json!({"toolCall": call}),
+            Some(json!({"toolCallId": "c", "name": "Bash"}))
+        ));
+    }
+
+    #[test]
+    fn a_commands_own_words_are_not_a_name() {
+        for kind in ["execute", "edit", "delete", "move"] {
+            let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "kind": kind});
+            assert!(!ours(json!({"toolCall": call}), None), "{kind}");
+        }
+    }
+
+    #[test]
+    fn arguments_called_server_and_tool_are_not_a_name() {
+        let call = json!({"toolCallId": "c", "title": "mcp__other__call", "rawInput": {"server": "bridge", "tool": "ping"}});
+        assert!(!ours(json!({"toolCall": call}), None));
+        let call = json!({"toolCallId": "c", "rawInput": {"server": "bridge", "tool": "ping"}});
+        assert!(!ours(json!({"toolCall": call}), None));
+    }
+}

@@ -1,0 +1,149 @@
+//! The end of a turn: why it ended, and what it used.
+
+use super::update::present;
+use serde_json::Value;
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptOutcome {
+    /// Why it ended. `EndTurn` is not success: codex ends so, with the error as its text, when its model is out of reach.
+    pub stop_reason: StopReason,
+    /// The tokens that the turn used, when the agent tells.
+    pub usage: Option<TokenUsage>,
+    /// The agent's own additions.
+    pub meta: Option<Value>,
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReason {
+    /// The model has nothing more to say.
+    EndTurn,
+    /// The limit of tokens is reached.
+    MaxTokens,
+    /// The limit of model requests in one turn is reached.
+    MaxTurnRequests,
+    /// The agent refuses to go on.
+    Refusal,
+    /// The turn was cancelled.
+    Cancelled,
+    /// A reason that the protocol does not define.
+    Other(String),
+}
+
+impl StopReason {
+    /// Returns the reason as it goes over the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxTurnRequests => "max_turn_requests",
+            Self::Refusal => "refusal",
+            Self::Cancelled => "cancelled",
+            Self::Other(reason) => reason,
+        }
+    }
+}
+
+impl From<&str> for StopReason {
+    fn from(reason: &str) -> Self {
+        match reason {
+            "end_turn" => Self::EndTurn,
+            "max_tokens" => Self::MaxTokens,
+            "max_turn_requests" => Self::MaxTurnRequests,
+            "refusal" => Self::Refusal,
+            "cancelled" => Self::Cancelled,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+/// The tokens of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenUsage {
+    /// What the model read.
+    pub input: u64,
+    /// What the model wrote.
+    pub output: u64,
+    /// All of it, as the agent counts.
+    pub total: u64,
+}
+
+impl PromptOutcome {
+    /// Parses the answer to a prompt; `None` when it lacks the reason.
+    pub(super) fn parse(raw: &Value) -> Option<Self> {
+        Some(Self {
+            stop_reason: raw.get("stopReason")?.as_str()?.into(),
+            usage: usage(raw),
+            meta: present(raw, "_meta"),
+        })
+    }
+}
+
+/// Reads the token counts: `usage` (claude, codex) or `_meta.quota.token_count` (gemini).
+fn usage(raw: &Value) -> Option<TokenUsage> {
+    let (counts, [input, output, total]) = match raw.get("usage").filter(|usage| usage.is_object())
+    {
+        Some(usage) => (usage, ["inputTokens", "outputTokens", "totalTokens"]),
+        None => (
+            raw.pointer("/_meta/quota/token_count")?,
+            ["input_tokens", "output_tokens", "total_tokens"],
+        ),
+    };
+    let number = |field: &str| counts.get(field).and_then(Value::as_u64);
+    let (input, output) = (number(input), number(output));
+    let total = number(total).or_else(|| Some(input?.saturating_add(output?)))?;
+    Some(TokenUsage {
+        input: input.unwrap_or(0),
+        output: output.unwrap_or(0),
+        total,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn token_counts_are_found_where_agents_put_them() {
+        let check = |raw: Value, expected: Option<(u64, u64, u64)>| {
+            let outcome = PromptOutcome::parse(&raw).expect("there is a reason");
+            assert_eq!(
+                outcome
+                    .usage
+                    .map(|usage| (usage.input, usage.output, usage.total)),
+                expected
+            );
+        };
+        check(json!({"stopReason": "end_turn"}), None);
+        check(
+            json!({"stopReason": "end_turn", "usage": {"inputTokens": 3, "outputTokens": 2, "totalTokens": 9}}),
+            Some((3, 2, 9)),
+        );
+        check(
+            json!({"stopReason": "x", "_meta": {"quota": {"token_count": {"input_tokens": 3, "output_tokens": 2}}}}),
+            Some((3, 2, 5)),
+        );
+        check(
+            json!({"stopReason": "end_turn", "usage": {"inputTokens": "many"}}),
+            None,
+        );
+        assert_eq!(PromptOutcome::parse(&json!({"usage": {}})), None);
+    }
+
+    #[test]
+    fn stop_reasons_survive_the_way_there_and_back() {
+        for reason in [
+            "end_turn",
+            "max_tokens",
+            "max_turn_requests",
+            "refusal",
+            "cancelled",
+            "bored",
+        ] {
+            assert_eq!(StopReason::from(reason).as_str(), reason);
+        }
+        assert_eq!(StopReason::from("bored"), StopReason::Other("bored".into()));
+    }
+}

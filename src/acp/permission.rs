@@ -1,0 +1,240 @@
+//! An agent's question whether it may, and the choice among its options.
+
+use super::session::AcpSessionId;
+use super::update::{ToolCallUpdate, list, present, string};
+use agent_client_protocol::Responder;
+use serde_json::{Value, json};
+
+/// A question that waits for its answer. Dropped without one, it is answered `cancelled`, so that no agent hangs.
+#[derive(Debug)]
+pub struct PermissionQuestion {
+    request: Box<PermissionRequest>,
+    responder: Option<Responder>,
+}
+
+/// What an agent asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionRequest {
+    /// The agent's session.
+    pub session: AcpSessionId,
+    /// The call it is about. Often thin: join it with what earlier messages said of the same id.
+    pub tool_call: ToolCallUpdate,
+    /// What may be answered.
+    pub options: Vec<PermissionOption>,
+    /// The agent's own additions to the question (those to the call are in the call).
+    pub meta: Option<Value>,
+}
+
+/// One possible answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionOption {
+    /// What is sent back. Agents choose it freely; it means nothing here.
+    pub id: String,
+    /// What people are shown.
+    pub name: String,
+    /// What it means.
+    pub kind: OptionKind,
+}
+
+/// What an option means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OptionKind {
+    /// This call may run.
+    AllowOnce,
+    /// This call may run, and others later without a question. How far that reaches differs widely.
+    AllowAlways,
+    /// This call may not run.
+    RejectOnce,
+    /// This call may not run, nor others later.
+    RejectAlways,
+    /// A kind that the protocol does not define.
+    Other(String),
+}
+
+/// What we want to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Yes, this time.
+    AllowOnce,
+    /// Yes, and do not ask again.
+    AllowAlways,
+    /// No.
+    Reject,
+}
+
+/// What is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The option with this id.
+    Option(String),
+    /// None of them; the turn is being cancelled.
+    Cancelled,
+}
+
+/// Returns the id of the option that says what is wanted.
+///
+/// Only the kind counts, never id or position: gemini and qwen list `allow_always` first. There is no fallback from one
+/// permission to the other: `allow_always` grants more than was wanted (for some agents it writes the user's settings),
+/// and who offers only `allow_once` would ask again. `Reject` takes `reject_once`, else `reject_always`. `None` means that
+/// the question offers nothing of the kind: answer [`Answer::Cancelled`].
+pub fn choose(options: &[PermissionOption], wanted: Wanted) -> Option<&str> {
+    let kinds: &[OptionKind] = match wanted {
+        Wanted::AllowOnce => &[OptionKind::AllowOnce],
+        Wanted::AllowAlways => &[OptionKind::AllowAlways],
+        Wanted::Reject => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
+    };
+    kinds
+        .iter()
+        .find_map(|kind| options.iter().find(|option| option.kind == *kind))
+        .map(|option| option.id.as_str())
+}
+
+impl PermissionQuestion {
+    pub(super) fn new(request: PermissionRequest, responder: Responder) -> Self {
+        Self {
+            request: Box::new(request),
+            responder: Some(responder),
+        }
+    }
+
+    /// Returns what is asked.
+    pub fn request(&self) -> &PermissionRequest {
+        &self.request
+    }
+
+    /// Sends the answer. When the agent is gone there is nobody to answer, and nothing happens.
+    pub fn answer(mut self, answer: Answer) {
+        self.send(answer);
+    }
+
+    /// Answers with the option that says what is wanted, or cancels when there is none. Returns the answer.
+    pub fn answer_by_kind(self, wanted: Wanted) -> Answer {
+        let id = choose(&self.request.options, wanted);
+        let answer = id.map_or(Answer::Cancelled, |id| Answer::Option(id.to_owned()));
+        self.answer(answer.clone());
+        answer
+    }
+
+    fn send(&mut self, answer: Answer) {
+        let Some(responder) = self.responder.take() else {
+            return;
+        };
+        let outcome = match answer {
+            Answer::Option(id) => json!({"outcome": "selected", "optionId": id}),
+            Answer::Cancelled => json!({"outcome": "cancelled"}),
+        };
+        if let Err(error) = responder.respond(json!({"outcome": outcome})) {
+            // The connection is over, and its own ending says why.
+            tracing::debug!(%error, "a permission question outlived its agent");
+        }
+    }
+}
+
+impl Drop for PermissionQuestion {
+    fn drop(&mut self) {
+        self.send(Answer::Cancelled);
+    }
+}
+
+impl PermissionRequest {
+    /// Parses the parameters of a `session/request_permission`; `None` when there is no call with an id.
+    pub(super) fn parse(params: &Value) -> Option<Self> {
+        Some(Self {
+            session: string(params, "sessionId")?.into(),
+            tool_call: ToolCallUpdate::parse(params.get("toolCall")?)?,
+            options: list(params, "options")?
+                .iter()
+                .filter_map(PermissionOption::parse)
+                .collect(),
+            meta: present(params, "_meta"),
+        })
+    }
+}
+
+impl PermissionOption {
+    fn parse(raw: &Value) -> Option<Self> {
+        Some(Self {
+            id: string(raw, "optionId")?,
+            name: string(raw, "name").unwrap_or_default(),
+            kind: match raw.get("kind")?.as_str()? {
+                "allow_once" => OptionKind::AllowOnce,
+                "allow_always" => OptionKind::AllowAlways,
+                "reject_once" => OptionKind::RejectOnce,
+                "reject_always" => OptionKind::RejectAlways,
+                other => OptionKind::Other(other.to_owned()),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(options: &[(&str, &str)], wanted: Wanted, expected: Option<&str>) {
+        let options: Vec<Value> = options
+            .iter()
+            .map(|(id, kind)| json!({"optionId": id, "kind": kind}))
+            .collect();
+        let request =
+            json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": options});
+        let request = PermissionRequest::parse(&request).expect("the question is well formed");
+        assert_eq!(choose(&request.options, wanted), expected);
+    }
+
+    const GEMINI: &[(&str, &str)] = &[
+        ("proceed_always_server", "allow_always"),
+        ("proceed_always_tool", "allow_always"),
+        ("proceed_once", "allow_once"),
+        ("cancel", "reject_once"),
+    ];
+
+    #[test]
+    fn the_kind_decides_not_the_id_or_the_position() {
+        check(GEMINI, Wanted::AllowOnce, Some("proceed_once"));
+        check(GEMINI, Wanted::AllowAlways, Some("proceed_always_server"));
+        check(GEMINI, Wanted::Reject, Some("cancel"));
+        check(
+            &[("allow_once", "reject_once"), ("reject", "allow_once")],
+            Wanted::AllowOnce,
+            Some("reject"),
+        );
+    }
+
+    #[test]
+    fn one_permission_never_stands_for_the_other() {
+        check(
+            &[("always", "allow_always"), ("no", "reject_once")],
+            Wanted::AllowOnce,
+            None,
+        );
+        check(
+            &[("once", "allow_once"), ("no", "reject_once")],
+            Wanted::AllowAlways,
+            None,
+        );
+        check(&[("odd", "allow_for_an_hour")], Wanted::AllowOnce, None);
+    }
+
+    #[test]
+    fn the_smaller_rejection_is_preferred() {
+        check(
+            &[("never", "reject_always"), ("no", "reject_once")],
+            Wanted::Reject,
+            Some("no"),
+        );
+        check(&[("never", "reject_always")], Wanted::Reject, Some("never"));
+        check(&[("yes", "allow_once")], Wanted::Reject, None);
+    }
+
+    #[test]
+    fn a_malformed_option_is_left_out_and_a_malformed_question_is_none() {
+        check(&[], Wanted::AllowOnce, None);
+        assert_eq!(
+            PermissionRequest::parse(&json!({"sessionId": "s", "toolCall": {}, "options": []})),
+            None
+        );
+        assert_eq!(PermissionRequest::parse(&json!([])), None);
+        assert_eq!(PermissionOption::parse(&json!({"optionId": "x"})), None);
+    }
+}

@@ -1,0 +1,6 @@
+//! The whole connection against a fake agent: raw JSON lines over in-memory pipes, written without the protocol crate,
+//! because it stands for the programs outside.
+
+mod fake;
+mod hostile;
+mod turns;

@@ -1,0 +1,431 @@
+//! `session/update`, parsed by ourselves from raw JSON.
+//!
+//! The protocol crate's typed form drops an update whose kind it does not know, before any handler sees it. Here nothing
+//! is lost: what is not understood, or lacks what it needs, is [`Update::Unknown`] with its JSON.
+
+use super::session::{AcpSessionId, ConfigOption, config_options};
+use serde_json::Value;
+
+/// One thing that an agent tells about its session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// A chunk of the answer. What is no text stands in it as a bracketed word: `[image image/png]`.
+    MessageText(String),
+    /// A chunk of what the model thinks.
+    ThoughtText(String),
+    /// A chunk of a user's message, told while a session is loaded.
+    UserText(String),
+    /// A tool call begins or changes; which of both, agents do not agree about (see [`super::ToolCalls`]).
+    ToolCall(Box<ToolCallUpdate>),
+    /// The whole plan, instead of the one before.
+    Plan(Vec<PlanEntry>),
+    /// How full the model's context is.
+    Usage {
+        /// Tokens in the context.
+        used: u64,
+        /// Tokens that fit.
+        size: u64,
+        /// What the session has cost so far.
+        cost: Option<Cost>,
+    },
+    /// The session's mode is now this.
+    Mode(String),
+    /// The names of the slash commands that the agent takes.
+    Commands(Vec<String>),
+    /// The session's settings, all of them, with their values.
+    ConfigOptions(Vec<ConfigOption>),
+    /// Anything else, and anything malformed.
+    Unknown {
+        /// Its `sessionUpdate`, empty when it has none.
+        kind: String,
+        /// The update as it came.
+        raw: Value,
+    },
+}
+
+/// What one message says about a tool call; what it does not mention is `None`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolCallUpdate {
+    /// The call's id, unique in the session.
+    pub id: String,
+    /// What people are shown.
+    pub title: Option<String>,
+    /// The tool's own name, where the agent sends one as a field of its own.
+    pub name: Option<String>,
+    /// `read`, `edit`, `execute`, `other`, …
+    pub kind: Option<String>,
+    /// `pending`, `in_progress`, `completed`, `failed`, …
+    pub status: Option<String>,
+    /// The paths it is about.
+    pub locations: Option<Vec<String>>,
+    /// The tool's arguments, in the agent's own shape.
+    pub raw_input: Option<Value>,
+    /// The result so far, as text.
+    pub content: Option<String>,
+    /// The agent's own additions.
+    pub meta: Option<Value>,
+}
+
+/// A step of an agent's plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanEntry {
+    /// What is to be done.
+    pub content: String,
+    /// `high`, `medium`, `low`; empty when not told.
+    pub priority: String,
+    /// `pending`, `in_progress`, `completed`; empty when not told.
+    pub status: String,
+}
+
+/// An amount of money.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// How much.
+    pub amount: f64,
+    /// In which currency (ISO 4217).
+    pub currency: String,
+}
+
+/// Parses the parameters of a `session/update`. Never fails, never panics.
+pub(super) fn parse_notification(params: Value) -> (AcpSessionId, Update) {
+    let session = string(&params, "sessionId").unwrap_or_default().into();
+    let update = match params {
+        Value::Object(mut fields) => fields.remove("update").unwrap_or(Value::Object(fields)),
+        other => other,
+    };
+    (session, parse(update))
+}
+
+fn parse(raw: Value) -> Update {
+    known(&raw).unwrap_or_else(|| Update::Unknown {
+        kind: string(&raw, "sessionUpdate").unwrap_or_default(),
+        raw,
+    })
+}
+
+fn known(raw: &Value) -> Option<Update> {
+    Some(match raw.get("sessionUpdate")?.as_str()? {
+        "agent_message_chunk" => Update::MessageText(block_text(raw.get("content")?)?),
+        "agent_thought_chunk" => Update::ThoughtText(block_text(raw.get("content")?)?),
+        "user_message_chunk" => Update::UserText(block_text(raw.get("content")?)?),
+        "tool_call" | "tool_call_update" => Update::ToolCall(Box::new(ToolCallUpdate::parse(raw)?)),
+        "plan" => Update::Plan(
+            list(raw, "entries")?
+                .iter()
+                .filter_map(plan_entry)
+                .collect(),
+        ),
+        "usage_update" => Update::Usage {
+            used: raw.get("used")?.as_u64()?,
+            size: raw.get("size")?.as_u64()?,
+            cost: raw.get("cost").and_then(cost),
+        },
+        "current_mode_update" => Update::Mode(string(raw, "currentModeId")?),
+        "available_commands_update" => Update::Commands(
+            list(raw, "availableCommands")?
+                .iter()
+                .filter_map(|command| string(command, "name"))
+                .collect(),
+        ),
+        "config_option_update" => Update::ConfigOptions(config_options(raw.get("configOptions")?)?),
+        _ => return None,
+    })
+}
+
+impl ToolCallUpdate {
+    /// Parses the fields that `tool_call`, `tool_call_update` and a permission's `toolCall` share; the id alone is needed.
+    pub(super) fn parse(raw: &Value) -> Option<Self> {
+        Some(Self {
+            id: string(raw, "toolCallId")?,
+            title: string(raw, "title").filter(|title| !title.is_empty()),
+            name: string(raw, "name").filter(|name| !name.is_empty()),
+            kind: string(raw, "kind"),
+            status: string(raw, "status"),
+            locations: list(raw, "locations")
+                .map(|places| places.iter().filter_map(|at| string(at, "path")).collect()),
+            raw_input: present(raw, "rawInput"),
+            content: list(raw, "content").map(|parts| {
+                let parts: Vec<String> = parts.iter().filter_map(tool_content).collect();
+                parts.join("\n")
+            }),
+            meta: present(raw, "_meta"),
+        })
+    }
+}
+
+fn tool_content(part: &Value) -> Option<String> {
+    match part.get("type")?.as_str()? {
+        "content" => block_text(part.get("content")?),
+        "diff" => Some(format!(
+            "[diff {}]",
+            string(part, "path").unwrap_or_default()
+        )),
+        other => Some(format!("[{other}]")),
+    }
+}
+
+/// Returns a content block as text: its own, or in brackets what it is.
+fn block_text(block: &Value) -> Option<String> {
+    let what = match block.get("type")?.as_str()? {
+        "text" => return string(block, "text"),
+        "resource" => {
+            let resource = block.get("resource")?;
+            if let Some(text) = string(resource, "text") {
+                return Some(text);
+            }
+            ("resource", string(resource, "uri"))
+        }
+        "resource_link" => ("resource", string(block, "uri")),
+        other => (other, string(block, "mimeType")),
+    };
+    Some(match what {
+        (kind, Some(detail)) => format!("[{kind} {detail}]"),
+        (kind, None) => format!("[{kind}]"),
+    })
+}
+
+fn plan_entry(entry: &Value) -> Option<PlanEntry> {
+    Some(PlanEntry {
+        content: string(entry, "content")?,
+        priority: string(entry, "priority").unwrap_or_default(),
+        status: string(entry, "status").unwrap_or_default(),
+    })
+}
+
+fn cost(cost: &Value) -> Option<Cost> {
+    Some(Cost {
+        amount: cost.get("amount")?.as_f64()?,
+        currency: string(cost, "currency")?,
+    })
+}
+
+/// Returns a field that is a string.
+pub(super) fn string(value: &Value, field: &str) -> Option<String> {
+    value.get(field)?.as_str().map(str::to_owned)
+}
+
+/// Returns a field that is a list.
+pub(super) fn list<'a>(value: &'a Value, field: &str) -> Option<&'a Vec<Value>> {
+    value.get(field)?.as_array()
+}
+
+/// Returns a field that is there and not null.
+pub(super) fn present(value: &Value, field: &str) -> Option<Value> {
+    value.get(field).filter(|value| !value.is_null()).cloned()
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the literals read better without a reference at every call"
+)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn check(update: Value, expected: Update) {
+        let (session, parsed) = parse_notification(json!({"sessionId": "s", "update": update}));
+        assert_eq!(session.as_str(), "s");
+        assert_eq!(parsed, expected);
+    }
+
+    fn check_unknown(update: Value, kind: &str) {
+        check(
+            update.clone(),
+            Update::Unknown {
+                kind: kind.into(),
+                raw: update,
+            },
+        );
+    }
+
+    fn chunk(content: Value) -> Value {
+        json!({"sessionUpdate": "agent_message_chunk", "content": content})
+    }
+
+    #[test]
+    fn text_of_all_three_kinds_is_kept() {
+        let text = json!({"type": "text", "text": "hi"});
+        check(chunk(text.clone()), Update::MessageText("hi".into()));
+        check(
+            json!({"sessionUpdate": "agent_thought_chunk", "content": text, "messageId": "m"}),
+            Update::ThoughtText("hi".into()),
+        );
+        check(
+            json!({"sessionUpdate": "user_message_chunk", "content": text}),
+            Update::UserText("hi".into()),
+        );
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_in_brackets() {
+        let named = |content, name: &str| check(chunk(content), Update::MessageText(name.into()));
+        named(
+            json!({"type": "image", "mimeType": "image/png", "data": "AAAA"}),
+            "[image image/png]",
+        );
+        named(json!({"type": "audio"}), "[audio]");
+        named(
+            json!({"type": "resource_link", "uri": "file:///a", "name": "a"}),
+            "[resource file:///a]",
+        );
+        named(
+            json!({"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}}),
+            "inside",
+        );
+        named(
+            json!({"type": "resource", "resource": {"uri": "file:///a", "blob": "AAAA"}}),
+            "[resource file:///a]",
+        );
+        named(json!({"type": "hologram"}), "[hologram]");
+    }
+
+    #[test]
+    fn both_tool_call_messages_are_the_same_to_us() {
+        let fields = json!({
+            "toolCallId": "c1", "title": "Read a.rs", "kind": "read", "status": "completed",
+            "locations": [{"path": "/p/a.rs", "line": 3}, {"line": 4}],
+            "rawInput": {"path": "a.rs"}, "_meta": {"toolName": "read_file"},
+            "content": [
+                {"type": "content", "content": {"type": "text", "text": "fn main"}},
+                {"type": "diff", "path": "/p/a.rs", "oldText": null, "newText": "x"},
+                {"type": "terminal", "terminalId": "t"},
+                42,
+            ],
+        });
+        for kind in ["tool_call", "tool_call_update"] {
+            let mut update = fields.clone();
+            update["sessionUpdate"] = json!(kind);
+            check(
+                update,
+                Update::ToolCall(Box::new(ToolCallUpdate {
+                    id: "c1".into(),
+                    title: Some("Read a.rs".into()),
+                    name: None,
+                    kind: Some("read".into()),
+                    status: Some("completed".into()),
+                    locations: Some(vec!["/p/a.rs".into()]),
+                    raw_input: Some(json!({"path": "a.rs"})),
+                    content: Some("fn main\n[diff /p/a.rs]\n[terminal]".into()),
+                    meta: Some(json!({"toolName": "read_file"})),
+                })),
+            );
+        }
+        check(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c2", "title": null, "rawInput": null}),
+            Update::ToolCall(Box::new(ToolCallUpdate {
+                id: "c2".into(),
+                ..ToolCallUpdate::default()
+            })),
+        );
+    }
+
+    #[test]
+    fn plans_usage_modes_commands_and_settings_are_understood() {
+        check(
+            json!({"sessionUpdate": "plan", "entries": [
+                {"content": "look", "priority": "high", "status": "completed"}, {"content": "fix"}, {}]}),
+            Update::Plan(vec![
+                PlanEntry {
+                    content: "look".into(),
+                    priority: "high".into(),
+                    status: "completed".into(),
+                },
+                PlanEntry {
+                    content: "fix".into(),
+                    priority: String::new(),
+                    status: String::new(),
+                },
+            ]),
+        );
+        check(
+            json!({"sessionUpdate": "usage_update", "used": 10, "size": 200, "cost": {"amount": 0.5, "currency": "USD"}}),
+            Update::Usage {
+                used: 10,
+                size: 200,
+                cost: Some(Cost {
+                    amount: 0.5,
+                    currency: "USD".into(),
+                }),
+            },
+        );
+        check(
+            json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}),
+            Update::Mode("plan".into()),
+        );
+        check(
+            json!({"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "init"}, {}]}),
+            Update::Commands(vec!["init".into()]),
+        );
+        let options = json!({"sessionUpdate": "config_option_update", "configOptions": [{"id": "model", "name": "Model"}]});
+        let (_, update) = parse_notification(json!({"sessionId": "s", "update": options}));
+        assert!(matches!(update, Update::ConfigOptions(options) if options[0].id == "model"));
+    }
+
+    #[test]
+    fn the_unknown_and_the_malformed_are_kept_whole() {
+        check_unknown(
+            json!({"sessionUpdate": "quantum_leap", "n": 1}),
+            "quantum_leap",
+        );
+        check_unknown(
+            json!({"sessionUpdate": "agent_message_chunk"}),
+            "agent_message_chunk",
+        );
+        check_unknown(
+            chunk(json!({"type": "text", "text": 7})),
+            "agent_message_chunk",
+        );
+        check_unknown(
+            json!({"sessionUpdate": "tool_call", "title": "no id"}),
+            "tool_call",
+        );
+        check_unknown(json!({"sessionUpdate": "plan", "entries": "none"}), "plan");
+        check_unknown(
+            json!({"sessionUpdate": "usage_update", "used": -1, "size": 2}),
+            "usage_update",
+        );
+        check_unknown(json!({"sessionUpdate": 5}), "");
+        check_unknown(json!(null), "");
+        let (session, update) = parse_notification(json!([1]));
+        assert_eq!(
+            (session.as_str(), update),
+            (
+                "",
+                Update::Unknown {
+                    kind: String::new(),
+                    raw: json!([1])
+                }
+            )
+        );
+    }
+
+    /// JSON that looks enough like updates to reach every branch.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let words = "(text|resource|content|diff|tool_call|plan|usage_update|agent_message_chunk|config_option_update|x)?";
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            words.prop_map(Value::from),
+        ];
+        let keys = "(sessionId|sessionUpdate|update|content|type|text|resource|entries|toolCallId|used|size|cost|\
+                    configOptions|options|value|availableCommands|locations|rawInput|_meta)";
+        leaf.prop_recursive(5, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(keys, inner, 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_json_makes_it_panic(params in any_json()) {
+            let _ = parse_notification(params.clone());
+            let _ = parse_notification(json!({"sessionId": "s", "update": params}));
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! One call of a tool: what a member does on the bus while it lasts, and what it is handed.
+//!
+//! What a call is handed counts as seen when the next call of the same session comes after its answer; a call that is
+//! cancelled gives it back. So a call ends in [`Call::answered`] or [`Call::give_back`]; one that is dropped gives back too.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::event::{Event, Sent};
+use super::handle::{BusError, Receipt};
+use super::letter::Letter;
+use super::rules::{Ask, Pick, Refusal};
+use super::seat::Seat;
+use super::state::{Message, Request};
+use crate::domain::id::{CallId, MessageId, RequestId};
+use crate::domain::limits;
+use crate::domain::message::{Author, MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::request::RequestStatus;
+use crate::sys::ids;
+
+/// A call of a tool in the name of a seat.
+pub struct Call {
+    seat: Seat,
+    id: CallId,
+    /// Earlier calls whose taking this one proves, until that is on the bus.
+    taken: Vec<CallId>,
+    /// Whether something was handed to this call, or may have been.
+    holds: bool,
+}
+
+/// A message that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// Who gets it, and whether it is live.
+    pub recipients: Vec<(Name, bool)>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// With a message.
+    Message(Box<Letter>),
+    /// Nothing came in time.
+    TimedOut,
+    /// It was ended from outside: the session stops.
+    Ended,
+}
+
+/// How a claim ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// The request is the caller's.
+    Won(Request),
+    /// It is somebody else's, or closed.
+    Lost {
+        /// The request, as far as it is known.
+        request: Request,
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+impl Call {
+    pub(super) fn new(seat: Seat, taken: Vec<CallId>) -> Self {
+        Self {
+            seat,
+            id: ids::call(),
+            taken,
+            holds: false,
+        }
+    }
+
+    /// Returns the call's id.
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+
+    /// Returns whose call it is.
+    pub fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// Asks for something; with the first success it is on the bus that earlier answers were taken.
+    pub async fn ask(&mut self, ask: Ask) -> Result<Receipt, BusError> {
+        let taken = self.taken.clone();
+        let receipt = self
+            .seat
+            .bus()
+            .submit(Some(self.seat.session()), taken, ask)
+            .await?;
+        self.taken.clear();
+        Ok(receipt)
+    }
+
+    /// Sends a message to one member.
+    pub async fn send(
+        &mut self,
+        to: String,
+        content: String,
+        reply_to: Option<String>,
+    ) -> Result<SentMessage, BusError> {
+        let body = self.seat.bus().body(content).await?;
+        let receipt = self.ask(Ask::Send { to, body, reply_to }).await?;
+        self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
+    }
+
+    /// Sends a message to all live members; nobody else there is no error.
+    pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
+        let body = self.seat.bus().body(content).await?;
+        let receipt = self.ask(Ask::Broadcast(body)).await?;
+        match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
+            Ok(sent) => Ok(Some(sent)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Finds the message of this member among a command's events; what was merely due stands before it.
+    fn sent_in(&self, receipt: &Receipt, kinds: &[MessageKind]) -> Result<SentMessage, BusError> {
+        let mine = |sent: &&Sent| {
+            kinds.contains(&sent.kind) && sent.from.member() == Some(self.seat.name())
+        };
+        let sent = receipt
+            .events
+            .iter()
+            .rev()
+            .filter_map(as_sent)
+            .find(mine)
+            .ok_or(BusError::Closed)?;
+        let recipients = self.seat.bus().look(|state| {
+            sent.to
+                .iter()
+                .map(|name| (name.clone(), state.live(name).is_some()))
+                .collect()
+        });
+        Ok(SentMessage {
+            id: sent.id.clone(),
+            recipients,
+        })
+    }
+
+    /// Takes unread messages.
+    pub async fn take(&mut self, way: Way, pick: Pick) -> Result<Vec<Letter>, BusError> {
+        let head_bytes = pick.head_bytes;
+        self.seat.bus().refresh()?;
+        let nothing = self
+            .seat
+            .bus()
+            .look(|state| state.unread(self.seat.name()).next().is_none());
+        if nothing {
+            return Ok(Vec::new());
+        }
+        self.holds = true;
+        let session = self.seat.session();
+        self.ask(Ask::Take {
+            session,
+            call: self.id,
+            way,
+            pick,
+        })
+        .await?;
+        self.letters(head_bytes)
+    }
+
+    /// Reads what this call was handed.
+    fn letters(&self, head_bytes: usize) -> Result<Vec<Letter>, BusError> {
+        let bus = self.seat.bus();
+        let handed: Vec<Message> = bus.look(|state| {
+            state
+                .handed_to(self.seat.session(), self.id)
+                .into_iter()
+                .cloned()
+                .collect()
+        });
+        handed
+            .into_iter()
+            .map(|message| bus.letter(message, 0, head_bytes))
+            .collect()
+    }
+
+    /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::give_back`] or by the drop of the call.
+    pub async fn wait(
+        &mut self,
+        from: Option<Name>,
+        request: Option<RequestId>,
+        timeout: Duration,
+    ) -> Result<Waited, BusError> {
+        let deadline = Instant::now() + timeout;
+        let mut changes = self.seat.bus().changes();
+        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        self.holds = true;
+        self.ask(Ask::Wait {
+            call: self.id,
+            from,
+            request,
+            timeout_ms,
+        })
+        .await?;
+        loop {
+            // In this order: a wait that has ended without a message by now will not get one later.
+            let (waits, live) = self.seat.bus().look(|state| {
+                let session = self.seat.session();
+                (
+                    state.waits(session, self.id),
+                    state.session(session).is_some(),
+                )
+            });
+            if let Some(letter) = self.letters(limits::ANSWER_BYTES)?.pop() {
+                return Ok(Waited::Message(Box::new(letter)));
+            }
+            if !live {
+                return Err(Refusal::Left.into());
+            }
+            if !waits {
+                return Ok(if timeout_ms == 0 {
+                    Waited::TimedOut
+                } else {
+                    Waited::Ended
+                });
+            }
+            if tokio::time::timeout_at(deadline, changes.changed())
+                .await
+                .is_err()
+            {
+                return self.end_wait().await;
+            }
+        }
+    }
+
+    /// Ends the wait at its deadline, unless a message has just come.
+    async fn end_wait(&mut self) -> Result<Waited, BusError> {
+        match self.ask(Ask::EndWait { call: self.id }).await {
+            Ok(_) => Ok(Waited::TimedOut),
+            Err(BusError::Refused(Refusal::AlreadyHanded)) => {
+                match self.letters(limits::ANSWER_BYTES)?.pop() {
+                    Some(letter) => Ok(Waited::Message(Box::new(letter))),
+                    None => Ok(Waited::TimedOut),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a request.
+    pub async fn open_request(
+        &mut self,
+        description: String,
+        context: Option<String>,
+        nudge: Duration,
+        ttl: Duration,
+    ) -> Result<RequestId, BusError> {
+        let bus = self.seat.bus().clone();
+        let description = bus.body(description).await?;
+        let context = match context {
+            Some(context) => Some(bus.body(context).await?),
+            None => None,
+        };
+        let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let receipt = self
+            .ask(Ask::Open {
+                description,
+                context,
+                nudge_ms: ms(nudge),
+                ttl_ms: ms(ttl),
+            })
+            .await?;
+        let opened = receipt.events.iter().find_map(|event| match event {
+            Event::RequestOpened(opened) => Some(opened.id.clone()),
+            _ => None,
+        });
+        opened.ok_or(BusError::Closed)
+    }
+
+    /// Claims a request. Losing is a value.
+    pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
+        let outcome = self.ask(Ask::Claim(id.clone())).await;
+        let found = || -> Result<Request, BusError> {
+            let request = self.seat.bus().find_request(&id)?;
+            request.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() }.into())
+        };
+        match outcome {
+            Ok(_) => Ok(Claimed::Won(found()?)),
+            Err(BusError::Refused(lost @ Refusal::ClaimLost { .. })) => {
+                let mut request = found()?;
+                // What is due may have decided it, and not be on the bus yet.
+                if let Refusal::ClaimLost { status, .. } = &lost
+                    && request.status == RequestStatus::Open
+                {
+                    request.status = *status;
+                }
+                let reason = lost.to_string();
+                Ok(Claimed::Lost { request, reason })
+            }
+            // It may have ended so long ago that the state has forgotten it.
+            Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
+                let request = found()?;
+                let by = request.owner.as_ref().map(|owner| owner.by.clone());
+                let (id, status) = (id.clone(), request.status);
+                let reason = Refusal::ClaimLost { id, status, by }.to_string();
+                Ok(Claimed::Lost { request, reason })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says that the answer with what this call was handed has been given.
+    pub async fn answered(mut self) {
+        if !self.taken.is_empty() {
+            // Losing this only means that those messages are offered again.
+            let _ = self.ask(Ask::Taken).await;
+        }
+        let holds = self
+            .seat
+            .bus()
+            .look(|state| !state.handed_to(self.seat.session(), self.id).is_empty());
+        if holds {
+            self.seat.note_answered([self.id]);
+        }
+        self.holds = false;
+    }
+
+    /// Gives back what this call was handed, and ends its wait: its answer will not be read.
+    pub async fn give_back(mut self) -> Result<(), BusError> {
+        let outcome = give_back(&self.seat, self.id).await;
+        // Not before: when this future is dropped in the middle, the drop of the call goes on.
+        self.holds = false;
+        outcome
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.seat.note_answered(std::mem::take(&mut self.taken));
+        if !self.holds {
+            return;
+        }
+        let (seat, id) = (self.seat.clone(), self.id);
+        // Outside of a runtime the process is ending, and with it the session.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = give_back(&seat, id).await {
+                    tracing::debug!("failed to give back what a dropped call held: {error}");
+                }
+            });
+        }
+    }
+}
+
+async fn give_back(seat: &Seat, call: CallId) -> Result<(), BusError> {
+    match seat.ask(Ask::EndWait { call }).await {
+        Ok(_) => Ok(()),
+        Err(BusError::Refused(Refusal::AlreadyHanded)) => seat
+            .ask(Ask::Settle {
+                session: seat.session(),
+                call,
+                seen: false,
+            })
+            .await
+            .map(drop),
+        Err(error) => Err(error),
+    }
+}
+
+fn as_sent(event: &Event) -> Option<&Sent> {
+    match event {
+        Event::MessageSent(sent) if matches!(sent.from, Author::Member(_)) => Some(sent),
+        _ => None,
+    }
+}

@@ -1,0 +1,398 @@
+//! The whole vocabulary of the log: every event that can ever happen on a bus.
+//!
+//! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
+//! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::task::{TaskError, TaskStatus};
+
+/// A text of somebody: in the event itself, or in a blob when it is long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// The text itself.
+    Text(String),
+    /// Where the text is.
+    Blob {
+        /// The name of the blob.
+        id: uuid::Uuid,
+        /// The length of the text in bytes.
+        bytes: u64,
+    },
+}
+
+impl Body {
+    /// Returns the length of the text in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Blob { bytes, .. } => *bytes,
+        }
+    }
+}
+
+/// An agent is about to be started by a bridge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Starting {
+    /// The life that begins.
+    pub session: SessionId,
+    /// Its name.
+    pub name: Name,
+    /// Whether somebody chose the name, so that its mail waits for its return.
+    pub chosen: bool,
+    /// The profile it is started from.
+    pub profile: String,
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The session of the bridge that holds it.
+    pub owner: SessionId,
+    /// SHA-256 of the token that its endpoints must show, as 64 hex digits.
+    pub token_hash: String,
+}
+
+/// A member is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// The life that begins, or that `Starting` announced.
+    pub session: SessionId,
+    /// Its name.
+    pub name: Name,
+    /// Whether somebody chose the name.
+    pub chosen: bool,
+    /// What kind of member it is.
+    pub kind: MemberKind,
+    /// The model it says it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// Its process, for people.
+    pub pid: u32,
+}
+
+/// A message is on the bus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Its id.
+    pub id: MessageId,
+    /// What it is.
+    pub kind: MessageKind,
+    /// Who speaks.
+    pub from: Author,
+    /// Whom it is shown to be for.
+    pub audience: Audience,
+    /// Whose inboxes it is in.
+    pub to: Vec<Name>,
+    /// The request that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestId>,
+    /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// Who claimed the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<Name>,
+    /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<MessageId>,
+    /// The first message of its thread; itself when it begins one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<MessageId>,
+    /// What it says.
+    pub body: Body,
+}
+
+/// A request is open, and its message is in the inboxes of `to`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Its id.
+    pub id: RequestId,
+    /// The id of the message that shows it.
+    pub message: MessageId,
+    /// Who asks.
+    pub from: Name,
+    /// Who was live.
+    pub to: Vec<Name>,
+    /// What needs doing.
+    pub description: Body,
+    /// What is known so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Body>,
+    /// Milliseconds after which an unclaimed request is nudged.
+    pub nudge_ms: u64,
+    /// Milliseconds of open time after which it expires.
+    pub ttl_ms: u64,
+}
+
+/// Work is given to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assigned {
+    /// Its id.
+    pub id: TaskId,
+    /// The agent's session.
+    pub session: SessionId,
+    /// The agent's name.
+    pub agent: Name,
+    /// Who assigned it.
+    pub by: Name,
+    /// What to do.
+    pub prompt: Body,
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether it begins a new session of the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+}
+
+/// A task is at its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Which.
+    pub id: TaskId,
+    /// How: a final status.
+    pub status: TaskStatus,
+    /// What the agent said.
+    pub output: Body,
+    /// The stop reason of the last turn, in ACP's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TaskError>,
+}
+
+/// A fact on the bus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// See [`Starting`].
+    MemberStarting(Starting),
+    /// See [`Joined`].
+    MemberJoined(Joined),
+    /// An agent does something else now.
+    MemberActivity {
+        /// Whose.
+        session: SessionId,
+        /// What.
+        activity: Activity,
+    },
+    /// It is known whether an agent has our tools.
+    MemberTools {
+        /// Whose.
+        session: SessionId,
+        /// Whether.
+        tools: Tools,
+    },
+    /// An agent uses another model now.
+    MemberModel {
+        /// Whose.
+        session: SessionId,
+        /// Which.
+        model: String,
+    },
+    /// A session has ended.
+    MemberLeft {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        departure: Departure,
+        /// What there is to say about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// The time to wait for the return of a name is over.
+    MemberForgotten {
+        /// Which name.
+        name: Name,
+    },
+    /// See [`Sent`].
+    MessageSent(Sent),
+    /// A message is in further inboxes.
+    MessageAddressed {
+        /// Which.
+        id: MessageId,
+        /// Whose.
+        to: Vec<Name>,
+    },
+    /// Messages are given to one call of one session.
+    MessageHanded {
+        /// Which, oldest first.
+        ids: Vec<MessageId>,
+        /// Whose inbox they come from.
+        member: Name,
+        /// The session that takes them.
+        session: SessionId,
+        /// The call that carries them.
+        call: CallId,
+        /// How.
+        way: Way,
+    },
+    /// What a call was handed is unread again.
+    MessageReturned {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+    },
+    /// What a call was handed has been taken by the model.
+    MessageSeen {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+    },
+    /// A message need not be seen any more by these.
+    MessageSuperseded {
+        /// Which.
+        id: MessageId,
+        /// By whom.
+        members: Vec<Name>,
+    },
+    /// A message will not be seen any more by this member.
+    MessageExpired {
+        /// Which.
+        id: MessageId,
+        /// By whom.
+        member: Name,
+    },
+    /// A call waits for a message.
+    WaitStarted {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// Only from this member.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Name>,
+        /// Only about this request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<RequestId>,
+        /// How long at the most, in milliseconds.
+        timeout_ms: u64,
+    },
+    /// A call waits no longer, and has nothing.
+    WaitEnded {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+    },
+    /// See [`Opened`].
+    RequestOpened(Opened),
+    /// An unclaimed request was brought to mind.
+    RequestNudged {
+        /// Which.
+        id: RequestId,
+    },
+    /// A request has an owner.
+    RequestClaimed {
+        /// Which.
+        id: RequestId,
+        /// The owner.
+        by: Name,
+        /// The owner's session, with which the claim ends.
+        session: SessionId,
+    },
+    /// A request's owner is gone.
+    RequestReopened {
+        /// Which.
+        id: RequestId,
+    },
+    /// The owner has answered.
+    RequestCompleted {
+        /// Which.
+        id: RequestId,
+        /// The answer.
+        message: MessageId,
+    },
+    /// Nobody answers a request any more.
+    RequestExpired {
+        /// Which.
+        id: RequestId,
+    },
+    /// See [`Assigned`].
+    TaskAssigned(Assigned),
+    /// A task's turn begins.
+    TaskStarted {
+        /// Which.
+        id: TaskId,
+    },
+    /// Somebody asks for the end of a running task.
+    TaskCancelAsked {
+        /// Which.
+        id: TaskId,
+        /// Who.
+        by: Name,
+    },
+    /// See [`Finished`].
+    TaskFinished(Finished),
+    /// Somebody asks for the end of an agent.
+    StopAsked {
+        /// Whose.
+        session: SessionId,
+        /// Who.
+        by: Name,
+        /// Whether at once, by signals.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kill: bool,
+    },
+    /// A segment could not be synced and is not written to again.
+    SegmentFailed {
+        /// The first seq of the segment.
+        segment: u64,
+    },
+}
+
+impl Event {
+    /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
+    pub fn is_progress(&self) -> bool {
+        matches!(
+            self,
+            Self::MemberActivity { .. }
+                | Self::MemberModel { .. }
+                | Self::MemberTools { .. }
+                | Self::MessageHanded { .. }
+                | Self::MessageReturned { .. }
+                | Self::MessageSeen { .. }
+                | Self::WaitStarted { .. }
+                | Self::WaitEnded { .. }
+        )
+    }
+}
+
+/// What one append puts into the log: one command's events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The seq of the first event; the k-th has `seq + k`.
+    pub seq: u64,
+    /// When, for people: milliseconds since 1970.
+    pub ts: i64,
+    /// When, for deadlines.
+    pub tick: crate::domain::time::Tick,
+    /// The command.
+    pub id: crate::domain::id::CommandId,
+    /// The session that commanded it; none for what was merely due.
+    pub by: Option<SessionId>,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+impl Entry {
+    /// Returns the seq of the entry that follows.
+    pub fn next_seq(&self) -> u64 {
+        self.seq.saturating_add(self.events.len() as u64)
+    }
+}

@@ -1,0 +1,287 @@
+//! Appending: decide, lock, decide again when somebody was faster, write, unlock. The sync comes later, without the lock.
+//!
+//! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
+//! an entry that is there, whether or not its writer knows.
+
+use std::sync::Arc;
+
+use super::segments::{CHUNK_BYTES, Stop};
+use super::{FileLog, failed};
+use crate::bus::event::{Entry, Event};
+use crate::bus::line;
+use crate::bus::log::{Appended, Decide, LogError, Place, Proposal, Replica};
+use crate::bus::rules::Refusal;
+use crate::domain::time::Now;
+use crate::sys::disk::DiskFile;
+use crate::sys::ids;
+use crate::sys::lock::Guard;
+
+/// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
+const UNLOCKED_READS: usize = 4;
+
+/// A line that is ready to be written, as long as nothing else is.
+struct Prepared {
+    entry: Entry,
+    line: Vec<u8>,
+}
+
+/// What a decision came to.
+enum Decision {
+    Append(Prepared),
+    Nothing,
+    Refused(Refusal),
+}
+
+/// Where a line goes.
+struct Target {
+    segment: u64,
+    file: Arc<dyn DiskFile>,
+    offset: u64,
+    /// The segment that this one follows because it could not be synced.
+    failed: Option<u64>,
+}
+
+impl FileLog {
+    pub(super) fn append_decided(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Appended, LogError> {
+        let mut attempts = 0;
+        let (prepared, guard, unfinished) = loop {
+            self.read_new(replica, usize::MAX)?;
+            let decision = self.decide(replica, decide)?;
+            let Decision::Append(prepared) = decision else {
+                return Ok(without_append(decision));
+            };
+            self.sync_before_roll(replica)?;
+            let guard = self.take_lock()?;
+            attempts += 1;
+            let before = (replica.place, replica.next_seq);
+            let limit = if attempts < UNLOCKED_READS {
+                CHUNK_BYTES
+            } else {
+                usize::MAX
+            };
+            let walked = self.read_new(replica, limit)?;
+            if walked.stop == Stop::Limit {
+                continue;
+            }
+            if before == (replica.place, replica.next_seq) {
+                break (prepared, guard, walked.unfinished);
+            }
+            let decision = self.decide(replica, decide)?;
+            let Decision::Append(prepared) = decision else {
+                return Ok(without_append(decision));
+            };
+            break (prepared, guard, walked.unfinished);
+        };
+        self.write(replica, prepared, guard, unfinished)
+    }
+
+    fn decide(&self, replica: &Replica, decide: &mut Decide<'_>) -> Result<Decision, LogError> {
+        let now = (self.options.clock)();
+        match decide(&replica.state, now) {
+            Err(refusal) => Ok(Decision::Refused(refusal)),
+            Ok(None) => Ok(Decision::Nothing),
+            Ok(Some(proposal)) => {
+                prepare(self.next_seq(replica), now, proposal).map(Decision::Append)
+            }
+        }
+    }
+
+    /// Brings most of a full segment to disk while nobody waits for it.
+    fn sync_before_roll(&mut self, replica: &Replica) -> Result<(), LogError> {
+        let segment = replica.place.segment;
+        if segment > 0
+            && replica.place.offset >= self.options.segment_bytes
+            && let Some(file) = self.segments.file(segment)?
+        {
+            let path = self.segments.path(segment);
+            // A failure is noted, and the roll then happens under that sign.
+            self.syncer.sync_segment(segment, &file, path);
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_lock(&mut self) -> Result<Guard, LogError> {
+        let path = self.directory.join("lock");
+        let guard = self
+            .lock
+            .acquire(self.options.patience)
+            .map_err(|error| failed("lock", &path, error))?;
+        let Some(guard) = guard else {
+            return Err(LogError::Busy {
+                holder: self.lock.holder(),
+            });
+        };
+        if let Err(error) = guard.note(&self.holder) {
+            // It is for people only.
+            tracing::warn!(%error, "failed to write the holder into the lock of the bus");
+        }
+        Ok(guard)
+    }
+
+    /// Writes a line behind everything that has been read under the lock.
+    fn write(
+        &mut self,
+        replica: &mut Replica,
+        prepared: Prepared,
+        guard: Guard,
+        unfinished: u64,
+    ) -> Result<Appended, LogError> {
+        // The segments were looked at under the lock, after all was read.
+        if !self.lock.is_in_place() {
+            return Err(LogError::Removed);
+        }
+        let target = self.target(replica, prepared.entry.seq, unfinished)?;
+        let (notice, prepared) = match target.failed {
+            None => (None, prepared),
+            Some(segment) => {
+                let (notice, prepared) = behind_notice(segment, prepared)?;
+                (Some(notice), prepared)
+            }
+        };
+        let mut bytes = Vec::new();
+        let lines = match &notice {
+            None => &prepared.line,
+            Some(notice) => {
+                bytes.extend_from_slice(&notice.line);
+                bytes.extend_from_slice(&prepared.line);
+                &bytes
+            }
+        };
+        self.write_once(&target, lines)?;
+        drop(guard);
+
+        let path = self.segments.path(target.segment);
+        let append = self.syncer.appended(target.segment, &target.file, path);
+        let before = replica.next_seq.max(1);
+        replica.place = Place {
+            segment: target.segment,
+            offset: target.offset,
+        };
+        for written in notice.iter().chain([&prepared]) {
+            apply(replica, written);
+        }
+        self.damaged_end = None;
+        let step = self.options.snapshot_events;
+        if before / step != replica.next_seq / step && !replica.skipped_events {
+            self.snapshots.write(replica, &self.syncer, append);
+        }
+        Ok(Appended::Written(prepared.entry))
+    }
+
+    /// Writes with one call, or leaves the segment as it was.
+    fn write_once(&mut self, target: &Target, lines: &[u8]) -> Result<(), LogError> {
+        let error = match target.file.append(lines) {
+            Ok(written) if written == lines.len() => return Ok(()),
+            Ok(_) => std::io::ErrorKind::StorageFull.into(),
+            Err(error) => error,
+        };
+        if let Err(error) = target.file.truncate(target.offset) {
+            // The next holder of the lock cuts it off.
+            tracing::warn!(%error, "failed to take back an unfinished line of the log");
+        }
+        Err(failed(
+            "write to",
+            &self.segments.path(target.segment),
+            error,
+        ))
+    }
+
+    /// Finds the segment to write to, which may be a new one, and makes its end clean.
+    fn target(&mut self, replica: &Replica, seq: u64, unfinished: u64) -> Result<Target, LogError> {
+        let Place { segment, offset } = replica.place;
+        if segment == 0 {
+            return self.new_segment(seq, None);
+        }
+        let file = self.segments.file(segment)?.ok_or(LogError::Removed)?;
+        if self.syncer.has_failed(segment) {
+            return self.new_segment(seq, Some(segment));
+        }
+        if unfinished > 0 {
+            file.truncate(offset)
+                .map_err(|error| failed("heal", &self.segments.path(segment), error))?;
+        }
+        if offset >= self.options.segment_bytes {
+            let path = self.segments.path(segment);
+            let is_on_disk = self.syncer.sync_segment(segment, &file, path);
+            return self.new_segment(seq, (!is_on_disk).then_some(segment));
+        }
+        if offset == 0 {
+            // Whoever made it may have died before its name was on disk.
+            self.segments.sync_directory()?;
+        }
+        Ok(Target {
+            segment,
+            file,
+            offset,
+            failed: None,
+        })
+    }
+
+    fn new_segment(&mut self, seq: u64, failed: Option<u64>) -> Result<Target, LogError> {
+        let file = self.segments.create(seq)?;
+        Ok(Target {
+            segment: seq,
+            file,
+            offset: 0,
+            failed,
+        })
+    }
+}
+
+fn without_append(decision: Decision) -> Appended {
+    match decision {
+        Decision::Refused(refusal) => Appended::Refused(refusal),
+        Decision::Nothing | Decision::Append(_) => Appended::Nothing,
+    }
+}
+
+fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError> {
+    let entry = Entry {
+        seq,
+        ts: now.wall_ms,
+        tick: now.tick,
+        id: proposal.id,
+        by: proposal.by,
+        events: proposal.events,
+    };
+    encode(entry)
+}
+
+fn encode(entry: Entry) -> Result<Prepared, LogError> {
+    let line = line::encode(&entry);
+    if line.len() > line::MAX_LINE_BYTES {
+        return Err(LogError::TooLong {
+            bytes: line.len(),
+            limit: line::MAX_LINE_BYTES,
+        });
+    }
+    Ok(Prepared { entry, line })
+}
+
+/// Puts the event that a segment failed before an entry.
+fn behind_notice(segment: u64, prepared: Prepared) -> Result<(Prepared, Prepared), LogError> {
+    let mut entry = prepared.entry;
+    let notice = encode(Entry {
+        seq: entry.seq,
+        ts: entry.ts,
+        tick: entry.tick,
+        id: ids::command(),
+        by: None,
+        events: vec![Event::SegmentFailed { segment }],
+    })?;
+    entry.seq = notice.entry.next_seq();
+    Ok((notice, encode(entry)?))
+}
+
+/// Applies an entry of which all events are known, and moves the replica behind its line.
+fn apply(replica: &mut Replica, written: &Prepared) {
+    let count = u16::try_from(written.entry.events.len()).unwrap_or(u16::MAX);
+    let indices: Vec<u16> = (0..count).collect();
+    replica.state.apply(&written.entry, &indices, replica.place);
+    replica.place.offset += written.line.len() as u64;
+    replica.next_seq = written.entry.next_seq();
+}

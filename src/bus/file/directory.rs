@@ -1,0 +1,59 @@
+//! The directory of a bus: made, or looked at before it is trusted.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{exclude, failed};
+use crate::bus::log::LogError;
+use crate::sys::disk::{Disk as _, PrivateDirectory, RealDisk, private_directory};
+
+/// What a bus keeps in directories of their own.
+pub(super) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
+
+/// Makes the directory with its parts, or refuses the one that is there, with the reason.
+pub(super) fn prepare(directory: &Path) -> Result<(), LogError> {
+    let parent = directory.parent().unwrap_or(directory);
+    match std::fs::create_dir(parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(failed("create", parent, error));
+        }
+        _ => {}
+    }
+    let mut made = Vec::new();
+    ensure(directory, &mut made)?;
+    for part in PARTS {
+        ensure(&directory.join(part), &mut made)?;
+    }
+    if !made.is_empty() {
+        // From the outside in: a name is worth nothing while the directory around it has none.
+        let project = parent.parent().unwrap_or(parent);
+        for changed in [project, parent, directory] {
+            RealDisk
+                .sync_directory(changed)
+                .map_err(|error| failed("sync", changed, error))?;
+        }
+    }
+    if let Some(project) = parent.parent()
+        && let Err(error) = exclude::from_git(project, directory)
+    {
+        tracing::warn!(
+            %error,
+            "failed to keep the bus directory out of git: add `.claude/bridge/` to `.gitignore`"
+        );
+    }
+    Ok(())
+}
+
+fn ensure(path: &Path, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
+    match private_directory(path).map_err(|error| failed("create", path, error))? {
+        PrivateDirectory::Found => Ok(()),
+        PrivateDirectory::Made => {
+            made.push(path.to_owned());
+            Ok(())
+        }
+        PrivateDirectory::Untrusted(reason) => Err(LogError::Refused {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        }),
+    }
+}

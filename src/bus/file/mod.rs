@@ -1,0 +1,229 @@
+//! The log in files: one directory that all processes of a project share, with nothing running when nobody works.
+//!
+//! ```text
+//! bus.json              the format and the id
+//! lock                  flock'ed for a write; holds the writer's pid and name; never renamed, never deleted
+//! log/<first-seq>.jsonl the segments
+//! snapshot/<seq>.json   the state at some seq; the newest two
+//! agents.json           who is here now; a view
+//! presence/<session>    locked while that session lives; its time is the heartbeat
+//! bell/<session>        touched by whoever appends something that concerns that session
+//! tasks/<id>.jsonl      transcripts, for reading only
+//! blobs/<id>            long texts
+//! ```
+//!
+//! Guarantees: what `sync` has returned for survives the death of any process and a power cut; an entry is there whole or not
+//! at all; no seq is used twice. It deliberately breaks no lock, and repairs nothing but an unfinished last line.
+
+mod append;
+mod bell;
+mod directory;
+mod exclude;
+mod identity;
+mod presence;
+mod read;
+mod segments;
+#[cfg(test)]
+mod simulated;
+mod snapshot;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::event::{Entry, Event};
+use super::log::{
+    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica,
+};
+use crate::domain::id::{SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::time::Now;
+use crate::sys::clock;
+use crate::sys::disk::Disk;
+use crate::sys::lock::LockFile;
+
+pub use self::bell::Listening;
+
+/// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
+const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Opening a bus reads at most about this many events, which takes a millisecond or two.
+const SNAPSHOT_EVENTS: u64 = 2_048;
+
+/// What may differ between one use of a log and another.
+#[derive(Clone)]
+pub struct Options {
+    /// Who holds the lock, told to those who wait for it in vain; the pid is put in front.
+    pub holder: String,
+    /// The length at which a segment is followed by the next.
+    pub segment_bytes: u64,
+    /// A snapshot is written by whoever appends past a multiple of this.
+    pub snapshot_events: u64,
+    /// How long the lock is waited for before the bus counts as busy.
+    pub patience: Duration,
+    /// How bells are listened to.
+    pub listening: Listening,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            holder: "cli-team-bridge".to_owned(),
+            segment_bytes: SEGMENT_BYTES,
+            snapshot_events: SNAPSHOT_EVENTS,
+            patience: Duration::from_millis(limits::BUSY_MS),
+            listening: Listening::Notified,
+            clock: Arc::new(clock::now),
+        }
+    }
+}
+
+/// The log of one project in files, as one process uses it.
+pub struct FileLog {
+    directory: PathBuf,
+    disk: Arc<dyn Disk>,
+    options: Options,
+    holder: String,
+    lock: LockFile,
+    segments: segments::Segments,
+    syncer: Arc<sync::Syncer>,
+    snapshots: snapshot::Snapshots,
+    bells: bell::Bells,
+    /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
+    damaged_end: Option<(Place, u64)>,
+}
+
+impl FileLog {
+    /// Opens the bus in a directory (`{project}/.claude/bridge`), or makes it.
+    ///
+    /// `disk` has the durable files: [`RealDisk`](crate::sys::disk::RealDisk) outside of tests.
+    pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
+        directory::prepare(directory)?;
+        let lock_path = directory.join("lock");
+        let mut lock =
+            LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
+        let bus = identity::load_or_create(&*disk, directory, &mut lock, options.patience)?;
+        let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
+        Ok(Self {
+            holder: format!("{} {}", std::process::id(), options.holder),
+            lock,
+            segments,
+            syncer: Arc::new(sync::Syncer::new(
+                Arc::clone(&disk),
+                directory.join("blobs"),
+            )),
+            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), directory.join("snapshot"), bus),
+            bells: bell::Bells::new(directory.join("bell"), options.listening),
+            damaged_end: None,
+            directory: directory.to_owned(),
+            disk,
+            options,
+        })
+    }
+
+    fn part(&self, part: &str, name: &str) -> PathBuf {
+        self.directory.join(part).join(name)
+    }
+}
+
+impl Log for FileLog {
+    fn now(&self) -> Now {
+        (self.options.clock)()
+    }
+
+    fn open(&mut self) -> Result<Replica, LogError> {
+        self.load()
+    }
+
+    fn catch_up(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        self.read_new(replica, usize::MAX).map(drop)
+    }
+
+    fn append(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Appended, LogError> {
+        self.append_decided(replica, decide)
+    }
+
+    fn durability(&self) -> Arc<dyn Durability> {
+        Arc::clone(&self.syncer) as Arc<dyn Durability>
+    }
+
+    fn read_after(
+        &mut self,
+        place: Place,
+        max: usize,
+    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+        self.entries_after(place, max)
+    }
+
+    fn oldest(&mut self) -> Result<Place, LogError> {
+        self.segments.refresh()?;
+        let segment = self.segments.oldest().unwrap_or(0);
+        Ok(Place { segment, offset: 0 })
+    }
+
+    fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
+        self.read_event(place, index)
+    }
+
+    fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError> {
+        texts::read(&*self.disk, &self.part("blobs", &id.to_string()))
+    }
+
+    fn transcript(&mut self, task: &TaskId, line: &str) -> Result<(), LogError> {
+        texts::add_line(&self.part("tasks", &format!("{task}.jsonl")), line)
+    }
+
+    fn read_transcript(&mut self, task: &TaskId) -> Result<String, LogError> {
+        texts::read_view(&self.part("tasks", &format!("{task}.jsonl")))
+    }
+
+    fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {
+        let name = session.to_string();
+        let held = presence::Held::take(self.part("presence", &name), self.part("bell", &name))?;
+        Ok(Box::new(held))
+    }
+
+    fn held(&mut self, session: SessionId) -> Presence {
+        presence::look(&self.part("presence", &session.to_string()))
+    }
+
+    fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
+        self.bells.ring(sessions);
+    }
+
+    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_ring: OnRing) -> Result<(), LogError> {
+        self.bells.listen(sessions, on_ring)
+    }
+
+    fn put_view(&mut self, json: &str) -> Result<(), LogError> {
+        texts::put_view(&self.directory.join("agents.json"), json)
+    }
+}
+
+/// Names what the operating system said no to; a file that cannot be trusted is refused.
+fn failed(action: &'static str, path: &Path, error: io::Error) -> LogError {
+    let path = path.to_owned();
+    if error.kind() == io::ErrorKind::InvalidData {
+        return LogError::Refused {
+            path,
+            reason: error.to_string(),
+        };
+    }
+    LogError::Io {
+        action,
+        path,
+        source: Arc::new(error),
+    }
+}

@@ -1,0 +1,218 @@
+//! Reading: from a snapshot on, what is new, and single events again.
+
+use std::ops::ControlFlow;
+
+use super::FileLog;
+use super::segments::{RawLine, Stop, Walked};
+use crate::bus::event::{Entry, Event};
+use crate::bus::line::{self, Decoded};
+use crate::bus::log::{LogError, Place, Replica};
+
+/// Seqs that are left free behind a damaged last line, for the events that it may have had.
+const FREE_SEQS: u64 = 1_024;
+
+/// No event is shorter than this in the log, so a line has fewer events than its length by this.
+const SHORTEST_EVENT_BYTES: u64 = 16;
+
+impl FileLog {
+    /// Loads the newest usable snapshot, or begins before the first entry; then reads the rest.
+    pub(super) fn load(&mut self) -> Result<Replica, LogError> {
+        let mut replica = self.snapshots.newest().unwrap_or_default();
+        self.segments.refresh()?;
+        self.settle(&mut replica)?;
+        let walked = self.walk_into(&mut replica, usize::MAX)?;
+        match walked.stop {
+            Stop::Gone => Err(LogError::Gone),
+            _ => Ok(replica),
+        }
+    }
+
+    /// Moves the place of a snapshot to where the log goes on, if the log does not reach that far or has lost its old segments.
+    ///
+    /// A snapshot is written after the log is on disk, so the first takes a disk that lied. Such a segment is not written to
+    /// again: else the snapshot's place would come to lie within it.
+    fn settle(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        let place = replica.place;
+        if place.segment == 0 {
+            return Ok(());
+        }
+        let segment = if self.segments.has(place.segment) {
+            place.segment
+        } else if let Some(segment) = self.segments.next(place.segment) {
+            replica.place = Place { segment, offset: 0 };
+            return Ok(());
+        } else {
+            self.segments.newest().unwrap_or(0)
+        };
+        let Some(file) = self.segments.file(segment)? else {
+            replica.place = Place::default();
+            return Ok(());
+        };
+        let length = file
+            .length()
+            .map_err(|error| super::failed("read", &self.segments.path(segment), error))?;
+        if segment == place.segment && place.offset <= length {
+            return Ok(());
+        }
+        tracing::warn!(
+            segment = place.segment,
+            offset = place.offset,
+            "the log does not reach the place of its newest snapshot"
+        );
+        self.syncer.give_up(segment);
+        replica.place = Place {
+            segment,
+            offset: length,
+        };
+        Ok(())
+    }
+
+    /// Reads up to `limit` bytes of what is new into a replica. One whose segment is gone begins again with the newest snapshot.
+    pub(super) fn read_new(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+    ) -> Result<Walked, LogError> {
+        let walked = self.walk_into(replica, limit)?;
+        if walked.stop != Stop::Gone {
+            return Ok(walked);
+        }
+        if !self.lock.is_in_place() {
+            return Err(LogError::Removed);
+        }
+        let damaged_lines = replica.damaged_lines;
+        *replica = self.load()?;
+        replica.damaged_lines += damaged_lines;
+        self.walk_into(replica, limit)
+    }
+
+    fn walk_into(&mut self, replica: &mut Replica, limit: usize) -> Result<Walked, LogError> {
+        let from = replica.place;
+        let damaged_end = &mut self.damaged_end;
+        let walked = self.segments.walk(from, limit, &mut |place, next, line| {
+            let outcome = take(replica, place, &line);
+            if outcome.is_ok() {
+                replica.place = next;
+            }
+            match outcome? {
+                Taken::Applied => *damaged_end = None,
+                Taken::Damaged => {
+                    let bytes = match line {
+                        RawLine::Whole(line) => line.len() as u64,
+                        RawLine::Unreadable(bytes) => bytes,
+                    };
+                    let free = FREE_SEQS.max(bytes / SHORTEST_EVENT_BYTES);
+                    let before = damaged_end
+                        .take_if(|(end, _)| *end == place)
+                        .map_or(0, |(_, free)| free);
+                    *damaged_end = Some((next, before + free));
+                    replica.damaged_lines += 1;
+                    tracing::warn!(
+                        segment = place.segment,
+                        offset = place.offset,
+                        "passed over a damaged line of the log"
+                    );
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        // An empty segment at the end moves the place without a line.
+        replica.place = walked.place;
+        Ok(walked)
+    }
+
+    /// Returns the seq of the next entry.
+    pub(super) fn next_seq(&self, replica: &Replica) -> u64 {
+        let free = match self.damaged_end {
+            Some((end, free)) if end == replica.place => free,
+            _ => 0,
+        };
+        // A segment is named after its first seq, also when nothing is in it.
+        (replica.next_seq.max(1) + free).max(replica.place.segment)
+    }
+
+    /// Reads at most `max` entries from a place on.
+    pub(super) fn entries_after(
+        &mut self,
+        place: Place,
+        max: usize,
+    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+        let mut entries = Vec::new();
+        if max == 0 {
+            return Ok((entries, place));
+        }
+        let walked = self
+            .segments
+            .walk(place, usize::MAX, &mut |place, _, line| {
+                if let RawLine::Whole(line) = line {
+                    match line::decode(line) {
+                        Decoded::Entry { entry, .. } => entries.push((place, entry)),
+                        Decoded::Damaged => {}
+                        Decoded::Newer => return Err(LogError::Newer),
+                    }
+                }
+                Ok(if entries.len() < max {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                })
+            })?;
+        if walked.stop == Stop::Gone && entries.is_empty() {
+            return Err(LogError::Gone);
+        }
+        Ok((entries, walked.place))
+    }
+
+    /// Reads one event of the line at a place.
+    pub(super) fn read_event(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
+        if place.segment == 0 {
+            return Err(LogError::Gone);
+        }
+        let mut found = Err(LogError::Gone);
+        self.segments.walk(place, usize::MAX, &mut |at, _, line| {
+            if let RawLine::Whole(line) = line
+                && at == place
+            {
+                found = match line::decode(line) {
+                    Decoded::Entry { entry, indices, .. } => indices
+                        .iter()
+                        .position(|known| *known == index)
+                        .map(|known| entry.events[known].clone())
+                        .ok_or(LogError::Gone),
+                    Decoded::Damaged => Err(LogError::Gone),
+                    Decoded::Newer => Err(LogError::Newer),
+                };
+            }
+            Ok(ControlFlow::Break(()))
+        })?;
+        found
+    }
+}
+
+enum Taken {
+    Applied,
+    Damaged,
+}
+
+/// Takes a line into a replica.
+fn take(replica: &mut Replica, place: Place, line: &RawLine<'_>) -> Result<Taken, LogError> {
+    let RawLine::Whole(line) = line else {
+        return Ok(Taken::Damaged);
+    };
+    match line::decode(line) {
+        // A seq that was there already cannot be: the line was put there by something else than an append.
+        Decoded::Entry { entry, .. } if entry.seq < replica.next_seq => Ok(Taken::Damaged),
+        Decoded::Entry {
+            entry,
+            indices,
+            count,
+        } => {
+            replica.state.apply(&entry, &indices, place);
+            replica.next_seq = entry.seq + count;
+            replica.skipped_events |= (indices.len() as u64) < count;
+            Ok(Taken::Applied)
+        }
+        Decoded::Damaged => Ok(Taken::Damaged),
+        Decoded::Newer => Err(LogError::Newer),
+    }
+}

@@ -1,0 +1,336 @@
+//! The segments of a log: which there are, the files behind them, and the walk over their lines.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::failed;
+use crate::bus::line::MAX_LINE_BYTES;
+use crate::bus::log::{LogError, Place};
+use crate::sys::clock;
+use crate::sys::disk::{Disk, DiskFile, Stamp};
+
+/// How much is read at once.
+pub(super) const CHUNK_BYTES: usize = 64 * 1024;
+
+/// A directory that changed less than this long before it was listed may change again without showing another time:
+/// systems count file times in ticks of up to 10 ms.
+const UNSETTLED_MS: i64 = 100;
+
+/// Files kept open: the one that is read and written, and those that bodies were last read from.
+const OPEN_FILES: usize = 4;
+
+/// The segments of one log.
+pub(super) struct Segments {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+    identity: Stamp,
+    /// The first seq of each, oldest first.
+    names: Vec<u64>,
+    /// What the directory looks like as long as `names` is right; none when that cannot be told.
+    settled: Option<Stamp>,
+    open: BTreeMap<u64, Arc<dyn DiskFile>>,
+    buffer: Vec<u8>,
+}
+
+/// What stands between two places.
+pub(super) enum RawLine<'a> {
+    /// A line without its newline.
+    Whole(&'a [u8]),
+    /// So many bytes that are no line: too long, or unfinished at the end of a segment that is not written to any more.
+    Unreadable(u64),
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// There are no more lines.
+    AtTheEnd,
+    /// As much was read as was allowed.
+    Limit,
+    /// Whoever walks has what it wants.
+    Enough,
+    /// The segment is not there any more.
+    Gone,
+}
+
+/// Where and why a walk ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walked {
+    /// The place behind the last line.
+    pub place: Place,
+    /// The bytes behind that place, of a line without an end.
+    pub unfinished: u64,
+    /// Why.
+    pub stop: Stop,
+}
+
+/// Called with the place of a line, the place behind it, and the line.
+pub(super) type OnLine<'a> =
+    dyn FnMut(Place, Place, RawLine<'_>) -> Result<ControlFlow<()>, LogError> + 'a;
+
+impl Segments {
+    pub(super) fn open(disk: Arc<dyn Disk>, directory: PathBuf) -> Result<Self, LogError> {
+        let identity = disk
+            .stamp(&directory)
+            .map_err(|error| failed("open", &directory, error))?;
+        Ok(Self {
+            disk,
+            directory,
+            identity,
+            names: Vec::new(),
+            settled: None,
+            open: BTreeMap::new(),
+            buffer: vec![0; CHUNK_BYTES],
+        })
+    }
+
+    pub(super) fn path(&self, segment: u64) -> PathBuf {
+        self.directory.join(format!("{segment:020}.jsonl"))
+    }
+
+    /// Looks which segments there are; costs one call when nothing has changed.
+    pub(super) fn refresh(&mut self) -> Result<(), LogError> {
+        let stamp = self.disk.stamp(&self.directory).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                LogError::Removed
+            } else {
+                failed("look into", &self.directory, error)
+            }
+        })?;
+        if stamp.identity != self.identity.identity {
+            return Err(LogError::Removed);
+        }
+        if self.settled == Some(stamp) {
+            return Ok(());
+        }
+        let names = self
+            .disk
+            .list(&self.directory)
+            .map_err(|error| failed("list", &self.directory, error))?;
+        self.names = names.iter().filter_map(|name| parse(name)).collect();
+        self.names.sort_unstable();
+        self.look_at_open_files()?;
+        let age_ms = i128::from(clock::now().wall_ms) - stamp.modified_ns / 1_000_000;
+        self.settled = (age_ms > i128::from(UNSETTLED_MS)).then_some(stamp);
+        Ok(())
+    }
+
+    /// Makes sure that the files in use are still what their paths name; those that are gone are closed.
+    fn look_at_open_files(&mut self) -> Result<(), LogError> {
+        let present = &self.names;
+        self.open
+            .retain(|segment, _| present.binary_search(segment).is_ok());
+        for (segment, file) in &self.open {
+            let path = self.path(*segment);
+            let named = self.disk.identity(&path);
+            let opened = file.identity();
+            if named.is_err() || named.ok() != opened.ok() {
+                return Err(LogError::Removed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the oldest segment, as last looked.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.names.first().copied()
+    }
+
+    /// Returns the newest segment, as last looked.
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.names.last().copied()
+    }
+
+    /// Says whether there is that segment, as last looked.
+    pub(super) fn has(&self, segment: u64) -> bool {
+        self.names.binary_search(&segment).is_ok()
+    }
+
+    /// Returns the segment that follows, as last looked.
+    pub(super) fn next(&self, segment: u64) -> Option<u64> {
+        let next = self.names.partition_point(|name| *name <= segment);
+        self.names.get(next).copied()
+    }
+
+    /// Says whether looking costs one call until something changes.
+    #[cfg(test)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.is_some()
+    }
+
+    /// Returns how much memory reading takes.
+    #[cfg(test)]
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Returns the file of a segment; none when it is not there.
+    pub(super) fn file(&mut self, segment: u64) -> Result<Option<Arc<dyn DiskFile>>, LogError> {
+        if let Some(file) = self.open.get(&segment) {
+            return Ok(Some(Arc::clone(file)));
+        }
+        let path = self.path(segment);
+        match self.disk.open(&path) {
+            Ok(file) => {
+                self.keep_open(segment, &file);
+                Ok(Some(file))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("open", &path, error)),
+        }
+    }
+
+    fn keep_open(&mut self, segment: u64, file: &Arc<dyn DiskFile>) {
+        if self.open.len() >= OPEN_FILES {
+            // The newest is the one in use; of the others any will do.
+            self.open.pop_first();
+        }
+        self.open.insert(segment, Arc::clone(file));
+    }
+
+    /// Makes a segment, which is found after a power cut when this returns.
+    pub(super) fn create(&mut self, segment: u64) -> Result<Arc<dyn DiskFile>, LogError> {
+        let path = self.path(segment);
+        let file = self
+            .disk
+            .create_new(&path)
+            .map_err(|error| failed("create", &path, error))?;
+        self.settled = None;
+        self.sync_directory()?;
+        self.keep_open(segment, &file);
+        Ok(file)
+    }
+
+    pub(super) fn sync_directory(&self) -> Result<(), LogError> {
+        self.disk
+            .sync_directory(&self.directory)
+            .map_err(|error| failed("sync", &self.directory, error))
+    }
+
+    /// Walks over the lines from a place on, through all segments, until `on_line` has enough or `limit` bytes are read.
+    pub(super) fn walk(
+        &mut self,
+        from: Place,
+        limit: usize,
+        on_line: &mut OnLine<'_>,
+    ) -> Result<Walked, LogError> {
+        let mut walked = Walked {
+            place: from,
+            unfinished: 0,
+            stop: Stop::AtTheEnd,
+        };
+        let mut left = limit;
+        if walked.place.segment == 0 {
+            self.refresh()?;
+            match self.oldest() {
+                None => return Ok(walked),
+                Some(segment) => walked.place = Place { segment, offset: 0 },
+            }
+        }
+        loop {
+            let segment = walked.place.segment;
+            let Some(file) = self.file(segment)? else {
+                self.refresh()?;
+                walked.stop = Stop::Gone;
+                return Ok(walked);
+            };
+            self.walk_segment(&*file, &mut walked, &mut left, on_line)?;
+            if walked.stop != Stop::AtTheEnd {
+                return Ok(walked);
+            }
+            self.refresh()?;
+            if !self.has(segment) {
+                walked.stop = Stop::Gone;
+                return Ok(walked);
+            }
+            let Some(next) = self.next(segment) else {
+                return Ok(walked);
+            };
+            // Whoever made the next one had finished this one, perhaps after it was read here.
+            self.walk_segment(&*file, &mut walked, &mut left, on_line)?;
+            if walked.stop != Stop::AtTheEnd {
+                return Ok(walked);
+            }
+            let next = Place {
+                segment: next,
+                offset: 0,
+            };
+            let (end, unfinished) = (walked.place, walked.unfinished);
+            (walked.place, walked.unfinished) = (next, 0);
+            if unfinished > 0 && on_line(end, next, RawLine::Unreadable(unfinished))?.is_break() {
+                walked.stop = Stop::Enough;
+                return Ok(walked);
+            }
+        }
+    }
+
+    /// Walks to the end of one segment.
+    fn walk_segment(
+        &mut self,
+        file: &dyn DiskFile,
+        walked: &mut Walked,
+        left: &mut usize,
+        on_line: &mut OnLine<'_>,
+    ) -> Result<(), LogError> {
+        let segment = walked.place.segment;
+        // The bytes of the unfinished line, and how many more of it were passed over because it is too long.
+        let (mut filled, mut dropped) = (0, 0);
+        loop {
+            if self.buffer.len() < filled + CHUNK_BYTES {
+                self.buffer.resize(filled + CHUNK_BYTES, 0);
+            }
+            let at = walked.place.offset + dropped + filled as u64;
+            let read = file
+                .read_at(&mut self.buffer[filled..filled + CHUNK_BYTES], at)
+                .map_err(|error| failed("read", &self.path(segment), error))?;
+            let end = filled + read;
+            let mut start = 0;
+            // What was there before has no newline.
+            let mut searched = filled;
+            while let Some(found) = newline(&self.buffer[searched..end]) {
+                let stop = searched + found;
+                let place = walked.place;
+                walked.place.offset += dropped + (stop + 1 - start) as u64;
+                let line = if dropped > 0 {
+                    RawLine::Unreadable(walked.place.offset - place.offset)
+                } else {
+                    RawLine::Whole(&self.buffer[start..stop])
+                };
+                (start, searched, dropped) = (stop + 1, stop + 1, 0);
+                if on_line(place, walked.place, line)?.is_break() {
+                    walked.stop = Stop::Enough;
+                    return Ok(());
+                }
+            }
+            self.buffer.copy_within(start..end, 0);
+            filled = end - start;
+            if filled > MAX_LINE_BYTES {
+                dropped += filled as u64;
+                filled = 0;
+            }
+            walked.unfinished = dropped + filled as u64;
+            if read < CHUNK_BYTES {
+                return Ok(());
+            }
+            *left = left.saturating_sub(read);
+            if *left == 0 {
+                walked.stop = Stop::Limit;
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn newline(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
+}
+
+/// Reads the first seq of a segment out of its file's name.
+fn parse(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".jsonl")?;
+    let number = digits.parse().ok()?;
+    (digits.len() == 20 && number > 0).then_some(number)
+}

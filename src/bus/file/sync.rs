@@ -1,0 +1,182 @@
+//! What has been appended and is not yet on disk, and the one who brings it there.
+//!
+//! A failed sync is never tried again on the same segment: the system forgets what it could not write, so a second try would
+//! succeed and mean nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::texts;
+use crate::bus::log::{Durability, LogError};
+use crate::sys::disk::{Disk, DiskFile};
+
+/// Brings the appends of one process to disk.
+pub(super) struct Syncer {
+    disk: Arc<dyn Disk>,
+    blobs: PathBuf,
+    pending: Mutex<Pending>,
+    /// Held while syncing, so that one sync serves all who came before it began.
+    turn: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Pending {
+    /// The number of the last append of this process.
+    appended: u64,
+    dirty: BTreeMap<u64, Dirty>,
+    /// Segments that could not be synced.
+    failed: BTreeSet<u64>,
+    /// The last append of which it is unknown whether it is on disk.
+    unknown_through: u64,
+    /// Whether nobody has been told of the last failure.
+    untold: bool,
+    error: Option<LogError>,
+}
+
+#[derive(Clone)]
+struct Dirty {
+    file: Arc<dyn DiskFile>,
+    path: PathBuf,
+    last: u64,
+}
+
+impl Syncer {
+    pub(super) fn new(disk: Arc<dyn Disk>, blobs: PathBuf) -> Self {
+        Self {
+            disk,
+            blobs,
+            pending: Mutex::default(),
+            turn: Mutex::new(()),
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        // Every change leaves it whole, so a panic of another thread does not spoil it.
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an append, and returns its number.
+    pub(super) fn appended(&self, segment: u64, file: &Arc<dyn DiskFile>, path: PathBuf) -> u64 {
+        let mut pending = self.pending();
+        pending.appended += 1;
+        let last = pending.appended;
+        if pending.failed.contains(&segment) {
+            // Its sync failed after this append had chosen it.
+            pending.unknown_through = last;
+            pending.untold = true;
+            return last;
+        }
+        let file = Arc::clone(file);
+        pending.dirty.insert(segment, Dirty { file, path, last });
+        last
+    }
+
+    /// Says whether a segment must not be written to any more.
+    pub(super) fn has_failed(&self, segment: u64) -> bool {
+        self.pending().failed.contains(&segment)
+    }
+
+    /// Notes that a segment must not be written to any more.
+    pub(super) fn give_up(&self, segment: u64) {
+        self.pending().failed.insert(segment);
+    }
+
+    /// Syncs a segment whoever wrote to it, as a roll needs it; says whether it is on disk now.
+    pub(super) fn sync_segment(
+        &self,
+        segment: u64,
+        file: &Arc<dyn DiskFile>,
+        path: PathBuf,
+    ) -> bool {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = {
+            let pending = self.pending();
+            if pending.failed.contains(&segment) {
+                return false;
+            }
+            pending.dirty.get(&segment).map_or(0, |dirty| dirty.last)
+        };
+        let file = Arc::clone(file);
+        self.sync_one(segment, &Dirty { file, path, last })
+    }
+
+    /// Syncs everything up to an append; says whether that is on disk now.
+    pub(super) fn sync_through(&self, append: u64) -> bool {
+        self.flush();
+        self.pending().unknown_through < append
+    }
+
+    fn flush(&self) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let dirty = self.pending().dirty.clone();
+        for (segment, dirty) in dirty {
+            self.sync_one(segment, &dirty);
+        }
+    }
+
+    fn sync_one(&self, segment: u64, dirty: &Dirty) -> bool {
+        let outcome = dirty.file.sync().map_err(|error| LogError::OutcomeUnknown {
+            source: Arc::new(error),
+        });
+        // What is on disk without a name is nowhere.
+        let outcome = outcome.and_then(|()| self.is_in_place(dirty));
+        let mut pending = self.pending();
+        match outcome {
+            Ok(()) => {
+                if pending
+                    .dirty
+                    .get(&segment)
+                    .is_some_and(|now| now.last <= dirty.last)
+                {
+                    pending.dirty.remove(&segment);
+                }
+                true
+            }
+            Err(error) => {
+                // Appends that came while the sync ran are as unknown as those before.
+                let last = pending.dirty.remove(&segment).map(|dirty| dirty.last);
+                if let Some(last) = last {
+                    pending.unknown_through = pending.unknown_through.max(last);
+                    pending.untold = true;
+                }
+                pending.failed.insert(segment);
+                pending.error = Some(error);
+                false
+            }
+        }
+    }
+
+    fn is_in_place(&self, dirty: &Dirty) -> Result<(), LogError> {
+        let opened = dirty.file.identity();
+        match (self.disk.identity(&dirty.path), opened) {
+            (Ok(named), Ok(opened)) if named == opened => Ok(()),
+            (Err(error), _) if error.kind() != io::ErrorKind::NotFound => {
+                Err(LogError::OutcomeUnknown {
+                    source: Arc::new(error),
+                })
+            }
+            _ => Err(LogError::Removed),
+        }
+    }
+}
+
+impl Durability for Syncer {
+    fn sync(&self) -> Result<(), LogError> {
+        let target = self.pending().appended;
+        self.flush();
+        let mut pending = self.pending();
+        let told = !std::mem::take(&mut pending.untold);
+        match &pending.error {
+            Some(error) if !told || (target > 0 && target <= pending.unknown_through) => {
+                Err(error.clone())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {
+        texts::put_blob(&*self.disk, &self.blobs, id, text)
+    }
+}

@@ -1,0 +1,263 @@
+//! The file log on a real directory: as several processes use it, across segments and snapshots.
+
+mod damage;
+mod power;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::*;
+use crate::bus::contract::{self, append, joined, sent};
+use crate::sys::disk::RealDisk;
+
+/// A project with a bus.
+struct Project {
+    _project: tempfile::TempDir,
+    bus: PathBuf,
+}
+
+impl Project {
+    fn new() -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let bus = project.path().join(".claude").join("bridge");
+        Self {
+            _project: project,
+            bus,
+        }
+    }
+
+    fn try_open(&self) -> Result<FileLog, LogError> {
+        FileLog::open(&self.bus, Arc::new(RealDisk), Options::default())
+    }
+
+    fn open(&self) -> (FileLog, Replica) {
+        let mut log = self.try_open().unwrap();
+        let replica = Log::open(&mut log).unwrap();
+        (log, replica)
+    }
+
+    /// Opens it with so short segments and steps between snapshots that there are many of both.
+    fn open_short(&self) -> (FileLog, Replica) {
+        let options = Options {
+            segment_bytes: 1_000,
+            snapshot_events: 8,
+            ..Options::default()
+        };
+        let mut log = FileLog::open(&self.bus, Arc::new(RealDisk), options).unwrap();
+        let replica = Log::open(&mut log).unwrap();
+        (log, replica)
+    }
+
+    fn names(&self, part: &str) -> Vec<PathBuf> {
+        let mut names: Vec<_> = fs::read_dir(self.bus.join(part))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Reads the whole log without a snapshot.
+fn replay(log: &mut FileLog) -> Replica {
+    let mut replica = Replica::default();
+    log.catch_up(&mut replica).unwrap();
+    replica
+}
+
+fn assert_same(one: &Replica, other: &Replica) {
+    assert_eq!(one.place, other.place);
+    assert_eq!(one.next_seq, other.next_seq);
+    assert_eq!(one.state, other.state);
+}
+
+#[test]
+fn the_file_log_keeps_the_contract() {
+    let project = Project::new();
+    contract::contract(&|| Box::new(project.try_open().unwrap()));
+}
+
+#[test]
+fn the_file_log_keeps_the_contract_without_notifications_and_with_small_segments() {
+    let project = Project::new();
+    contract::contract(&|| {
+        let options = Options {
+            listening: Listening::Polled,
+            segment_bytes: 1_000,
+            snapshot_events: 16,
+            ..Options::default()
+        };
+        let log = FileLog::open(&project.bus, Arc::new(RealDisk), options);
+        Box::new(log.unwrap())
+    });
+}
+
+#[test]
+fn everything_is_its_owners_alone() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open();
+    append(&mut log, &mut replica, vec![joined(1)]).unwrap();
+    log.durability()
+        .put_blob(uuid::Uuid::nil(), "text")
+        .unwrap();
+    log.put_view("[]").unwrap();
+    let mut open = vec![project.bus.clone()];
+    while let Some(path) = open.pop() {
+        let metadata = fs::metadata(&path).unwrap();
+        let mode = metadata.permissions().mode() & 0o777;
+        if metadata.is_dir() {
+            assert_eq!(mode, 0o700, "{}", path.display());
+            open.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        } else {
+            assert_eq!(mode, 0o600, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn no_seq_is_used_twice_by_many_writers() {
+    const WRITERS: u64 = 4;
+    const APPENDS: u64 = 60;
+    let project = Project::new();
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let project = &project;
+            scope.spawn(move || {
+                let (mut log, mut replica) = project.open_short();
+                for number in 0..APPENDS {
+                    let event = sent(writer * APPENDS + number, "hello");
+                    append(&mut log, &mut replica, vec![event]).unwrap();
+                    if number % 10 == 9 {
+                        log.durability().sync().unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let (mut log, replica) = project.open_short();
+    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    let seqs: Vec<u64> = entries.iter().map(|(_, entry)| entry.seq).collect();
+    assert_eq!(seqs, (1..=WRITERS * APPENDS).collect::<Vec<_>>());
+    assert_same(&replay(&mut log), &replica);
+}
+
+#[test]
+fn a_reader_follows_across_segments() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    let (mut reader, mut read) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    for number in 0..40 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        if number % 9 == 0 {
+            reader.catch_up(&mut read).unwrap();
+            assert_same(&read, &replica);
+        }
+    }
+    assert!(project.names("log").len() > 5);
+    reader.catch_up(&mut read).unwrap();
+    assert_same(&read, &replica);
+    let (entries, place) = reader.read_after(Place::default(), usize::MAX).unwrap();
+    assert_eq!(entries.len(), 41);
+    assert_eq!(place, replica.place);
+}
+
+#[test]
+fn a_new_segment_is_seen_by_a_reader_that_no_longer_lists() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    let (mut reader, mut read) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    let directory = fs::File::open(project.bus.join("log")).unwrap();
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    directory.set_modified(long_ago).unwrap();
+    reader.catch_up(&mut read).unwrap();
+    assert!(reader.segments.is_settled());
+    let segment = replica.place.segment;
+    while replica.place.segment == segment {
+        append(&mut log, &mut replica, vec![sent(1, "hello")]).unwrap();
+    }
+    reader.catch_up(&mut read).unwrap();
+    assert_same(&read, &replica);
+}
+
+#[test]
+fn an_empty_newest_segment_is_used() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open();
+    append(&mut log, &mut replica, vec![joined(1)]).unwrap();
+    let empty = log.segments.path(7);
+    crate::sys::disk::create_private(&empty, crate::sys::disk::Writes::AtTheEnd).unwrap();
+    let seq = append(&mut log, &mut replica, vec![joined(2)]).unwrap();
+    assert_eq!((seq, replica.place.segment), (7, 7));
+    assert_same(&project.open().1, &replica);
+}
+
+#[test]
+fn a_snapshot_and_the_rest_give_the_same_as_everything() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    for number in 0..30 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+    }
+    assert_eq!(project.names("snapshot").len(), 2);
+    let from_snapshot = log.snapshots.newest().unwrap();
+    assert!(from_snapshot.next_seq > 24);
+    let (mut reopened, opened) = project.open_short();
+    assert_same(&opened, &replica);
+    assert_same(&replay(&mut reopened), &replica);
+}
+
+#[test]
+fn a_reader_whose_segment_is_gone_begins_with_the_newest_snapshot() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    let (mut reader, mut read) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    reader.catch_up(&mut read).unwrap();
+    for number in 0..30 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+    }
+    for path in &project.names("log")[..3] {
+        fs::remove_file(path).unwrap();
+    }
+    let oldest = Place {
+        segment: read.place.segment,
+        offset: 0,
+    };
+    reader.catch_up(&mut read).unwrap();
+    assert_same(&read, &replica);
+    assert!(matches!(reader.read_after(oldest, 1), Err(LogError::Gone)));
+    assert!(matches!(reader.event_at(oldest, 0), Err(LogError::Gone)));
+    append(&mut reader, &mut read, vec![sent(100, "hello")]).unwrap();
+    assert_same(&project.open_short().1, &read);
+}
+
+#[test]
+fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
+    let project = Project::new();
+    let options = Options {
+        patience: Duration::from_millis(20),
+        ..Options::default()
+    };
+    let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
+    let mut replica = Log::open(&mut log).unwrap();
+    let (mut other, _) = project.open();
+    let guard = other.take_lock().unwrap();
+    let outcome = append(&mut log, &mut replica, vec![joined(1)]);
+    let Err(LogError::Busy { holder }) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(holder, format!("{} cli-team-bridge", std::process::id()));
+    drop(guard);
+    append(&mut log, &mut replica, vec![joined(1)]).unwrap();
+}

@@ -1,0 +1,459 @@
+//! The handle that everyone uses: one replica of the state a process, one thread that brings appends to disk.
+//!
+//! A command is decided and appended, and the bells of those concerned are rung, on the thread that asks: waking another one first
+//! would cost more than all of that. The bus thread then syncs once for all the commands that wait, and only after that they are
+//! acknowledged; those that merely mark progress wait for no sync. Bells and the replica's own changes show as a growing number
+//! in [`Bus::changes`]; who waits for something looks at the state after each change.
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+
+use tokio::sync::{oneshot, watch};
+
+use super::event::{Body, Event, Opened};
+use super::letter::RequestTexts;
+use super::log::{Appended, Durability, Hold, Log, LogError, Place, Presence, Replica};
+use super::rules::{self, Ask, Command, Refusal};
+use super::state::{BodyRef, State};
+use super::worker::{self, Job};
+use crate::domain::id::{CallId, SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::time::Now;
+use crate::sys::ids;
+
+/// Why the bus did not do what it was asked for.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum BusError {
+    /// The rules say no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The log could not.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The bus is being closed in this process.
+    #[error("this process is closing its bus")]
+    Closed,
+}
+
+impl BusError {
+    /// Returns the sentence for a model: without any path.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Log(LogError::Io { action, source, .. }) => {
+                format!("the bus failed to {action} its files: {source}")
+            }
+            Self::Log(LogError::Refused { reason, .. }) => {
+                format!("the bus directory is refused: {reason}")
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What a command has done: its events, those that were merely due first.
+#[derive(Clone, Debug, Default)]
+pub struct Receipt {
+    /// The events, in their order.
+    pub events: Vec<Event>,
+}
+
+impl Receipt {
+    /// Says whether all of it merely marks progress, which needs no sync of its own.
+    pub(super) fn is_progress(&self) -> bool {
+        self.events.iter().all(Event::is_progress)
+    }
+}
+
+/// The bus of one project, for one process. Cheap to clone.
+#[derive(Clone)]
+pub struct Bus {
+    shared: Arc<Shared>,
+}
+
+/// What the handle, the bus thread and the bells share.
+pub(super) struct Shared {
+    core: Mutex<Core>,
+    jobs: mpsc::Sender<Job>,
+    changed: watch::Sender<u64>,
+    durability: Arc<dyn Durability>,
+}
+
+/// The log and the state read from it: always together.
+pub(super) struct Core {
+    pub(super) log: Box<dyn Log>,
+    pub(super) replica: Replica,
+    /// The sessions whose bells this process listens to.
+    attended: BTreeSet<SessionId>,
+    /// The presences that this process holds.
+    pub(super) holds: Vec<(SessionId, Box<dyn Hold>)>,
+    /// Whether this process is done with commands.
+    closed: bool,
+}
+
+/// Says when what was appended is on disk.
+type Synced = oneshot::Receiver<Result<(), LogError>>;
+
+impl Bus {
+    /// Opens a log and starts the bus thread.
+    pub fn open(mut log: Box<dyn Log>) -> Result<Self, BusError> {
+        let replica = log.open()?;
+        let (jobs, inbox) = mpsc::channel();
+        let (changed, _) = watch::channel(replica.next_seq);
+        let durability = log.durability();
+        let core = Core {
+            log,
+            replica,
+            attended: BTreeSet::new(),
+            holds: Vec::new(),
+            closed: false,
+        };
+        let shared = Arc::new(Shared {
+            core: Mutex::new(core),
+            jobs,
+            changed,
+            durability: Arc::clone(&durability),
+        });
+        worker::start(Arc::downgrade(&shared), inbox, durability).map_err(|source| {
+            LogError::Io {
+                action: "start a thread for",
+                path: "bus".into(),
+                source: source.into(),
+            }
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// Does what a session asks for. `taken` are its earlier calls that its model is known to have taken.
+    ///
+    /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
+    /// thread while it waits for the log's lock, which takes microseconds unless another process was stopped while holding it;
+    /// while it waits for the disk it does not.
+    pub async fn submit(
+        &self,
+        by: Option<SessionId>,
+        taken: Vec<CallId>,
+        ask: Ask,
+    ) -> Result<Receipt, BusError> {
+        let command = Command {
+            id: ids::command(),
+            by,
+            taken,
+            ask,
+        };
+        let (receipt, synced) = self.shared.begin(&command)?;
+        if let Some(synced) = synced {
+            synced.await.map_err(|_| BusError::Closed)??;
+        }
+        Ok(receipt)
+    }
+
+    /// Looks at the state as this process knows it.
+    pub fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.core().replica.state)
+    }
+
+    /// Returns the time.
+    pub fn now(&self) -> Now {
+        self.core().log.now()
+    }
+
+    /// Reads what others have appended.
+    pub fn refresh(&self) -> Result<(), BusError> {
+        self.shared.catch_up().map_err(BusError::Log)
+    }
+
+    /// Returns a number that grows with every change of the state.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changed.subscribe()
+    }
+
+    /// Holds the presence of a new session, so that others see that it lives.
+    pub fn hold(&self, session: SessionId) -> Result<(), BusError> {
+        let mut core = self.core();
+        let hold = core.log.hold(session)?;
+        core.holds.push((session, hold));
+        Ok(())
+    }
+
+    /// Returns another handle to a presence that is held here, for a child process: the presence is free when both are closed.
+    pub fn share(&self, session: SessionId) -> Option<OwnedFd> {
+        let core = self.core();
+        let held = core.holds.iter().find(|(held, _)| *held == session);
+        held.and_then(|(_, hold)| hold.share())
+    }
+
+    /// Removes the presence of a session that has left.
+    pub fn release(&self, session: SessionId) {
+        let mut core = self.core();
+        core.holds.retain(|(held, hold)| {
+            if *held == session {
+                hold.remove();
+            }
+            *held != session
+        });
+    }
+
+    /// Listens to the bell of a session.
+    pub fn attend(&self, session: SessionId) -> Result<(), BusError> {
+        let mut core = self.core();
+        core.attended.insert(session);
+        let weak: Weak<Shared> = Arc::downgrade(&self.shared);
+        let on_ring = Arc::new(move || {
+            if let Some(shared) = weak.upgrade()
+                && let Err(error) = shared.hear()
+            {
+                tracing::warn!("failed to read the bus after a bell: {error}");
+            }
+        });
+        let sessions = core.attended.clone();
+        core.log.listen(&sessions, on_ring)?;
+        Ok(())
+    }
+
+    /// Writes that sessions are dead whose presence nobody holds.
+    pub async fn bury_the_dead(&self) -> Result<(), BusError> {
+        self.refresh()?;
+        let dead = self.core().dead();
+        if !dead.is_empty() {
+            self.submit(None, Vec::new(), Ask::Bury(dead)).await?;
+        }
+        Ok(())
+    }
+
+    /// Says whether anybody holds the presence of a session.
+    pub fn is_held(&self, session: SessionId) -> bool {
+        self.core().log.held(session) == Presence::Held
+    }
+
+    /// Makes a text ready to be put on the bus: a long one is stored first.
+    pub async fn body(&self, text: String) -> Result<Body, BusError> {
+        // Over the limit the rules refuse it by its length alone; nothing is stored.
+        if text.len() > limits::MAX_CONTENT_BYTES {
+            return Ok(Body::Blob {
+                id: uuid::Uuid::nil(),
+                bytes: text.len() as u64,
+            });
+        }
+        self.long_body(text).await
+    }
+
+    /// Does the same for a text that has a limit of its own: the output of a task.
+    pub async fn long_body(&self, text: String) -> Result<Body, BusError> {
+        if text.len() <= limits::INLINE_BYTES {
+            return Ok(Body::Text(text));
+        }
+        let (id, bytes) = (ids::blob(), text.len() as u64);
+        let durability = Arc::clone(&self.shared.durability);
+        let stored = tokio::task::spawn_blocking(move || durability.put_blob(id, &text)).await;
+        stored.map_err(|_| BusError::Closed)??;
+        Ok(Body::Blob { id, bytes })
+    }
+
+    /// Reads the text behind a header: of a message, a request, or a task's prompt or output.
+    pub fn text(&self, body: BodyRef) -> Result<String, BusError> {
+        let mut core = self.core();
+        Ok(read_text(core.log.as_mut(), body)?)
+    }
+
+    /// Reads what a request says, each text by itself.
+    pub fn request_texts(&self, body: BodyRef) -> Result<RequestTexts, BusError> {
+        self.with_log(|log| match log.event_at(body.place, body.index)? {
+            Event::RequestOpened(opened) => request_texts(log, opened),
+            _ => Err(LogError::Gone),
+        })
+    }
+
+    /// Reads entries from a place on.
+    pub fn read_after(
+        &self,
+        place: Place,
+        max: usize,
+    ) -> Result<(Vec<(Place, super::event::Entry)>, Place), BusError> {
+        self.with_log(|log| log.read_after(place, max))
+    }
+
+    /// Returns the place of the oldest entry.
+    pub fn oldest(&self) -> Result<Place, BusError> {
+        self.with_log(|log| log.oldest())
+    }
+
+    /// Adds a line to a transcript. Failing is a warning: a transcript is for reading only.
+    pub fn transcript(&self, task: &TaskId, line: &str) {
+        if let Err(error) = self.core().log.transcript(task, line) {
+            tracing::warn!("failed to write the transcript of {task}: {error}");
+        }
+    }
+
+    /// Reads a transcript.
+    pub fn read_transcript(&self, task: &TaskId) -> Result<String, BusError> {
+        self.with_log(|log| log.read_transcript(task))
+    }
+
+    /// Ends the bus thread once everything asked for before is done.
+    pub async fn close(&self) {
+        let (reply, answer) = oneshot::channel();
+        self.core().closed = true;
+        if self.shared.jobs.send(Job::Close { reply }).is_ok() {
+            // An error means that the thread has ended already.
+            let _ = answer.await;
+        }
+    }
+
+    /// Runs something on the log. It touches files for microseconds and never syncs, so it runs where it is called.
+    fn with_log<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Log) -> Result<T, LogError>,
+    ) -> Result<T, BusError> {
+        Ok(work(self.core().log.as_mut())?)
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.shared.core()
+    }
+}
+
+impl Shared {
+    pub(super) fn core(&self) -> MutexGuard<'_, Core> {
+        // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a command, and asks for a sync where one is needed.
+    fn begin(&self, command: &Command) -> Result<(Receipt, Option<Synced>), BusError> {
+        let (begun, seq) = {
+            let mut core = self.core();
+            // Asking under the same lock puts the sync before the end of the bus thread.
+            let begun = core.begin(command, &self.jobs);
+            (begun, core.replica.next_seq)
+        };
+        self.publish(seq);
+        begun
+    }
+
+    /// Appends a command of the bus thread itself.
+    pub(super) fn append(&self, command: &Command) -> Result<Receipt, BusError> {
+        let (appended, seq) = {
+            let mut core = self.core();
+            (core.append(command), core.replica.next_seq)
+        };
+        self.publish(seq);
+        appended
+    }
+
+    pub(super) fn catch_up(&self) -> Result<(), LogError> {
+        self.read_new(self.core())
+    }
+
+    /// Catches up after a bell, and never waits for the core: whoever holds it may be waiting for the thread that heard the bell,
+    /// to listen to one more.
+    fn hear(&self) -> Result<(), LogError> {
+        match self.core.try_lock() {
+            Ok(core) => self.read_new(core),
+            Err(TryLockError::Poisoned(poisoned)) => self.read_new(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                // An error means that the bus thread has ended, and with it the use of this bus.
+                let _ = self.jobs.send(Job::Look);
+                Ok(())
+            }
+        }
+    }
+
+    fn read_new(&self, mut core: MutexGuard<'_, Core>) -> Result<(), LogError> {
+        let Core { log, replica, .. } = &mut *core;
+        log.catch_up(replica)?;
+        let seq = replica.next_seq;
+        drop(core);
+        self.publish(seq);
+        Ok(())
+    }
+
+    /// Tells those who wait that the state has changed.
+    pub(super) fn publish(&self, seq: u64) {
+        self.changed
+            .send_if_modified(|known| std::mem::replace(known, seq) != seq);
+    }
+}
+
+impl Core {
+    fn begin(
+        &mut self,
+        command: &Command,
+        jobs: &mpsc::Sender<Job>,
+    ) -> Result<(Receipt, Option<Synced>), BusError> {
+        if self.closed {
+            return Err(BusError::Closed);
+        }
+        let receipt = self.append(command)?;
+        if receipt.is_progress() {
+            return Ok((receipt, None));
+        }
+        let (reply, synced) = oneshot::channel();
+        jobs.send(Job::Sync { reply })
+            .map_err(|_| BusError::Closed)?;
+        Ok((receipt, Some(synced)))
+    }
+
+    /// Decides and appends a command, and rings for those whom it concerns.
+    fn append(&mut self, command: &Command) -> Result<Receipt, BusError> {
+        let Self { log, replica, .. } = self;
+        let appended = log.append(replica, &mut |state, now| {
+            rules::decide(state, now, command)
+        })?;
+        match appended {
+            Appended::Written(entry) => {
+                log.ring(&rules::concerned(&replica.state, &entry.events));
+                Ok(Receipt {
+                    events: entry.events,
+                })
+            }
+            Appended::Nothing => Ok(Receipt::default()),
+            Appended::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// Finds the live sessions whose presence nobody holds.
+    pub(super) fn dead(&mut self) -> Vec<SessionId> {
+        let live: Vec<_> = self
+            .replica
+            .state
+            .live_sessions()
+            .iter()
+            .map(|session| session.id)
+            .collect();
+        live.into_iter()
+            .filter(|session| self.log.held(*session) == Presence::Free)
+            .collect()
+    }
+}
+
+/// Reads the text that an event at a place carries.
+fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogError> {
+    match log.event_at(body.place, body.index)? {
+        Event::MessageSent(sent) => whole(log, sent.body),
+        Event::TaskAssigned(assigned) => whole(log, assigned.prompt),
+        Event::TaskFinished(finished) => whole(log, finished.output),
+        Event::RequestOpened(opened) => Ok(request_texts(log, opened)?.whole()),
+        _ => Err(LogError::Gone),
+    }
+}
+
+/// Reads both texts of a request.
+fn request_texts(log: &mut dyn Log, opened: Opened) -> Result<RequestTexts, LogError> {
+    Ok(RequestTexts {
+        description: whole(log, opened.description)?,
+        context: opened
+            .context
+            .map(|context| whole(log, context))
+            .transpose()?,
+    })
+}
+
+/// Returns a body's text, wherever it is.
+fn whole(log: &mut dyn Log, body: Body) -> Result<String, LogError> {
+    match body {
+        Body::Text(text) => Ok(text),
+        Body::Blob { id, .. } => log.get_blob(id),
+    }
+}

@@ -1,0 +1,161 @@
+//! A message as somebody reads it: its header with its text, or a part of it.
+
+use super::handle::{Bus, BusError};
+use super::rules::Refusal;
+use super::state::Message;
+use crate::domain::id::MessageId;
+use crate::domain::name::Name;
+
+/// A message with a part of its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// Everything but the text.
+    pub header: Message,
+    /// The text from `offset` on, up to some limit.
+    pub text: String,
+    /// Where the text begins, in bytes of the whole.
+    pub offset: usize,
+    /// The length of the whole text in bytes.
+    pub total: usize,
+}
+
+/// What stands between the description and the context of a request where both are shown as one text.
+const CONTEXT_HEADING: &str = "\n\nContext: ";
+
+/// The two texts of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestTexts {
+    /// What needs doing.
+    pub description: String,
+    /// What is known so far.
+    pub context: Option<String>,
+}
+
+/// The beginning of a request's two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestHead {
+    /// What needs doing.
+    pub description: String,
+    /// What is known so far.
+    pub context: Option<String>,
+    /// Where the rest begins in the text of the request's message, if there is one.
+    pub next_offset: Option<usize>,
+}
+
+impl RequestTexts {
+    /// Returns both as one text: what the request's message says.
+    pub fn whole(self) -> String {
+        match self.context {
+            Some(context) => self.description + CONTEXT_HEADING + &context,
+            None => self.description,
+        }
+    }
+
+    /// Returns what fits into `max` bytes of text.
+    pub fn head(&self, max: usize) -> RequestHead {
+        let (_, description) = part(&self.description, 0, max);
+        let mut head = RequestHead {
+            description: description.to_owned(),
+            context: None,
+            next_offset: None,
+        };
+        if description.len() < self.description.len() {
+            head.next_offset = Some(description.len());
+            return head;
+        }
+        if let Some(whole) = &self.context {
+            let (_, context) = part(whole, 0, max - description.len());
+            let end = description.len() + CONTEXT_HEADING.len() + context.len();
+            head.next_offset = (context.len() < whole.len()).then_some(end);
+            head.context = Some(context.to_owned());
+        }
+        head
+    }
+}
+
+impl Letter {
+    /// Returns where the rest begins, if there is one.
+    pub fn next_offset(&self) -> Option<usize> {
+        let end = self.offset + self.text.len();
+        (end < self.total).then_some(end)
+    }
+}
+
+/// Returns the part of a text from `offset` on that has at most `max` bytes, whole characters only.
+pub fn part(text: &str, offset: usize, max: usize) -> (usize, &str) {
+    let begin = floor(text, offset.min(text.len()));
+    let mut end = floor(text, begin.saturating_add(max).min(text.len()));
+    if end == begin && begin < text.len() {
+        // A limit below one character still makes progress.
+        end = begin + text[begin..].chars().next().map_or(0, char::len_utf8);
+    }
+    (begin, &text[begin..end])
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+impl Bus {
+    /// Reads a message's text from `offset` on, at most `max` bytes.
+    pub fn letter(&self, header: Message, offset: usize, max: usize) -> Result<Letter, BusError> {
+        let whole = self.text(header.body)?;
+        let (offset, text) = part(&whole, offset, max);
+        Ok(Letter {
+            text: text.to_owned(),
+            offset,
+            total: whole.len(),
+            header,
+        })
+    }
+
+    /// Finds a message that a member sent or received, also one that the state has forgotten.
+    pub fn find_message(&self, id: &MessageId, reader: &Name) -> Result<Message, BusError> {
+        let known = self.look(|state| state.message(id).cloned());
+        let found = match known {
+            Some(message) => Some(message),
+            None => self
+                .history(None, |message| message.id == *id, reader, 1)?
+                .0
+                .pop(),
+        };
+        let visible = found.filter(|message| message.is_visible_to(reader));
+        visible.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_request_goes_on_where_its_head_ends() {
+        let texts = RequestTexts {
+            description: "what".into(),
+            context: Some("known".into()),
+        };
+        let whole = texts.clone().whole();
+        for max in 1..9 {
+            let head = texts.head(max);
+            let rest = &whole[head.next_offset.unwrap()..];
+            let shown = RequestTexts {
+                description: head.description,
+                context: head.context,
+            };
+            assert_eq!(shown.whole() + rest, whole, "{max}");
+        }
+        assert_eq!(texts.head(9).next_offset, None);
+        assert_eq!(texts.head(9).context.as_deref(), Some("known"));
+    }
+
+    #[test]
+    fn a_part_is_whole_characters_and_always_makes_progress() {
+        assert_eq!(part("abc", 1, 1), (1, "b"));
+        assert_eq!(part("aßc", 2, 1), (1, "ß"));
+        assert_eq!(part("aßc", 0, 2), (0, "a"));
+        assert_eq!(part("abc", 9, 9), (3, ""));
+    }
+}

@@ -1,0 +1,238 @@
+//! One entry as one line of JSON with a checksum, and back.
+//!
+//! `{"seq":n,"ts":…,"tick":…,"id":…,"by":…,"events":[…],"crc":"8 hex"}`; the crc is CRC-32 (IEEE) of the bytes before `,"crc"`.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::event::{Entry, Event};
+use crate::domain::id::{CommandId, SessionId};
+use crate::domain::time::Tick;
+
+/// The longest line, newline included: a reader never holds more of one.
+pub const MAX_LINE_BYTES: usize = 1024 * 1024;
+
+/// `,"crc":"` + 8 digits + `"}`: what stands behind the checked bytes.
+const TAIL_BYTES: usize = 18;
+
+/// What a line of the log turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decoded {
+    /// An entry; some of its events may be unknown to this version, and skippable.
+    Entry {
+        /// What is known of it. Unknown skippable events are left out, so `events` may be shorter than the line's.
+        entry: Entry,
+        /// Offset of each known event in the line's list.
+        indices: Vec<u16>,
+        /// How many events the line has.
+        count: u64,
+    },
+    /// The checksum or the form is wrong.
+    Damaged,
+    /// A newer version wrote an event that must not be skipped.
+    Newer,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    seq: u64,
+    ts: i64,
+    tick: Tick,
+    id: CommandId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<SessionId>,
+    events: &'a [Event],
+}
+
+#[derive(Deserialize)]
+struct Head<E> {
+    seq: u64,
+    ts: i64,
+    tick: Tick,
+    id: CommandId,
+    #[serde(default)]
+    by: Option<SessionId>,
+    events: Vec<E>,
+}
+
+/// Writes an entry as a line, newline included.
+///
+/// # Panics
+/// Never: an entry has no map with keys that JSON could not hold.
+pub fn encode(entry: &Entry) -> Vec<u8> {
+    let written = Written {
+        seq: entry.seq,
+        ts: entry.ts,
+        tick: entry.tick,
+        id: entry.id,
+        by: entry.by,
+        events: &entry.events,
+    };
+    seal(serde_json::to_string(&written).expect("an entry is plain data"))
+}
+
+/// Puts the checksum into a JSON object, and a newline behind it.
+pub(crate) fn seal(mut object: String) -> Vec<u8> {
+    object.pop();
+    let crc = crc32fast::hash(object.as_bytes());
+    writeln!(object, ",\"crc\":\"{crc:08x}\"}}").expect("writing to a string succeeds");
+    object.into_bytes()
+}
+
+/// Reads a line, given without its newline.
+pub fn decode(line: &[u8]) -> Decoded {
+    let Some(checked) = checked(line) else {
+        return Decoded::Damaged;
+    };
+    // The checked bytes lack the closing brace; parse the line with its crc, which serde ignores.
+    debug_assert!(checked.len() < line.len());
+    if let Ok(head) = serde_json::from_slice::<Head<Event>>(line) {
+        let count = head.events.len();
+        let indices = (0..).take(count).collect();
+        return Decoded::Entry {
+            entry: head.into_entry(),
+            indices,
+            count: count as u64,
+        };
+    }
+    decode_slowly(line)
+}
+
+/// Reads a line that has an event of a kind or a form unknown here.
+fn decode_slowly(line: &[u8]) -> Decoded {
+    let Ok(head) = serde_json::from_slice::<Head<&RawValue>>(line) else {
+        return Decoded::Damaged;
+    };
+    let count = head.events.len() as u64;
+    let (mut events, mut indices) = (Vec::new(), Vec::new());
+    for (index, raw) in (0u16..).zip(&head.events) {
+        match serde_json::from_str::<Event>(raw.get()) {
+            Ok(event) => {
+                events.push(event);
+                indices.push(index);
+            }
+            Err(_) if may_be_skipped(raw) => {}
+            Err(_) => return Decoded::Newer,
+        }
+    }
+    let entry = Entry {
+        seq: head.seq,
+        ts: head.ts,
+        tick: head.tick,
+        id: head.id,
+        by: head.by,
+        events,
+    };
+    Decoded::Entry {
+        entry,
+        indices,
+        count,
+    }
+}
+
+/// Says whether an unknown event is marked as one that older versions may pass over.
+fn may_be_skipped(raw: &RawValue) -> bool {
+    let Ok(serde_json::Value::Object(event)) = serde_json::from_str(raw.get()) else {
+        return false;
+    };
+    event.len() == 1
+        && event
+            .values()
+            .all(|body| body.get("skip") == Some(&serde_json::Value::Bool(true)))
+}
+
+/// Returns the bytes that the checksum covers, if it fits.
+pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
+    let split = line.len().checked_sub(TAIL_BYTES)?;
+    let (body, tail) = line.split_at(split);
+    let digits = tail.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let stated = u32::from_str_radix(digits, 16).ok()?;
+    (stated == crc32fast::hash(body)).then_some(body)
+}
+
+impl Head<Event> {
+    fn into_entry(self) -> Entry {
+        Entry {
+            seq: self.seq,
+            ts: self.ts,
+            tick: self.tick,
+            id: self.id,
+            by: self.by,
+            events: self.events,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::RequestId;
+
+    fn entry() -> Entry {
+        Entry {
+            seq: 7,
+            ts: 1_770_000_000_000,
+            tick: Tick { boot: 1, ms: 2 },
+            id: CommandId(uuid::Uuid::from_u128(3)),
+            by: Some(SessionId(uuid::Uuid::from_u128(4))),
+            events: vec![Event::RequestNudged {
+                id: RequestId::from_bits(5),
+            }],
+        }
+    }
+
+    fn with_crc(body: &str) -> String {
+        format!(
+            "{body},\"crc\":\"{:08x}\"}}",
+            crc32fast::hash(body.as_bytes())
+        )
+    }
+
+    #[test]
+    fn a_line_reads_back() {
+        let line = encode(&entry());
+        let (newline, line) = line.split_last().unwrap();
+        assert_eq!(*newline, b'\n');
+        assert_eq!(
+            decode(line),
+            Decoded::Entry {
+                entry: entry(),
+                indices: vec![0],
+                count: 1
+            }
+        );
+    }
+
+    #[test]
+    fn any_changed_byte_is_noticed() {
+        let line = encode(&entry());
+        let line = &line[..line.len() - 1];
+        for at in 0..line.len() {
+            let mut bad = line.to_vec();
+            bad[at] ^= 0x04;
+            assert_eq!(decode(&bad), Decoded::Damaged, "byte {at}");
+            assert_eq!(decode(&line[..at]), Decoded::Damaged, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_event_is_skipped_only_where_it_says_so() {
+        let head = r#"{"seq":7,"ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":["#;
+        let known = r#"{"request_nudged":{"id":"req-aaaaaaaf"}}"#;
+        let skippable = with_crc(&format!(r#"{head}{{"comet":{{"skip":true}}}},{known}]"#));
+        let Decoded::Entry {
+            entry,
+            indices,
+            count,
+        } = decode(skippable.as_bytes())
+        else {
+            panic!("{skippable}")
+        };
+        assert_eq!((entry.events.len(), indices, count), (1, vec![1], 2));
+        let strict = with_crc(&format!(r#"{head}{{"comet":{{"tail":1}}}},{known}]"#));
+        assert_eq!(decode(strict.as_bytes()), Decoded::Newer);
+    }
+}

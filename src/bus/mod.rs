@@ -1,0 +1,27 @@
+//! The log of events, the state that follows from it, and the handle that everyone uses.
+//!
+//! `command --decide(state)--> events --append--> log --apply--> state`, in every process by itself.
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod model;
+pub mod event;
+pub mod file;
+pub mod line;
+pub mod state;
+pub mod rules;
+pub mod log;
+pub mod memory;
+mod worker;
+mod view;
+pub mod handle;
+pub mod letter;
+mod history;
+pub mod seat;
+pub mod call;
+
+pub use self::call::{Call, Claimed, SentMessage, Waited};
+pub use self::handle::{Bus, BusError, Receipt};
+pub use self::letter::{Letter, RequestHead, RequestTexts};
+pub use self::seat::{Joining, Seat};

@@ -1,0 +1,378 @@
+//! Events that no rules would write, in any order: a state takes them as facts, and still comes to rest.
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
+use crate::bus::line;
+use crate::bus::log::Place;
+use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
+use crate::bus::state::State;
+use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::task::TaskStatus;
+use crate::domain::time::{Now, Tick};
+
+/// Appends of what is due after which the state does not come to rest.
+const ENDLESS: usize = 500;
+
+/// An entry of a few events with causes that may be missing.
+pub(super) fn entry() -> impl Strategy<Value = Entry> {
+    let seq = prop_oneof![9 => 1..1_000_000u64, 1 => Just(u64::MAX - 1)];
+    let ms = prop_oneof![9 => 0..10_000_000u64, 1 => Just(u64::MAX)];
+    let events = proptest::collection::vec(any::<[u8; 6]>().prop_map(event), 0..6);
+    (seq, 0..2u32, ms, any::<u8>(), events).prop_map(|(seq, boot, ms, id, events)| Entry {
+        seq,
+        ts: 0,
+        tick: Tick { boot, ms },
+        id: CommandId(uuid(id)),
+        by: (id > 128).then(|| session(id)),
+        events,
+    })
+}
+
+fn uuid(byte: u8) -> Uuid {
+    Uuid::from_u128(u128::from(byte))
+}
+
+/// Few of each, so that they meet.
+fn session(byte: u8) -> SessionId {
+    SessionId(uuid(byte % 4))
+}
+
+fn call(byte: u8) -> CallId {
+    CallId(uuid(byte % 3))
+}
+
+fn message(byte: u8) -> MessageId {
+    MessageId::from_bits(u64::from(byte % 5))
+}
+
+fn request(byte: u8) -> RequestId {
+    RequestId::from_bits(u64::from(byte % 3))
+}
+
+fn task(byte: u8) -> TaskId {
+    TaskId::from_bits(u64::from(byte % 3))
+}
+
+fn name(byte: u8) -> Name {
+    Name::parse(["a", "b", "B", "codex"][usize::from(byte % 4)]).unwrap()
+}
+
+fn body(byte: u8) -> Body {
+    if byte.is_multiple_of(4) {
+        Body::Blob {
+            id: uuid(byte),
+            bytes: u64::MAX,
+        }
+    } else {
+        Body::Text("x".into())
+    }
+}
+
+#[expect(
+    clippy::too_many_lines,
+    clippy::many_single_char_names,
+    reason = "one arm a kind of event, and bytes without a meaning of their own"
+)]
+fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
+    let (odd, way) = (
+        !e.is_multiple_of(2),
+        [Way::Pull, Way::Piggyback, Way::Prompt],
+    );
+    match kind % 26 {
+        0 => Event::MemberStarting(Starting {
+            session: session(a),
+            name: name(b),
+            chosen: odd,
+            profile: "codex".into(),
+            model: None,
+            cwd: "/".into(),
+            roles: Vec::new(),
+            owner: session(c),
+            token_hash: String::new(),
+        }),
+        1 | 2 => Event::MemberJoined(Joined {
+            session: session(a),
+            name: name(b),
+            chosen: odd,
+            kind: MemberKind::Peer,
+            model: None,
+            roles: Vec::new(),
+            pid: 1,
+        }),
+        3 => Event::MemberActivity {
+            session: session(a),
+            activity: Activity::Running,
+        },
+        4 => Event::MemberTools {
+            session: session(a),
+            tools: Tools::Ready,
+        },
+        5 => Event::MemberLeft {
+            session: session(a),
+            departure: Departure::Dead,
+            detail: None,
+        },
+        6 => Event::MemberForgotten { name: name(a) },
+        7..=9 => Event::MessageSent(sent([a, b, c, d, e])),
+        10 => Event::MessageAddressed {
+            id: message(a),
+            to: vec![name(b), name(c)],
+        },
+        11 | 12 => Event::MessageHanded {
+            ids: vec![message(a), message(b)],
+            member: name(c),
+            session: session(d),
+            call: call(e),
+            way: way[usize::from(e % 3)],
+        },
+        13 => Event::MessageReturned {
+            session: session(a),
+            call: call(b),
+        },
+        14 => Event::MessageSeen {
+            session: session(a),
+            call: call(b),
+        },
+        15 => Event::MessageSuperseded {
+            id: message(a),
+            members: vec![name(b)],
+        },
+        16 => Event::MessageExpired {
+            id: message(a),
+            member: name(b),
+        },
+        17 => Event::WaitStarted {
+            session: session(a),
+            call: call(b),
+            from: odd.then(|| name(c)),
+            request: None,
+            timeout_ms: if odd { u64::MAX } else { 5 },
+        },
+        18 => Event::WaitEnded {
+            session: session(a),
+            call: call(b),
+        },
+        19 => Event::RequestOpened(Opened {
+            id: request(a),
+            message: message(b),
+            from: name(c),
+            to: vec![name(d), name(e)],
+            description: body(a),
+            context: Some(body(e)),
+            nudge_ms: u64::from(d),
+            ttl_ms: u64::from(e),
+        }),
+        20 => Event::RequestClaimed {
+            id: request(a),
+            by: name(b),
+            session: session(c),
+        },
+        21 => Event::RequestReopened { id: request(a) },
+        22 => of_request(request(a), message(b), c),
+        23 => Event::TaskAssigned(Assigned {
+            id: task(a),
+            session: session(b),
+            agent: name(c),
+            by: name(d),
+            prompt: body(e),
+            model: None,
+            fresh: odd,
+        }),
+        24 => of_task(task(a), name(b), c),
+        _ => Event::StopAsked {
+            session: session(a),
+            by: name(b),
+            kill: odd,
+        },
+    }
+}
+
+#[expect(
+    clippy::many_single_char_names,
+    reason = "bytes without a meaning of their own"
+)]
+fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
+    let kinds = [
+        MessageKind::Message,
+        MessageKind::Request,
+        MessageKind::Notice,
+        MessageKind::Shutdown,
+    ];
+    Sent {
+        id: message(a),
+        kind: kinds[usize::from(b % 4)],
+        from: Author::Member(name(c)),
+        audience: Audience::All,
+        to: vec![name(d), name(e)],
+        request: Some(request(c)),
+        task: Some(task(d)),
+        claimed_by: None,
+        reply_to: Some(message(e)),
+        thread: Some(message(b)),
+        body: body(a),
+    }
+}
+
+fn of_request(id: RequestId, message: MessageId, byte: u8) -> Event {
+    match byte % 3 {
+        0 => Event::RequestNudged { id },
+        1 => Event::RequestCompleted { id, message },
+        _ => Event::RequestExpired { id },
+    }
+}
+
+fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
+    match byte % 3 {
+        0 => Event::TaskStarted { id },
+        1 => Event::TaskCancelAsked { id, by },
+        _ => Event::TaskFinished(Finished {
+            id,
+            status: TaskStatus::Running,
+            output: body(byte),
+            stop_reason: None,
+            error: None,
+        }),
+    }
+}
+
+/// Takes the entries, then lets members ask for things, then lets all time pass.
+pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
+    let mut state = State::default();
+    for entry in entries {
+        let encoded = line::encode(entry);
+        let line::Decoded::Entry {
+            entry: decoded,
+            indices,
+            ..
+        } = line::decode(&encoded[..encoded.len() - 1])
+        else {
+            panic!("{entry:?}")
+        };
+        assert_eq!(decoded, *entry);
+        state.apply(&decoded, &indices, Place::default());
+        let _ = concerned(&state, &entry.events);
+    }
+    let mut seq = 2_000_000;
+    for (number, [kind, a, b, c]) in (0u8..).zip(asks) {
+        let now = at(&state, u64::from(*c) * 1_000);
+        append(
+            &mut state,
+            now,
+            &mut seq,
+            number,
+            session(*a),
+            ask([*kind, *b, *c]),
+        );
+    }
+    for number in 0..ENDLESS {
+        let now = at(&state, u64::MAX);
+        let number = 1_000 + number as u64;
+        if !append_due(&mut state, now, &mut seq, number) {
+            check_snapshot(&state);
+            return;
+        }
+    }
+    panic!("what is due never comes to an end: {state:?}");
+}
+
+fn at(state: &State, ms: u64) -> Now {
+    let boot = state.boot;
+    Now {
+        wall_ms: 0,
+        tick: Tick { boot, ms },
+    }
+}
+
+fn ask([kind, a, b]: [u8; 3]) -> Ask {
+    match kind % 8 {
+        0 => Ask::Send {
+            to: name(a).to_string(),
+            body: Body::Text("x".into()),
+            reply_to: (b > 128).then(|| message(b).to_string()),
+        },
+        1 => Ask::Bury(vec![session(a), session(b)]),
+        2 => Ask::Claim(request(a)),
+        3 => Ask::Settle {
+            session: session(a),
+            call: call(b),
+            seen: b > 128,
+        },
+        4 => Ask::Wait {
+            call: call(a),
+            from: None,
+            request: None,
+            timeout_ms: 60_000,
+        },
+        5 => Ask::CancelTask(task(a)),
+        6 => Ask::Take {
+            session: session(a),
+            call: call(b),
+            way: Way::Pull,
+            pick: Pick {
+                from: None,
+                kind: None,
+                limit: 3,
+                bytes: 10,
+                head_bytes: 10,
+            },
+        },
+        _ => Ask::Leave {
+            session: session(a),
+            departure: Departure::Failed,
+            detail: None,
+        },
+    }
+}
+
+fn append(state: &mut State, now: Now, seq: &mut u64, number: u8, by: SessionId, ask: Ask) {
+    let command = Command {
+        id: CommandId(Uuid::from_u128(1_000_000 + u128::from(number))),
+        by: Some(by),
+        taken: vec![call(number)],
+        ask,
+    };
+    // Being refused is as good here as being done: it must only not panic.
+    if let Ok(Some(proposal)) = decide(state, now, &command) {
+        apply(state, now, seq, command.id, proposal.events);
+    }
+}
+
+/// Appends what is due; says whether anything was.
+fn append_due(state: &mut State, now: Now, seq: &mut u64, number: u64) -> bool {
+    let command = Command {
+        id: CommandId(Uuid::from_u128(2_000_000 + u128::from(number))),
+        by: None,
+        taken: Vec::new(),
+        ask: Ask::Due,
+    };
+    let Ok(Some(proposal)) = decide(state, now, &command) else {
+        return false;
+    };
+    apply(state, now, seq, command.id, proposal.events);
+    true
+}
+
+fn apply(state: &mut State, now: Now, seq: &mut u64, id: CommandId, events: Vec<Event>) {
+    let entry = Entry {
+        seq: *seq,
+        ts: 0,
+        tick: now.tick,
+        id,
+        by: None,
+        events,
+    };
+    *seq = entry.next_seq();
+    let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
+    state.apply(&entry, &indices, Place::default());
+}
+
+fn check_snapshot(state: &State) {
+    let mut loaded: State = serde_json::from_slice(&serde_json::to_vec(state).unwrap()).unwrap();
+    loaded.rebuild();
+    assert_eq!(loaded, *state);
+}

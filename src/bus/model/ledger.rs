@@ -1,0 +1,401 @@
+//! The ledger of the model: where every message and request is, told by the events alone, in the plainest way there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bus::event::{Entry, Event};
+use crate::bus::state::{Delivery, Due, State};
+use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
+use crate::domain::message::{Author, MessageKind};
+use crate::domain::name::Name;
+use crate::domain::request::RequestStatus;
+
+/// Where a message is with one addressee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    /// In the inbox; given in vain to this call before.
+    Unread(Option<(SessionId, CallId)>),
+    Handed(SessionId, CallId),
+    /// An event has named why nobody will see it again.
+    Final,
+}
+
+#[derive(Debug)]
+struct Asked {
+    from: Name,
+    message: MessageId,
+    status: RequestStatus,
+    owner: Option<SessionId>,
+    fence: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Ledger {
+    next_seq: u64,
+    /// Everybody who ever was, by session.
+    names: BTreeMap<SessionId, Name>,
+    live: BTreeSet<SessionId>,
+    /// Names that wait for a return.
+    chosen: BTreeSet<Name>,
+    messages: BTreeMap<MessageId, (u64, Author)>,
+    places: BTreeMap<(MessageId, Name), Where>,
+    requests: BTreeMap<RequestId, Asked>,
+}
+
+impl Ledger {
+    pub(super) fn is_live(&self, session: SessionId) -> bool {
+        self.live.contains(&session)
+    }
+
+    pub(super) fn name_of(&self, session: SessionId) -> Option<Name> {
+        self.names.get(&session).cloned()
+    }
+
+    pub(super) fn owner_and_asker(&self, id: &RequestId) -> Option<(SessionId, Name)> {
+        let asked = self.requests.get(id)?;
+        Some((asked.owner?, asked.from.clone()))
+    }
+
+    /// Takes an entry down, and checks that each of its events may follow those before it.
+    pub(super) fn enter(&mut self, entry: &Entry) {
+        assert_eq!(entry.seq, self.next_seq.max(1), "seqs have no gap");
+        self.next_seq = entry.next_seq();
+        for (seq, event) in (entry.seq..).zip(&entry.events) {
+            self.enter_event(seq, event);
+        }
+    }
+
+    fn enter_event(&mut self, seq: u64, event: &Event) {
+        match event {
+            Event::MemberStarting(starting) => {
+                self.begin(starting.session, &starting.name, starting.chosen);
+            }
+            Event::MemberJoined(joined) if self.is_live(joined.session) => {}
+            Event::MemberJoined(joined) => self.begin(joined.session, &joined.name, joined.chosen),
+            Event::MemberLeft { session, .. } => {
+                assert!(self.live.remove(session), "it leaves once");
+                self.give_back(|holder, _| holder == *session);
+            }
+            Event::MemberForgotten { name } => drop(self.chosen.remove(name)),
+            Event::MessageSent(sent) => {
+                assert!(!sent.to.is_empty());
+                let author = sent.from.member();
+                let to_itself = sent.to.iter().any(|to| Some(to) == author);
+                // An agent may be asked to end by itself.
+                assert!(!to_itself || sent.kind == MessageKind::Shutdown);
+                self.post(seq, &sent.id, sent.from.clone(), &sent.to);
+            }
+            Event::MessageAddressed { id, to } => {
+                assert!(self.messages.contains_key(id));
+                for name in to {
+                    let place = (id.clone(), name.clone());
+                    let is_held = matches!(self.places.get(&place), Some(Where::Handed(..)));
+                    assert!(!is_held, "nobody gets twice what is in its hands");
+                    self.places.insert(place, Where::Unread(None));
+                }
+            }
+            Event::MessageHanded {
+                ids,
+                member,
+                session,
+                call,
+                ..
+            } => self.hand(ids, member, (*session, *call)),
+            Event::MessageReturned { session, call } => {
+                self.give_back(|holder, held_by| (holder, held_by) == (*session, *call));
+            }
+            Event::MessageSeen { session, call } => self.see((*session, *call)),
+            Event::MessageSuperseded { id, members } => {
+                for name in members {
+                    self.end(id, name);
+                }
+            }
+            Event::MessageExpired { id, member } => self.end(id, member),
+            Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
+            Event::RequestOpened(opened) => {
+                let author = Author::Member(opened.from.clone());
+                self.post(seq, &opened.message, author, &opened.to);
+                let asked = Asked {
+                    from: opened.from.clone(),
+                    message: opened.message.clone(),
+                    status: RequestStatus::Open,
+                    owner: None,
+                    fence: 0,
+                };
+                assert!(self.requests.insert(opened.id.clone(), asked).is_none());
+            }
+            Event::RequestClaimed { id, by, session } => {
+                let live = self.is_live(*session);
+                let asked = self.asked(id, RequestStatus::Open);
+                assert!(live && asked.from != *by && asked.fence < seq);
+                asked.status = RequestStatus::Claimed;
+                asked.owner = Some(*session);
+                asked.fence = seq;
+            }
+            Event::RequestReopened { id } => {
+                let asked = self.asked(id, RequestStatus::Claimed);
+                asked.status = RequestStatus::Open;
+                let owner = asked.owner.take().expect("a claimed request has an owner");
+                assert!(!self.is_live(owner), "nobody is robbed of a claim");
+            }
+            Event::RequestNudged { id } => drop(self.asked(id, RequestStatus::Open)),
+            Event::RequestCompleted { id, message } => {
+                let asked = self.asked(id, RequestStatus::Claimed);
+                asked.status = RequestStatus::Completed;
+                let owner = asked.owner.expect("a claimed request has an owner");
+                let author = &self.messages[message].1;
+                assert_eq!(author.member(), self.names.get(&owner));
+            }
+            Event::RequestExpired { id } => {
+                let asked = self.requests.get_mut(id).expect("it was opened");
+                assert!(!asked.status.is_final(), "it ends once");
+                asked.status = RequestStatus::Expired;
+            }
+            _ => {}
+        }
+    }
+
+    fn asked(&mut self, id: &RequestId, expected: RequestStatus) -> &mut Asked {
+        let asked = self.requests.get_mut(id).expect("it was opened");
+        assert_eq!(asked.status, expected);
+        asked
+    }
+
+    fn begin(&mut self, session: SessionId, name: &Name, chosen: bool) {
+        let holder = self.live.iter().find(|live| self.names[*live] == *name);
+        assert_eq!(holder, None, "a name has one live session");
+        assert!(!self.names.contains_key(&session));
+        assert!(
+            chosen || !self.chosen.contains(name),
+            "a made-up name never takes one that waits for its return"
+        );
+        self.names.insert(session, name.clone());
+        self.live.insert(session);
+        if chosen {
+            self.chosen.insert(name.clone());
+        }
+    }
+
+    fn post(&mut self, seq: u64, id: &MessageId, from: Author, to: &[Name]) {
+        let before = self.messages.insert(id.clone(), (seq, from));
+        assert_eq!(before, None, "an id is one message's");
+        for name in to {
+            assert!(
+                self.is_known(name),
+                "nothing is sent to {name}, whom nobody knows"
+            );
+            self.places
+                .insert((id.clone(), name.clone()), Where::Unread(None));
+        }
+    }
+
+    fn is_known(&self, name: &Name) -> bool {
+        let unread = |place: &Where| matches!(place, Where::Unread(_));
+        self.live.iter().any(|live| self.names[live] == *name)
+            || self.chosen.contains(name)
+            || self
+                .places
+                .iter()
+                .any(|((_, to), place)| to == name && unread(place))
+    }
+
+    /// Only what is unread is handed, to the live session of the addressee, oldest first.
+    fn hand(&mut self, ids: &[MessageId], member: &Name, (session, call): (SessionId, CallId)) {
+        assert!(self.is_live(session));
+        assert_eq!(self.names[&session], *member);
+        assert!(ids.is_sorted_by_key(|id| self.messages[id].0));
+        for id in ids {
+            let place = self.places.get_mut(&(id.clone(), member.clone()));
+            let place = place.expect("nothing is shown to a stranger");
+            assert!(matches!(place, Where::Unread(_)), "one hand-over at a time");
+            *place = Where::Handed(session, call);
+        }
+    }
+
+    fn give_back(&mut self, is_holder: impl Fn(SessionId, CallId) -> bool) {
+        for place in self.places.values_mut() {
+            if let Where::Handed(session, call) = *place
+                && is_holder(session, call)
+            {
+                *place = Where::Unread(Some((session, call)));
+            }
+        }
+    }
+
+    fn see(&mut self, by: (SessionId, CallId)) {
+        for place in self.places.values_mut() {
+            let seen = match *place {
+                Where::Handed(session, call) => (session, call) == by,
+                Where::Unread(last) => last == Some(by),
+                Where::Final => false,
+            };
+            if seen {
+                *place = Where::Final;
+            }
+        }
+    }
+
+    fn end(&mut self, id: &MessageId, name: &Name) {
+        let place = self.places.get_mut(&(id.clone(), name.clone()));
+        *place.expect("it was addressed to them") = Where::Final;
+    }
+
+    /// Checks that a state tells the same, and that each of its parts fits the others.
+    pub(super) fn check(&self, state: &State) {
+        self.check_members(state);
+        self.check_messages(state);
+        self.check_requests(state);
+        check_inboxes(state);
+        check_sessions(state);
+    }
+
+    fn check_members(&self, state: &State) {
+        let live: BTreeSet<_> = state.sessions.keys().copied().collect();
+        assert_eq!(live, self.live);
+        for (name, member) in &state.members {
+            let waits_for_return = state.timers.runs(&Due::Mail(name.clone()));
+            assert_ne!(member.session.is_some(), waits_for_return, "{name}");
+            if let Some(session) = member.session {
+                assert_eq!(state.sessions[&session].name, *name);
+            }
+        }
+        for session in &self.live {
+            assert_eq!(state.members[&self.names[session]].session, Some(*session));
+        }
+        for name in &self.chosen {
+            assert!(state.members.contains_key(name));
+        }
+    }
+
+    fn check_messages(&self, state: &State) {
+        for ((id, name), place) in &self.places {
+            let delivery = state.message(id).and_then(|message| message.delivery(name));
+            let agrees = match (*place, delivery) {
+                (Where::Handed(session, call), Some(handed)) => {
+                    matches!(handed, Delivery::Handed { session: holder, call: held_by, .. }
+                        if (holder, held_by) == (session, call))
+                }
+                (Where::Final, Some(delivery)) => delivery.is_final(),
+                (Where::Unread(_), Some(Delivery::Unread { .. })) | (Where::Final, None) => true,
+                _ => false,
+            };
+            assert!(agrees, "{id} for {name} is {place:?}, not {delivery:?}");
+        }
+        for message in state.messages.values() {
+            let (seq, from) = &self.messages[&message.id];
+            assert_eq!((message.seq, &message.from), (*seq, from));
+            for name in message.deliveries.keys() {
+                let place = (message.id.clone(), name.clone());
+                assert!(self.places.contains_key(&place), "addressed by an event");
+            }
+        }
+    }
+
+    fn check_requests(&self, state: &State) {
+        for (id, asked) in &self.requests {
+            let request = state.request(id).expect("fewer than the state keeps");
+            assert_eq!((request.status, &request.from), (asked.status, &asked.from));
+            let runs = |due: fn(RequestId) -> Due| state.timers.runs(&due(id.clone()));
+            assert_eq!(runs(Due::Expire), asked.status == RequestStatus::Open);
+            if asked.status != RequestStatus::Open {
+                assert!(!runs(Due::Nudge));
+            }
+            if asked.status == RequestStatus::Claimed {
+                let owner = request
+                    .owner
+                    .as_ref()
+                    .expect("a claimed request has an owner");
+                assert_eq!(
+                    (Some(owner.session), owner.fence),
+                    (asked.owner, asked.fence)
+                );
+                assert!(self.is_live(owner.session) || runs(Due::Reopen));
+            }
+            if asked.status == RequestStatus::Open {
+                self.check_offered(state, asked);
+            }
+        }
+    }
+
+    /// An open request was shown, or will be, to all who live.
+    fn check_offered(&self, state: &State, asked: &Asked) {
+        let message = state.message(&asked.message).expect("it is still needed");
+        for session in &self.live {
+            let name = &self.names[session];
+            let delivery = message.delivery(name);
+            let withdrawn = matches!(delivery, None | Some(Delivery::Superseded));
+            assert!(
+                *name == asked.from || !withdrawn,
+                "{name} is not offered it"
+            );
+        }
+    }
+}
+
+/// What is unread is in the inbox, what is handed in its call's hands, and nothing is in two places.
+fn check_inboxes(state: &State) {
+    let mut unread = BTreeSet::new();
+    for (name, member) in &state.members {
+        for (seq, id) in &member.unread {
+            assert_eq!(state.messages[id].seq, *seq);
+            assert!(unread.insert((id.clone(), name.clone())));
+        }
+    }
+    let mut handed = BTreeSet::new();
+    for session in state.sessions.values() {
+        for (call, ids) in &session.handed {
+            assert!(!ids.is_empty());
+            for id in ids {
+                let place = (id.clone(), session.name.clone(), session.id, *call);
+                assert!(handed.insert(place));
+            }
+        }
+    }
+    for message in state.messages.values() {
+        for (name, delivery) in &message.deliveries {
+            let inbox = (message.id.clone(), name.clone());
+            match *delivery {
+                Delivery::Unread { .. } => assert!(unread.remove(&inbox), "{inbox:?}"),
+                Delivery::Handed { session, call, .. } => {
+                    let (id, name) = inbox;
+                    assert!(handed.remove(&(id, name, session, call)));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(
+        (unread.len(), handed.len()),
+        (0, 0),
+        "{unread:?} {handed:?}"
+    );
+}
+
+/// A wait waits for what is not there, and has its deadline; each task of a session is its own.
+fn check_sessions(state: &State) {
+    for session in state.sessions.values() {
+        for wait in &session.waits {
+            assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));
+            assert!(!session.handed.contains_key(&wait.call));
+            let missed = state
+                .unread(&session.name)
+                .find(|message| wait.fits(message));
+            assert_eq!(missed, None, "a wait misses nothing");
+        }
+        for (call, ids) in &session.handed {
+            let way = match state.messages[&ids[0]].delivery(&session.name) {
+                Some(Delivery::Handed { way, .. }) => way,
+                other => panic!("{other:?}"),
+            };
+            let runs = state.timers.runs(&Due::Handed(session.id, *call));
+            assert_ne!(runs, way.is_by_turn());
+        }
+    }
+    for task in state.tasks.values().filter(|task| !task.status.is_final()) {
+        let agent = &state.sessions[&task.session];
+        assert!(agent.queue.contains(&task.id) != (agent.running.as_ref() == Some(&task.id)));
+    }
+    for message in state.messages.values() {
+        let claimed = message.kind == MessageKind::Response && message.claimed_by.is_some();
+        assert!(!claimed || message.request.is_some());
+    }
+}

@@ -1,0 +1,462 @@
+//! The world of the model: several logs on one store, a clock, and everybody who ever was.
+
+use std::sync::{Arc, Mutex};
+
+use proptest::sample::Index;
+use uuid::Uuid;
+
+use super::Step;
+use super::ledger::Ledger;
+use crate::bus::event::{Body, Event, Starting};
+use crate::bus::log::{Appended, Log, Replica};
+use crate::bus::memory::{MemoryLog, Store};
+use crate::bus::rules::{
+    Ask, Command, Ending, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide,
+};
+use crate::bus::state::State;
+use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::message::Way;
+use crate::domain::name::Name;
+use crate::domain::task::TaskStatus;
+use crate::domain::time::{Now, Tick};
+
+/// Processes on the store.
+const HANDLES: usize = 3;
+
+/// Appends of what is due, and of nothing else, after which the model says that it would never come to an end.
+const ENDLESS: usize = 2_000;
+
+pub(super) struct World {
+    store: Store,
+    now: Arc<Mutex<Now>>,
+    handles: Vec<(MemoryLog, Replica)>,
+    ledger: Ledger,
+    ids: u128,
+    /// Everybody who ever was, the dead and the left too.
+    sessions: Vec<SessionId>,
+    /// Whose process has ended without a word.
+    dead: Vec<SessionId>,
+    calls: Vec<(SessionId, CallId)>,
+    requests: Vec<RequestId>,
+    tasks: Vec<TaskId>,
+    messages: Vec<MessageId>,
+    last: Option<Command>,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let tick = Tick { boot: 1, ms: 1 };
+        let now = Arc::new(Mutex::new(Now { wall_ms: 0, tick }));
+        let clock = Arc::clone(&now);
+        let store = Store::new(Arc::new(move || *clock.lock().unwrap()));
+        let handles = (0..HANDLES).map(|_| opened(&store)).collect();
+        Self {
+            store,
+            now,
+            handles,
+            ledger: Ledger::default(),
+            ids: 0,
+            sessions: Vec::new(),
+            dead: Vec::new(),
+            calls: Vec::new(),
+            requests: Vec::new(),
+            tasks: Vec::new(),
+            messages: Vec::new(),
+            last: None,
+        }
+    }
+
+    pub(super) fn take_step(&mut self, handle: usize, step: &Step) {
+        match step {
+            Step::Due => drop(self.ask(handle, None, Ask::Due)),
+            Step::Pass(ms) => self.now.lock().unwrap().tick.ms += ms,
+            Step::Boot => {
+                let mut now = self.now.lock().unwrap();
+                now.tick.boot += 1;
+                now.tick.ms = 1;
+            }
+            Step::Reopen => self.handles[handle] = opened(&self.store),
+            Step::Again => {
+                if let Some(last) = self.last.clone() {
+                    let again = self.run(handle, &last);
+                    assert!(matches!(again, Ok(events) if events.is_empty()));
+                }
+            }
+            Step::JoinChosen(number) => {
+                let called = ["a", "B", "c", "d"][usize::from(*number)];
+                self.join(handle, Wish::Chosen(name(called)), Vec::new());
+            }
+            Step::JoinLike => self.join(handle, Wish::Like(name("lead")), Vec::new()),
+            Step::Inherit(whose) => {
+                let dead = choose(&self.dead, whose);
+                let heir = dead.and_then(|dead| self.ledger.name_of(dead));
+                if let (Some(dead), Some(heir)) = (dead, heir) {
+                    self.join(handle, Wish::Chosen(heir), vec![dead]);
+                }
+            }
+            Step::Bury => {
+                let dead = self.dead.clone();
+                drop(self.ask(handle, None, Ask::Bury(dead)));
+            }
+            Step::Die(who) => self.dead.extend(choose(&self.sessions, who)),
+            _ => self.take_members_step(handle, step),
+        }
+    }
+
+    /// A step of a member, which may have left already: then it is refused.
+    fn take_members_step(&mut self, handle: usize, step: &Step) {
+        let Some((by, ask)) = self.member_ask(step) else {
+            return;
+        };
+        if self.dead.contains(&by) {
+            return;
+        }
+        let outcome = self.ask(handle, by, ask);
+        if !self.ledger.is_live(by) && !matches!(step, Step::Leave(_)) {
+            assert_eq!(outcome.unwrap_err(), Refusal::Left);
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm a kind of step")]
+    fn member_ask(&mut self, step: &Step) -> Option<(SessionId, Ask)> {
+        let sessions = &self.sessions;
+        let who = |index: &Index| choose(sessions, index);
+        Some(match step {
+            Step::StartAgent(by) => (who(by)?, self.start()),
+            Step::Ready(which) => {
+                let (session, by) = self.with_bridge(which)?;
+                let ready = Ask::Ready {
+                    session,
+                    model: None,
+                    pid: 1,
+                };
+                (by, ready)
+            }
+            Step::Leave(which) => {
+                let (session, by) = self.with_bridge(which)?;
+                let leave = Ask::Leave {
+                    session,
+                    departure: Departure::Closed,
+                    detail: None,
+                };
+                (by, leave)
+            }
+            Step::Send(by, to, reply_to) => {
+                let to = self.ledger.name_of(who(to)?)?;
+                let reply_to = match reply_to {
+                    Some(index) if index.index(2) == 0 => choose(&self.messages, index),
+                    _ => None,
+                };
+                let send = Ask::Send {
+                    to: to.as_str().to_lowercase(),
+                    body: text(),
+                    reply_to: reply_to.map(|id| id.to_string()),
+                };
+                (who(by)?, send)
+            }
+            Step::Answer(which) => {
+                let id = choose(&self.requests, which)?;
+                let (owner, asker) = self.ledger.owner_and_asker(&id)?;
+                let answer = Ask::Send {
+                    to: asker.to_string(),
+                    body: text(),
+                    reply_to: Some(id.to_string()),
+                };
+                (owner, answer)
+            }
+            Step::Broadcast(by) => (who(by)?, Ask::Broadcast(text())),
+            Step::Take(by, limit) => {
+                let by = who(by)?;
+                (by, self.taking(by, Way::Pull, usize::from(*limit)))
+            }
+            Step::Inject(which) => {
+                let (session, by) = self.with_bridge(which)?;
+                (by, self.taking(session, Way::Inject, 5))
+            }
+            Step::Settle(which, seen) => {
+                let (session, call) = choose(&self.calls, which)?;
+                let settle = Ask::Settle {
+                    session,
+                    call,
+                    seen: *seen,
+                };
+                (session, settle)
+            }
+            Step::Wait(by, from, about, long) => {
+                let by = who(by)?;
+                let from = from.as_ref().and_then(who);
+                let wait = Ask::Wait {
+                    from: from.and_then(|from| self.ledger.name_of(from)),
+                    request: about
+                        .as_ref()
+                        .and_then(|about| choose(&self.requests, about)),
+                    timeout_ms: if *long { 60_000 } else { 0 },
+                    call: self.new_call(by),
+                };
+                (by, wait)
+            }
+            Step::EndWait(which) => {
+                let (session, call) = choose(&self.calls, which)?;
+                (session, Ask::EndWait { call })
+            }
+            Step::Open(by, long) => {
+                let open = Ask::Open {
+                    description: text(),
+                    context: None,
+                    nudge_ms: 30_000,
+                    ttl_ms: if *long { 300_000 } else { 20_000 },
+                };
+                (who(by)?, open)
+            }
+            Step::Claim(by, which) => (who(by)?, Ask::Claim(choose(&self.requests, which)?)),
+            Step::Assign(by, agent) => {
+                let session = who(agent)?;
+                (
+                    who(by)?,
+                    Ask::Assign {
+                        session,
+                        task: task(),
+                    },
+                )
+            }
+            Step::PlayTask(which) => self.play(choose(&self.tasks, which)?)?,
+            Step::CancelTask(by, which) => (who(by)?, Ask::CancelTask(choose(&self.tasks, which)?)),
+            Step::Stop(by, of, kill) => {
+                let ending = Ask::Stop {
+                    agent: self.ledger.name_of(who(of)?)?.to_string(),
+                    reason: None,
+                    kill: *kill,
+                };
+                (who(by)?, ending)
+            }
+            _ => return None,
+        })
+    }
+
+    /// A session, and who may act for it: its bridge while that is live, else itself.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "steps are looked at, and so are the indices in them"
+    )]
+    fn with_bridge(&self, which: &Index) -> Option<(SessionId, SessionId)> {
+        let session = choose(&self.sessions, which)?;
+        let state = &self.newest().state;
+        let owner = state.session(session).and_then(|session| session.owner);
+        let live = owner.filter(|owner| self.ledger.is_live(*owner));
+        Some((session, live.unwrap_or(session)))
+    }
+
+    /// The next thing that a bridge does with a task: begins it when its agent is free, or ends it.
+    fn play(&self, id: TaskId) -> Option<(SessionId, Ask)> {
+        let state = &self.newest().state;
+        let task = state.task(&id)?;
+        let agent = state.session(task.session)?;
+        let by = agent.owner?;
+        let ending = Ending {
+            status: TaskStatus::Done,
+            output: text(),
+            stop_reason: None,
+            error: None,
+        };
+        match task.status {
+            TaskStatus::Queued if agent.running.is_none() => Some((by, Ask::StartTask(id))),
+            _ => Some((by, Ask::FinishTask(id, Box::new(ending)))),
+        }
+    }
+
+    fn start(&mut self) -> Ask {
+        let session = SessionId(self.fresh());
+        self.sessions.push(session);
+        let starting = Starting {
+            session,
+            name: name("overwritten"),
+            chosen: false,
+            profile: "codex".into(),
+            model: None,
+            cwd: "/project".into(),
+            roles: Vec::new(),
+            owner: session,
+            token_hash: String::new(),
+        };
+        let wish = Wish::Like(name("codex"));
+        Ask::Start(Box::new(NewAgent { wish, starting }), Some(task()))
+    }
+
+    fn join(&mut self, handle: usize, wish: Wish, dead: Vec<SessionId>) {
+        let session = SessionId(self.fresh());
+        let new = NewMember {
+            session,
+            kind: match wish {
+                Wish::Chosen(_) => MemberKind::Peer,
+                Wish::Like(_) => MemberKind::Orchestrator,
+            },
+            wish,
+            model: None,
+            roles: Vec::new(),
+            pid: 1,
+            dead,
+        };
+        if self.ask(handle, None, Ask::Join(Box::new(new))).is_ok() {
+            self.sessions.push(session);
+        }
+    }
+
+    fn taking(&mut self, session: SessionId, way: Way, limit: usize) -> Ask {
+        let pick = Pick {
+            from: None,
+            kind: None,
+            limit,
+            bytes: usize::MAX,
+            head_bytes: usize::MAX,
+        };
+        Ask::Take {
+            session,
+            call: self.new_call(session),
+            way,
+            pick,
+        }
+    }
+
+    fn new_call(&mut self, of: SessionId) -> CallId {
+        let call = CallId(self.fresh());
+        self.calls.push((of, call));
+        call
+    }
+
+    fn fresh(&mut self) -> Uuid {
+        self.ids += 1;
+        Uuid::from_u128(self.ids)
+    }
+
+    fn ask(
+        &mut self,
+        handle: usize,
+        by: impl Into<Option<SessionId>>,
+        ask: Ask,
+    ) -> Result<Vec<Event>, Refusal> {
+        let by = by.into();
+        let command = Command {
+            id: CommandId(self.fresh()),
+            by,
+            taken: self.proven(by, &ask),
+            ask,
+        };
+        let outcome = self.run(handle, &command);
+        if matches!(&outcome, Ok(events) if !events.is_empty()) {
+            self.last = Some(command);
+        }
+        outcome
+    }
+
+    /// Now and then a new call proves that an earlier one of its session was taken.
+    fn proven(&self, by: Option<SessionId>, ask: &Ask) -> Vec<CallId> {
+        let new_call = matches!(ask, Ask::Take { .. } | Ask::Wait { .. } | Ask::Claim(_));
+        let earlier = self.calls.iter().rev().skip(1);
+        let mine = earlier.filter(|(session, _)| new_call && Some(*session) == by);
+        mine.map(|(_, call)| *call)
+            .take(usize::from(self.ids.is_multiple_of(2)))
+            .collect()
+    }
+
+    fn run(&mut self, handle: usize, command: &Command) -> Result<Vec<Event>, Refusal> {
+        let (log, replica) = &mut self.handles[handle];
+        let appended = log.append(replica, &mut |state, now| decide(state, now, command));
+        match appended.unwrap() {
+            Appended::Refused(refusal) => Err(refusal),
+            Appended::Nothing => Ok(Vec::new()),
+            Appended::Written(entry) => {
+                assert!(!entry.events.is_empty());
+                self.ledger.enter(&entry);
+                self.ledger.check(&replica.state);
+                self.remember(&entry.events);
+                Ok(entry.events)
+            }
+        }
+    }
+
+    fn remember(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::MessageSent(sent) => self.messages.push(sent.id.clone()),
+                Event::RequestOpened(opened) => {
+                    self.requests.push(opened.id.clone());
+                    self.messages.push(opened.message.clone());
+                }
+                Event::TaskAssigned(assigned) => self.tasks.push(assigned.id.clone()),
+                _ => {}
+            }
+        }
+    }
+
+    fn newest(&self) -> &Replica {
+        let replicas = self.handles.iter().map(|(_, replica)| replica);
+        replicas
+            .max_by_key(|replica| replica.next_seq)
+            .expect("there are handles")
+    }
+
+    /// All processes agree, with one that reads everything from the beginning, and with one that loads a snapshot.
+    pub(super) fn check_replicas(&mut self) {
+        let (_, fresh) = opened(&self.store);
+        for (log, replica) in &mut self.handles {
+            log.catch_up(replica).unwrap();
+            assert_eq!(replica.state, fresh.state);
+            assert_eq!(replica.next_seq, fresh.next_seq);
+        }
+        let snapshot = serde_json::to_vec(&fresh.state).unwrap();
+        let mut loaded: State = serde_json::from_slice(&snapshot).unwrap();
+        loaded.rebuild();
+        assert_eq!(loaded, fresh.state);
+    }
+
+    /// Time passes until nothing is due any more: then nobody waits, holds or is waited for.
+    pub(super) fn let_all_time_pass(&mut self) {
+        let _ = self.ask(0, None, Ask::Bury(self.dead.clone()));
+        for _ in 0..ENDLESS {
+            let (log, replica) = &mut self.handles[0];
+            log.catch_up(replica).unwrap();
+            let Some(due_ms) = replica.state.earliest_due_ms() else {
+                return;
+            };
+            {
+                let mut now = self.now.lock().unwrap();
+                now.tick.boot = replica.state.boot;
+                now.tick.ms = now.tick.ms.max(due_ms);
+            }
+            let events = self.ask(0, None, Ask::Due).unwrap();
+            assert!(!events.is_empty(), "something is due and stays so");
+        }
+        panic!("what is due never comes to an end");
+    }
+}
+
+fn opened(store: &Store) -> (MemoryLog, Replica) {
+    let mut log = store.log();
+    let replica = log.open().unwrap();
+    (log, replica)
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "steps are looked at, and so are the indices in them"
+)]
+fn choose<T: Clone>(among: &[T], index: &Index) -> Option<T> {
+    (!among.is_empty()).then(|| index.get(among).clone())
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+fn text() -> Body {
+    Body::Text("x".into())
+}
+
+fn task() -> NewTask {
+    NewTask {
+        prompt: text(),
+        model: None,
+        fresh: false,
+    }
+}

@@ -1,0 +1,235 @@
+//! Everything that can be asked of a bus.
+
+use crate::bus::event::{Body, Starting};
+use crate::domain::id::{CallId, CommandId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::message::{MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::task::{TaskError, TaskStatus};
+
+/// One command: who asks for what.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The same id is the same command, however often it is tried.
+    pub id: CommandId,
+    /// The session that asks; none for what is merely due.
+    pub by: Option<SessionId>,
+    /// Earlier calls of that session whose answers its model has taken, as this new call proves.
+    pub taken: Vec<CallId>,
+    /// What for.
+    pub ask: Ask,
+}
+
+/// A wish for a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// This one, because somebody chose it.
+    Chosen(Name),
+    /// This one or, where it is taken, one like it.
+    Like(Name),
+}
+
+/// A new life that a bridge wants to begin.
+#[derive(Clone, Debug)]
+pub struct NewAgent {
+    /// The name it should have; `starting.name` is overwritten by what it gets.
+    pub wish: Wish,
+    /// Everything else.
+    pub starting: Starting,
+}
+
+/// A new life that joins by itself.
+#[derive(Clone, Debug)]
+pub struct NewMember {
+    /// Its session.
+    pub session: SessionId,
+    /// The name it should have.
+    pub wish: Wish,
+    /// Peer or orchestrator.
+    pub kind: MemberKind,
+    /// The model it says it uses.
+    pub model: Option<String>,
+    /// What it is for.
+    pub roles: Vec<String>,
+    /// Its process, for people.
+    pub pid: u32,
+    /// Sessions whose presence was found free: they have left, whatever the log says.
+    pub dead: Vec<SessionId>,
+}
+
+/// Work for an agent.
+#[derive(Clone, Debug)]
+pub struct NewTask {
+    /// What to do.
+    pub prompt: Body,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// Whether it begins a new session of the agent.
+    pub fresh: bool,
+}
+
+/// How a task ended.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    /// A final status.
+    pub status: TaskStatus,
+    /// What the agent said.
+    pub output: Body,
+    /// The stop reason of the last turn.
+    pub stop_reason: Option<String>,
+    /// What went wrong.
+    pub error: Option<TaskError>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// Writes what is due.
+    Due,
+    /// Notes that this session's model has taken what it was handed, and nothing else.
+    Taken,
+    /// A peer or an orchestrator joins.
+    Join(Box<NewMember>),
+    /// A bridge is about to start an agent, with its first task.
+    Start(Box<NewAgent>, Option<NewTask>),
+    /// A bridge says that its agent is there.
+    Ready {
+        /// The agent.
+        session: SessionId,
+        /// The model it uses.
+        model: Option<String>,
+        /// Its process.
+        pid: u32,
+    },
+    /// A bridge says what its agent does.
+    Activity {
+        /// The agent.
+        session: SessionId,
+        /// What.
+        activity: Activity,
+    },
+    /// A bridge says that its agent uses another model.
+    Model {
+        /// The agent.
+        session: SessionId,
+        /// Which.
+        model: String,
+    },
+    /// Somebody says whether an agent has our tools.
+    Tools {
+        /// The agent.
+        session: SessionId,
+        /// Whether.
+        tools: Tools,
+    },
+    /// A session ends: its own, or an agent of this bridge.
+    Leave {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        departure: Departure,
+        /// What there is to say about it.
+        detail: Option<String>,
+    },
+    /// Sessions whose presence was found free have left.
+    Bury(Vec<SessionId>),
+    /// Sends a message to one member.
+    Send {
+        /// To whom, as it was written.
+        to: String,
+        /// What.
+        body: Body,
+        /// The message or request that it answers, as it was written.
+        reply_to: Option<String>,
+    },
+    /// Sends a message to everyone.
+    Broadcast(Body),
+    /// Takes unread messages for a call.
+    Take {
+        /// Whose: its own session, or an agent of this bridge.
+        session: SessionId,
+        /// The call that carries them.
+        call: CallId,
+        /// How.
+        way: Way,
+        /// Which, and how many.
+        pick: Pick,
+    },
+    /// Says what became of what a call was handed: seen, or given back.
+    Settle {
+        /// Whose call: its own session's, or an agent's of this bridge.
+        session: SessionId,
+        /// Which.
+        call: CallId,
+        /// Whether the model has taken it.
+        seen: bool,
+    },
+    /// Begins to wait, or takes what fits already.
+    Wait {
+        /// The call.
+        call: CallId,
+        /// Only from this member.
+        from: Option<Name>,
+        /// Only about this request.
+        request: Option<RequestId>,
+        /// How long, in milliseconds. Zero looks once.
+        timeout_ms: u64,
+    },
+    /// Stops waiting. Refused with `AlreadyHanded` when a message has come.
+    EndWait {
+        /// The call.
+        call: CallId,
+    },
+    /// Opens a request.
+    Open {
+        /// What needs doing.
+        description: Body,
+        /// What is known so far.
+        context: Option<Body>,
+        /// Milliseconds to the nudge.
+        nudge_ms: u64,
+        /// Milliseconds of open time.
+        ttl_ms: u64,
+    },
+    /// Claims a request.
+    Claim(RequestId),
+    /// Assigns work to a live agent.
+    Assign {
+        /// The agent's session.
+        session: SessionId,
+        /// What.
+        task: NewTask,
+    },
+    /// A bridge begins the turn of a task.
+    StartTask(TaskId),
+    /// A bridge says how a task ended.
+    FinishTask(TaskId, Box<Ending>),
+    /// Somebody wants the end of a task.
+    CancelTask(TaskId),
+    /// The result of a task was given to who assigned it: the notice is superfluous.
+    ResultTaken(TaskId),
+    /// Somebody wants the end of an agent.
+    Stop {
+        /// Its name, as it was written.
+        agent: String,
+        /// Why, for the agent.
+        reason: Option<String>,
+        /// Whether by signals at once.
+        kill: bool,
+    },
+}
+
+/// Which unread messages to take.
+#[derive(Clone, Debug)]
+pub struct Pick {
+    /// Only from this member.
+    pub from: Option<Name>,
+    /// Only this kind.
+    pub kind: Option<MessageKind>,
+    /// At most so many.
+    pub limit: usize,
+    /// At most so many bytes of text, but always one message.
+    pub bytes: usize,
+    /// What a long message counts at the most, because only its head is shown.
+    pub head_bytes: usize,
+}

@@ -1,0 +1,78 @@
+//! Whom an append concerns, and so whose bell is rung.
+
+use std::collections::BTreeSet;
+
+use crate::bus::event::Event;
+use crate::bus::state::State;
+use crate::domain::id::{SessionId, TaskId};
+use crate::domain::name::Name;
+
+/// Returns the sessions that have something to do after these events; `state` is the one after them.
+///
+/// What concerns an agent concerns the bridge that holds it too: only that bridge acts on its session.
+pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
+    let mut all = BTreeSet::new();
+    for event in events {
+        match event {
+            Event::MessageSent(sent) => add_names(state, &sent.to, &mut all),
+            Event::RequestOpened(opened) => add_names(state, &opened.to, &mut all),
+            Event::MessageAddressed { to, .. } => add_names(state, to, &mut all),
+            Event::MessageHanded { session, .. }
+            | Event::MessageReturned { session, .. }
+            | Event::WaitEnded { session, .. }
+            | Event::MemberTools { session, .. }
+            | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),
+            Event::MemberStarting(_)
+            | Event::MemberJoined(_)
+            | Event::MemberLeft { .. }
+            | Event::MemberModel { .. }
+            | Event::MemberActivity { .. } => {
+                all.extend(state.view_keeper());
+            }
+            Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
+            Event::TaskCancelAsked { id, .. } | Event::TaskStarted { id } => {
+                add_task(state, id, &mut all);
+            }
+            Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
+            Event::MemberForgotten { .. }
+            | Event::MessageSeen { .. }
+            | Event::MessageSuperseded { .. }
+            | Event::MessageExpired { .. }
+            | Event::WaitStarted { .. }
+            | Event::RequestNudged { .. }
+            | Event::RequestClaimed { .. }
+            | Event::RequestReopened { .. }
+            | Event::RequestCompleted { .. }
+            | Event::RequestExpired { .. }
+            | Event::SegmentFailed { .. } => {}
+        }
+    }
+    all
+}
+
+fn add_names(state: &State, names: &[Name], all: &mut BTreeSet<SessionId>) {
+    for name in names {
+        add_name(state, name, all);
+    }
+}
+
+fn add_name(state: &State, name: &Name, all: &mut BTreeSet<SessionId>) {
+    if let Some(session) = state.live(name) {
+        add_session(state, session.id, all);
+    }
+}
+
+fn add_session(state: &State, id: SessionId, all: &mut BTreeSet<SessionId>) {
+    if let Some(session) = state.session(id) {
+        all.insert(id);
+        all.extend(session.owner);
+    }
+}
+
+/// A task concerns its agent's bridge and who assigned it.
+fn add_task(state: &State, id: &TaskId, all: &mut BTreeSet<SessionId>) {
+    if let Some(task) = state.task(id) {
+        add_session(state, task.session, all);
+        add_name(state, &task.by, all);
+    }
+}

@@ -1,0 +1,52 @@
+//! What happens by itself when its time has come, written by whichever process looks first.
+
+use super::decision::Decision;
+use super::membership;
+use super::messages;
+use super::refusal::Refusal;
+use super::requests;
+use super::writer::Writer;
+use crate::bus::event::Event;
+use crate::bus::state::{Due, State};
+use crate::domain::limits;
+use crate::domain::time::Now;
+
+/// Writes what is due, each in the state after the one before.
+pub(super) fn write_due(
+    decision: &mut Decision<'_>,
+    state: &State,
+    now: Now,
+) -> Result<(), Refusal> {
+    // After a new boot the timers mean nothing until the first entry of that boot starts them anew.
+    if now.tick.boot != state.boot {
+        return Ok(());
+    }
+    for due in state.timers.due(now.tick.ms).take(limits::DUE_AT_ONCE) {
+        if decision.len() >= limits::EVENTS_AT_ONCE {
+            break;
+        }
+        decision.step(|writer| {
+            // An earlier step may have made it superfluous.
+            if writer.state.timers.runs(due) {
+                write(writer, due);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Every branch writes at least the event that stops the timer, or gets nearer to it.
+fn write(writer: &mut Writer<'_>, due: &Due) {
+    match due {
+        Due::Nudge(request) => requests::nudge(writer, request),
+        Due::Expire(request) => requests::expire(writer, request, true),
+        Due::Reopen(request) => requests::reopen(writer, request),
+        Due::Handed(session, call) => messages::give_back(writer, *session, *call),
+        Due::Wait(session, call) => writer.push(Event::WaitEnded {
+            session: *session,
+            call: *call,
+        }),
+        Due::Mail(name) => membership::end_mail(writer, name),
+    }
+}

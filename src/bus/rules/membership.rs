@@ -1,0 +1,397 @@
+//! Rules of membership: joining, starting agents, and leaving with all that hangs on it.
+
+use std::collections::BTreeMap;
+
+use super::command::{NewAgent, NewMember, NewTask, Wish};
+use super::decision::Decision;
+use super::messages::known_member;
+use super::refusal::Refusal;
+use super::requests;
+use super::tasks;
+use super::writer::{Post, Writer};
+use crate::bus::event::{Body, Event, Joined};
+use crate::bus::state::{Message, Session, State, StopWanted};
+use crate::domain::id::{MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::message::{Author, MessageKind};
+use crate::domain::name::Name;
+
+pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
+    let name = free_name(writer.state, &new.wish)?;
+    writer.push(Event::MemberJoined(Joined {
+        session: new.session,
+        name: name.clone(),
+        chosen: matches!(new.wish, Wish::Chosen(_)),
+        kind: new.kind,
+        model: new.model.clone(),
+        roles: new.roles.clone(),
+        pid: new.pid,
+    }));
+    show_open_requests(writer, &name);
+    Ok(())
+}
+
+pub(super) fn start(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    new: &NewAgent,
+    task: Option<&NewTask>,
+) -> Result<(), Refusal> {
+    let by = writer.session(me)?;
+    let mut starting = new.starting.clone();
+    starting.name = free_name(writer.state, &new.wish)?;
+    starting.chosen = matches!(new.wish, Wish::Chosen(_));
+    starting.owner = me;
+    let (session, name) = (starting.session, starting.name.clone());
+    writer.push(Event::MemberStarting(starting));
+    show_open_requests(writer, &name);
+    if let Some(task) = task {
+        tasks::write_assigned(writer, &by.name, (session, &name), task)?;
+    }
+    Ok(())
+}
+
+/// Puts the requests that anybody may claim into a newcomer's inbox.
+fn show_open_requests(writer: &mut Writer<'_>, name: &Name) {
+    let state = writer.state;
+    let mut open: Vec<_> = state
+        .open_requests()
+        .filter(|request| request.from != *name)
+        .collect();
+    open.sort_by_key(|request| state.message(&request.message).map(|message| message.seq));
+    for request in open {
+        writer.push(Event::MessageAddressed {
+            id: request.message.clone(),
+            to: vec![name.clone()],
+        });
+    }
+}
+
+/// Finds the name that a wish gets. A made-up name never takes one that mail is waiting for.
+fn free_name(state: &State, wish: &Wish) -> Result<Name, Refusal> {
+    match wish {
+        Wish::Chosen(name) => match state.live(name) {
+            None => Ok(name.clone()),
+            Some(holder) => Err(Refusal::NameTaken {
+                name: name.clone(),
+                kind: holder.kind.as_str(),
+                session: holder.id,
+            }),
+        },
+        Wish::Like(base) => {
+            let numbered = (2..).map(|number| base.numbered(number));
+            let mut candidates = std::iter::once(base.clone()).chain(numbered);
+            let free = |name: &Name| {
+                state
+                    .member(name)
+                    .is_none_or(|member| !member.chosen && member.session.is_none())
+            };
+            Ok(candidates
+                .find(free)
+                .expect("there are more numbers than members"))
+        }
+    }
+}
+
+pub(super) fn ready(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    model: Option<&str>,
+    pid: u32,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    writer.push(Event::MemberJoined(Joined {
+        session,
+        name: agent.name.clone(),
+        chosen: writer
+            .state
+            .member(&agent.name)
+            .is_some_and(|member| member.chosen),
+        kind: agent.kind,
+        model: model.map(str::to_owned),
+        roles: agent.roles.clone(),
+        pid,
+    }));
+    Ok(())
+}
+
+pub(super) fn activity(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    activity: Activity,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.activity != activity {
+        writer.push(Event::MemberActivity { session, activity });
+    }
+    Ok(())
+}
+
+pub(super) fn model(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    model: &str,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.model.as_deref() != Some(model) {
+        writer.push(Event::MemberModel {
+            session,
+            model: model.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn tools(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    tools: Tools,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.tools != tools {
+        writer.push(Event::MemberTools { session, tools });
+    }
+    Ok(())
+}
+
+pub(super) fn stop(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    agent: &str,
+    reason: Option<&str>,
+    kill: bool,
+) -> Result<(), Refusal> {
+    let by = writer.session(me)?;
+    let name = known_member(writer.state, agent)?;
+    let target = writer
+        .state
+        .live(name)
+        .ok_or_else(|| Refusal::Gone { name: name.clone() })?;
+    if target.kind != MemberKind::Agent {
+        let hint = "it ends when whoever started it ends it; send_message can ask it to";
+        return Err(Refusal::NotAnAgent {
+            name: name.clone(),
+            kind: target.kind.as_str(),
+            hint,
+        });
+    }
+    let wanted = if kill {
+        StopWanted::AtOnce
+    } else {
+        StopWanted::Gracefully
+    };
+    if target.stop == Some(wanted) || target.stop == Some(StopWanted::AtOnce) {
+        return Ok(());
+    }
+    if !kill {
+        let text = reason
+            .unwrap_or("finish what you are doing and end")
+            .to_owned();
+        let author = Author::Member(by.name.clone());
+        writer.post(Post::new(
+            MessageKind::Shutdown,
+            author,
+            name.clone(),
+            Body::Text(text),
+        ));
+    }
+    writer.push(Event::StopAsked {
+        session: target.id,
+        by: by.name.clone(),
+        kill,
+    });
+    Ok(())
+}
+
+pub(super) fn leave(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    departure: Departure,
+    detail: Option<&str>,
+) -> Result<(), Refusal> {
+    let leaving = writer.acts_for(me, session)?;
+    write_left(writer, leaving, departure, detail);
+    Ok(())
+}
+
+/// Writes that sessions whose presence nobody holds have left. Those that left already are passed over; very many take several
+/// appends, as whoever finds the dead looks again.
+pub(super) fn bury(decision: &mut Decision<'_>, sessions: &[SessionId]) -> Result<(), Refusal> {
+    for id in sessions {
+        if decision.len() >= limits::EVENTS_AT_ONCE {
+            break;
+        }
+        decision.step(|writer| {
+            if let Some(session) = writer.state.session(*id) {
+                write_left(writer, session, Departure::Dead, None);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn write_left(
+    writer: &mut Writer<'_>,
+    session: &Session,
+    departure: Departure,
+    detail: Option<&str>,
+) {
+    writer.push(Event::MemberLeft {
+        session: session.id,
+        departure,
+        detail: detail.map(str::to_owned),
+    });
+    requests::reopen_claims(writer, session);
+    let why = why(&session.name, departure, detail);
+    let stopped = departure == Departure::Stopped || departure == Departure::Closed;
+    tasks::end_work(writer, session, &why, stopped);
+    if writer
+        .state
+        .member(&session.name)
+        .is_some_and(|member| member.chosen)
+    {
+        drop_what_never_waits(writer, session);
+    } else {
+        requests::withdraw_own(writer, &session.name);
+        give_up_mail(writer, &session.name, "has left");
+    }
+    if session.kind == MemberKind::Agent && !stopped {
+        for name in leaders_of(writer.state, session) {
+            writer.notice(&name, why.clone());
+        }
+    }
+}
+
+/// Ends what is of no use to a later life of the same name: shutdowns, nudges, and requests that somebody else has.
+fn drop_what_never_waits(writer: &mut Writer<'_>, session: &Session) {
+    let state = writer.state;
+    let is_useless = |message: &&&Message| match message.kind {
+        MessageKind::Shutdown | MessageKind::Nudge => true,
+        MessageKind::Request => message
+            .request
+            .as_ref()
+            .and_then(|id| state.request(id))
+            .is_none_or(|request| !request.is_offered_after(session.id)),
+        _ => false,
+    };
+    let mail = unsettled(state, &session.name);
+    // What is left of very many of them does no harm but to be shown once.
+    for message in mail.iter().filter(is_useless).take(limits::EVENTS_AT_ONCE) {
+        writer.push(Event::MessageExpired {
+            id: message.id.clone(),
+            member: session.name.clone(),
+        });
+    }
+}
+
+fn why(name: &Name, departure: Departure, detail: Option<&str>) -> String {
+    let what = match departure {
+        Departure::Closed => "has left",
+        Departure::Stopped => "was stopped",
+        Departure::Failed => "has failed",
+        Departure::Dead => "is dead: nothing holds its session any more",
+    };
+    match detail {
+        Some(detail) => format!("{name} {what}: {detail}"),
+        None => format!("{name} {what}"),
+    }
+}
+
+/// Names who has to know of an agent's end: the bridge that held it, else every orchestrator.
+fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
+    if let Some(owner) = agent.owner.and_then(|owner| state.session(owner)) {
+        return vec![owner.name.clone()];
+    }
+    let orchestrators = state
+        .live_sessions()
+        .into_iter()
+        .filter(|session| session.kind == MemberKind::Orchestrator);
+    orchestrators.map(|session| session.name.clone()).collect()
+}
+
+/// Ends the mail of an absent name whose time is over, and forgets the name with the last of it.
+pub(super) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
+    let chosen = |state: &State| state.member(name).is_some_and(|member| member.chosen);
+    let what = if chosen(writer.state) {
+        "has not come back"
+    } else {
+        "has left"
+    };
+    if give_up_mail(writer, name, what) == Mail::Ended {
+        writer.push(Event::MemberForgotten { name: name.clone() });
+    }
+}
+
+/// Whether all mail of a name has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mail {
+    Ended,
+    /// There is more than fits into one append; its timer brings the rest.
+    More,
+}
+
+/// Ends the mail of a name that will not read it, and tells the senders.
+fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &str) -> Mail {
+    let mut undelivered: BTreeMap<Name, Vec<MessageId>> = BTreeMap::new();
+    let mail = unsettled(writer.state, name);
+    let outcome = if mail.len() > limits::EVENTS_AT_ONCE {
+        Mail::More
+    } else {
+        Mail::Ended
+    };
+    for message in mail.into_iter().take(limits::EVENTS_AT_ONCE) {
+        writer.push(Event::MessageExpired {
+            id: message.id.clone(),
+            member: name.clone(),
+        });
+        let personal = matches!(message.kind, MessageKind::Message | MessageKind::Response);
+        if let Some(sender) = message
+            .from
+            .member()
+            .filter(|_| personal && message.claimed_by.is_none())
+        {
+            undelivered
+                .entry(sender.clone())
+                .or_default()
+                .push(message.id.clone());
+        }
+    }
+    for (sender, ids) in undelivered {
+        let listed: Vec<_> = ids
+            .iter()
+            .take(limits::NOTICE_IDS)
+            .map(MessageId::as_str)
+            .collect();
+        let more = if ids.len() > listed.len() { " …" } else { "" };
+        let text = format!(
+            "{name} {what} without reading {} of your messages: {}{more}",
+            ids.len(),
+            listed.join(", ")
+        );
+        if sender != *name {
+            writer.notice(&sender, text);
+        }
+    }
+    outcome
+}
+
+/// Returns the messages that a name has neither seen nor will see otherwise: unread ones, and those in the hands of its session.
+fn unsettled<'a>(state: &'a State, name: &Name) -> Vec<&'a Message> {
+    let handed = state
+        .live(name)
+        .into_iter()
+        .flat_map(|session| session.handed.values().flatten());
+    let mut all: Vec<_> = state
+        .unread(name)
+        .chain(handed.filter_map(|id| state.message(id)))
+        .collect();
+    all.sort_by_key(|message| message.seq);
+    all
+}

@@ -1,0 +1,356 @@
+//! Rules of messages: sending, taking, waiting, and what became of what was handed over.
+
+use super::command::Pick;
+use super::refusal::Refusal;
+use super::requests;
+use super::writer::{Post, Writer};
+use crate::bus::event::{Body, Event};
+use crate::bus::state::{Delivery, Message, State, Wait};
+use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
+use crate::domain::limits;
+use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::name::{Name, NameError};
+use crate::domain::nearest::nearest;
+use crate::domain::request::RequestStatus;
+
+/// Finds the known member that a text names.
+pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusal> {
+    let name = match Name::parse(text) {
+        Ok(name) => Some(name),
+        // A word that is no name may still be meant for one; a reserved word has its own answer.
+        Err(NameError::Malformed(_)) => None,
+        Err(NameError::Reserved(word)) if matches!(word.as_str(), "all" | "*") => {
+            return Err(Refusal::ToAll);
+        }
+        Err(reserved) => return Err(reserved.into()),
+    };
+    let known = name.and_then(|name| state.member(&name));
+    known.map(|member| &member.name).ok_or_else(|| {
+        let shown: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
+        let nearest = nearest(&shown, state.names().map(Name::as_str));
+        Refusal::UnknownMember {
+            name: shown,
+            nearest,
+        }
+    })
+}
+
+/// Checks a text that somebody wants to put on the bus.
+pub(super) fn check_body(what: &'static str, body: &Body) -> Result<(), Refusal> {
+    let bytes = body.bytes();
+    if bytes > limits::MAX_CONTENT_BYTES as u64 {
+        return Err(Refusal::TooLong { what, bytes });
+    }
+    if matches!(body, Body::Text(text) if text.trim().is_empty()) {
+        return Err(Refusal::Empty { what });
+    }
+    Ok(())
+}
+
+/// What a reply answers.
+enum Answered {
+    Message { id: MessageId, thread: MessageId },
+    Request { id: RequestId },
+}
+
+pub(super) fn send(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    to: &str,
+    body: &Body,
+    reply_to: Option<&str>,
+) -> Result<(), Refusal> {
+    check_body("content", body)?;
+    let me = writer.session(me)?;
+    let to = known_member(writer.state, to)?.clone();
+    if to == me.name {
+        return Err(Refusal::ToYourself);
+    }
+    if writer
+        .state
+        .member(&to)
+        .is_some_and(|member| member.unread.len() >= limits::MAX_UNREAD)
+    {
+        return Err(Refusal::InboxFull { name: to });
+    }
+    let mut post = Post::new(
+        MessageKind::Message,
+        Author::Member(me.name.clone()),
+        to.clone(),
+        body.clone(),
+    );
+    match reply_to
+        .map(|text| answered(writer.state, &me.name, text))
+        .transpose()?
+    {
+        None => {
+            writer.post(post);
+        }
+        Some(Answered::Message { id, thread }) => {
+            post.reply_to = Some(id);
+            post.thread = Some(thread);
+            writer.post(post);
+        }
+        Some(Answered::Request { id }) => {
+            post.kind = MessageKind::Response;
+            requests::respond(writer, me, &id, post);
+        }
+    }
+    Ok(())
+}
+
+/// Finds what a reply answers: a message that the sender may see, or a request. A request's own message stands for the request.
+fn answered(state: &State, me: &Name, text: &str) -> Result<Answered, Refusal> {
+    if text.starts_with("req-") {
+        let id = RequestId::parse(text)?;
+        return match state.request(&id) {
+            Some(_) => Ok(Answered::Request { id }),
+            None => Err(Refusal::UnknownRequest { id }),
+        };
+    }
+    let id = MessageId::parse(text)?;
+    let message = state
+        .message(&id)
+        .filter(|message| message.is_visible_to(me));
+    let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
+    match &message.request {
+        Some(request)
+            if message.kind == MessageKind::Request && state.request(request).is_some() =>
+        {
+            Ok(Answered::Request {
+                id: request.clone(),
+            })
+        }
+        _ => Ok(Answered::Message {
+            id,
+            thread: message.thread.clone(),
+        }),
+    }
+}
+
+pub(super) fn broadcast(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    body: &Body,
+) -> Result<(), Refusal> {
+    check_body("content", body)?;
+    let me = writer.session(me)?;
+    let full = |name: &Name| {
+        writer
+            .state
+            .member(name)
+            .is_none_or(|member| member.unread.len() >= limits::MAX_UNREAD)
+    };
+    let to: Vec<_> = writer
+        .everyone_but(&me.name)
+        .into_iter()
+        .filter(|name| !full(name))
+        .collect();
+    if to.is_empty() {
+        return Ok(());
+    }
+    let author = Author::Member(me.name.clone());
+    let mut post = Post::new(
+        MessageKind::Broadcast,
+        author,
+        me.name.clone(),
+        body.clone(),
+    );
+    post.audience = Audience::All;
+    post.to = to;
+    writer.post(post);
+    Ok(())
+}
+
+/// Writes that earlier calls of this session have been taken by its model.
+pub(super) fn note_taken(writer: &mut Writer<'_>, me: SessionId, taken: &[CallId]) {
+    for call in taken {
+        if holds_or_held(writer.state, me, *call) {
+            writer.push(Event::MessageSeen {
+                session: me,
+                call: *call,
+            });
+        }
+    }
+}
+
+/// Says whether a call holds messages, or held some that were given back and that nobody has taken since.
+fn holds_or_held(state: &State, session: SessionId, call: CallId) -> bool {
+    let Some(holder) = state.session(session) else {
+        return false;
+    };
+    let given_back = |message: &Message| matches!(message.delivery(&holder.name), Some(Delivery::Unread { last }) if last == Some((session, call)));
+    holder.handed.contains_key(&call) || state.unread(&holder.name).any(given_back)
+}
+
+pub(super) fn take(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    (call, way): (CallId, Way),
+    pick: &Pick,
+) -> Result<(), Refusal> {
+    let holder = writer.acts_for(me, session)?;
+    // What this very command marks as seen is not to be offered again.
+    let seen_now = |message: &Message| {
+        let last = message.delivery(&holder.name);
+        writer.events.iter().any(|event| match event {
+            Event::MessageSeen { session, call } => {
+                last == Some(Delivery::Unread {
+                    last: Some((*session, *call)),
+                })
+            }
+            _ => false,
+        })
+    };
+    let (mut ids, mut bytes) = (Vec::new(), 0);
+    for message in writer.state.unread(&holder.name) {
+        let wanted = pick
+            .from
+            .as_ref()
+            .is_none_or(|from| message.from.member() == Some(from))
+            && pick.kind.is_none_or(|kind| message.kind == kind);
+        if !wanted || seen_now(message) {
+            continue;
+        }
+        bytes += usize::try_from(message.body.bytes)
+            .unwrap_or(usize::MAX)
+            .min(pick.head_bytes);
+        if ids.len() == pick.limit || (bytes > pick.bytes && !ids.is_empty()) {
+            break;
+        }
+        ids.push(message.id.clone());
+    }
+    if !ids.is_empty() {
+        writer.push(Event::MessageHanded {
+            ids,
+            member: holder.name.clone(),
+            session,
+            call,
+            way,
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn settle(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    call: CallId,
+    seen: bool,
+) -> Result<(), Refusal> {
+    writer.acts_for(me, session)?;
+    if seen {
+        note_taken(writer, session, &[call]);
+    } else if !writer.state.handed_to(session, call).is_empty() {
+        give_back(writer, session, call);
+    }
+    Ok(())
+}
+
+/// Gives back what a call holds: to another call of the same session that waits for it, else as unread. A request that somebody
+/// has claimed meanwhile is withdrawn, as it would have been had it not been handed.
+pub(super) fn give_back(writer: &mut Writer<'_>, session: SessionId, call: CallId) {
+    let state = writer.state;
+    writer.push(Event::MessageReturned { session, call });
+    let Some(holder) = state.session(session) else {
+        return;
+    };
+    let name = std::slice::from_ref(&holder.name);
+    for message in state.handed_to(session, call) {
+        let request = message.request.as_ref().and_then(|id| state.request(id));
+        let is_open = request.is_some_and(|request| request.status == RequestStatus::Open);
+        if message.kind == MessageKind::Request && !is_open {
+            writer.push(Event::MessageSuperseded {
+                id: message.id.clone(),
+                members: name.to_vec(),
+            });
+        } else {
+            writer.hand_to_waits(message, name);
+        }
+    }
+}
+
+pub(super) fn wait(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    call: CallId,
+    (from, request): (Option<&Name>, Option<&RequestId>),
+    timeout_ms: u64,
+) -> Result<(), Refusal> {
+    let session = writer.session(me)?;
+    let wait = Wait {
+        call,
+        from: from.cloned(),
+        request: request.cloned(),
+    };
+    let seen_now: Vec<_> = writer.events.iter().filter_map(seen_call).collect();
+    let fitting = writer.state.unread(&session.name).find(|message| {
+        let again = match message.delivery(&session.name) {
+            Some(Delivery::Unread { last: Some(last) }) => seen_now.contains(&last),
+            _ => false,
+        };
+        !again && wait.fits(message)
+    });
+    if let Some(message) = fitting {
+        let ids = vec![message.id.clone()];
+        writer.push(Event::MessageHanded {
+            ids,
+            member: session.name.clone(),
+            session: me,
+            call,
+            way: Way::Pull,
+        });
+    } else if timeout_ms > 0 {
+        writer.push(Event::WaitStarted {
+            session: me,
+            call,
+            from: wait.from,
+            request: wait.request,
+            timeout_ms,
+        });
+    }
+    Ok(())
+}
+
+fn seen_call(event: &Event) -> Option<(SessionId, CallId)> {
+    match event {
+        Event::MessageSeen { session, call } => Some((*session, *call)),
+        _ => None,
+    }
+}
+
+pub(super) fn end_wait(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    call: CallId,
+) -> Result<(), Refusal> {
+    if !writer.state.handed_to(me, call).is_empty() {
+        return Err(Refusal::AlreadyHanded);
+    }
+    if writer.state.waits(me, call) {
+        writer.push(Event::WaitEnded { session: me, call });
+    }
+    Ok(())
+}
+
+/// Writes that nobody else needs to see a message: those who have not been handed it.
+pub(super) fn supersede(writer: &mut Writer<'_>, id: &MessageId) {
+    let Some(message) = writer.state.message(id) else {
+        return;
+    };
+    let unread = |delivery: &Delivery| matches!(delivery, Delivery::Unread { .. });
+    let members: Vec<_> = message
+        .deliveries
+        .iter()
+        .filter(|(_, delivery)| unread(delivery))
+        .map(|(name, _)| name.clone())
+        .collect();
+    if !members.is_empty() {
+        writer.push(Event::MessageSuperseded {
+            id: id.clone(),
+            members,
+        });
+    }
+}

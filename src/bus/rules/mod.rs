@@ -1,0 +1,134 @@
+//! The rules: which events follow from a command in a state. Pure.
+//!
+//! [`decide`] first emits what is due at the command's tick, then what was asked, as one append of several steps. A name, a claim, a hand-over is
+//! exactly-once because it is decided here, under the log's lock.
+
+mod command;
+mod concerns;
+mod decision;
+mod due;
+mod membership;
+mod messages;
+mod refusal;
+mod requests;
+mod tasks;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::command::{Ask, Command, Ending, NewAgent, NewMember, NewTask, Pick, Wish};
+pub use self::concerns::concerned;
+pub use self::messages::known_member;
+pub use self::refusal::Refusal;
+
+use self::decision::Decision;
+use self::writer::Writer;
+use super::log::Proposal;
+use super::state::State;
+use crate::domain::id::SessionId;
+use crate::domain::time::Now;
+
+/// Decides what a command does: its events, nothing, or a refusal.
+///
+/// A command that is in the log already does nothing.
+pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Proposal>, Refusal> {
+    if state.knows_command(command.id) {
+        return Ok(None);
+    }
+    let mut decision = Decision::new(state, now, command);
+    due::write_due(&mut decision, state, now)?;
+    match &command.ask {
+        Ask::Due => {}
+        Ask::Bury(sessions) => membership::bury(&mut decision, sessions)?,
+        Ask::Join(new) if state.session(new.session).is_some() => {}
+        Ask::Join(new) => {
+            membership::bury(&mut decision, &new.dead)?;
+            decision.step(|writer| membership::join(writer, new))?;
+        }
+        _ => decision.step(|writer| write_asked(writer, command))?,
+    }
+    Ok(decision.into_proposal())
+}
+
+fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {
+    let me = command
+        .by
+        .filter(|by| writer.state.session(*by).is_some())
+        .ok_or(Refusal::Left)?;
+    messages::note_taken(writer, me, &command.taken);
+    ask_as(writer, me, &command.ask)
+}
+
+fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
+    match ask {
+        Ask::Due | Ask::Bury(_) | Ask::Join(_) | Ask::Taken => Ok(()),
+        Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
+        Ask::Ready {
+            session,
+            model,
+            pid,
+        } => membership::ready(writer, me, *session, model.as_deref(), *pid),
+        Ask::Activity { session, activity } => {
+            membership::activity(writer, me, *session, *activity)
+        }
+        Ask::Model { session, model } => membership::model(writer, me, *session, model),
+        Ask::Tools { session, tools } => membership::tools(writer, me, *session, *tools),
+        Ask::Leave {
+            session,
+            departure,
+            detail,
+        } => membership::leave(writer, me, *session, *departure, detail.as_deref()),
+        Ask::Send { to, body, reply_to } => {
+            messages::send(writer, me, to, body, reply_to.as_deref())
+        }
+        Ask::Broadcast(body) => messages::broadcast(writer, me, body),
+        Ask::Take {
+            session,
+            call,
+            way,
+            pick,
+        } => messages::take(writer, me, *session, (*call, *way), pick),
+        Ask::Settle {
+            session,
+            call,
+            seen,
+        } => messages::settle(writer, me, *session, *call, *seen),
+        Ask::Wait {
+            call,
+            from,
+            request,
+            timeout_ms,
+        } => messages::wait(
+            writer,
+            me,
+            *call,
+            (from.as_ref(), request.as_ref()),
+            *timeout_ms,
+        ),
+        Ask::EndWait { call } => messages::end_wait(writer, me, *call),
+        Ask::Open {
+            description,
+            context,
+            nudge_ms,
+            ttl_ms,
+        } => requests::open(
+            writer,
+            me,
+            description,
+            context.as_ref(),
+            (*nudge_ms, *ttl_ms),
+        ),
+        Ask::Claim(id) => requests::claim(writer, me, id),
+        Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
+        Ask::StartTask(id) => tasks::start(writer, me, id),
+        Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
+        Ask::CancelTask(id) => tasks::cancel(writer, me, id),
+        Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),
+        Ask::Stop {
+            agent,
+            reason,
+            kill,
+        } => membership::stop(writer, me, agent, reason.as_deref(), *kill),
+    }
+}

@@ -1,0 +1,188 @@
+//! Why a command is refused, in sentences that a model can act on.
+
+use crate::domain::id::{IdError, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::name::{Name, NameError};
+use crate::domain::request::RequestStatus;
+use crate::domain::task::TaskStatus;
+
+/// What the rules say no to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The session that commands has left, or never was.
+    #[error("this session has left the team and cannot act any more")]
+    Left,
+    /// The endpoint does not belong to the session that it names.
+    #[error(
+        "this endpoint does not belong to a live agent of the team: its token or session does not fit"
+    )]
+    NotYours,
+    /// A text is no name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A text is no id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// Nobody has that name.
+    #[error("nobody here is called `{name}`{}", nearest_hint(.nearest))]
+    UnknownMember {
+        /// The name.
+        name: String,
+        /// Names like it, or all there are.
+        nearest: Vec<String>,
+    },
+    /// Somebody of that name was here.
+    #[error("`{name}` is not here any more")]
+    Gone {
+        /// Who.
+        name: Name,
+    },
+    /// The name is somebody else's.
+    #[error("the name `{name}` is taken by a live {kind}: choose another")]
+    NameTaken {
+        /// The name.
+        name: Name,
+        /// What kind of member has it.
+        kind: &'static str,
+        /// The session that has it.
+        session: SessionId,
+    },
+    /// A message to oneself.
+    #[error("a message to yourself goes nowhere: name another member")]
+    ToYourself,
+    /// The inbox is full.
+    #[error(
+        "the inbox of `{name}` is full ({} unread messages): wait until it has read some",
+        limits::MAX_UNREAD
+    )]
+    InboxFull {
+        /// Whose.
+        name: Name,
+    },
+    /// A text is too long.
+    #[error(
+        "{what} is {bytes} bytes long; the limit is {} bytes (1 MiB): put it into a file of the project and name the file",
+        limits::MAX_CONTENT_BYTES
+    )]
+    TooLong {
+        /// Which text.
+        what: &'static str,
+        /// Its length.
+        bytes: u64,
+    },
+    /// A text is empty.
+    #[error("{what} is empty: say what you mean")]
+    Empty {
+        /// Which text.
+        what: &'static str,
+    },
+    /// Nobody knows that message, or it is not for the asker.
+    #[error("there is no message `{id}` that you sent or received")]
+    UnknownMessage {
+        /// Which.
+        id: MessageId,
+    },
+    /// Nobody knows that request.
+    #[error("there is no request `{id}`: check_messages shows the open ones")]
+    UnknownRequest {
+        /// Which.
+        id: RequestId,
+    },
+    /// One's own request.
+    #[error("the request `{id}` is your own: somebody else has to claim it")]
+    OwnRequest {
+        /// Which.
+        id: RequestId,
+    },
+    /// Somebody else was faster, or the request is closed. Shown as a value, not an error.
+    #[error("the request `{id}` is {}{}", .status.as_str(), .by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    ClaimLost {
+        /// Which.
+        id: RequestId,
+        /// Where it stands.
+        status: RequestStatus,
+        /// Who has it or had it.
+        by: Option<Name>,
+    },
+    /// Nobody knows that task.
+    #[error("there is no task `{id}`")]
+    UnknownTask {
+        /// Which.
+        id: TaskId,
+    },
+    /// A task is at its end already.
+    #[error("the task `{id}` {} already", .status.told())]
+    TaskOver {
+        /// Which.
+        id: TaskId,
+        /// How it ended.
+        status: TaskStatus,
+    },
+    /// The member is not an agent of a bridge.
+    #[error("`{name}` is not an agent that a bridge started, but {}: {hint}", with_article(.kind))]
+    NotAnAgent {
+        /// Who.
+        name: Name,
+        /// What it is.
+        kind: &'static str,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// The agent is being stopped.
+    #[error(
+        "`{name}` is being stopped: assign the work to another agent, or to a new one of its profile"
+    )]
+    Stopping {
+        /// Who.
+        name: Name,
+    },
+    /// One turn at a time.
+    #[error("`{name}` is in a turn: the next task begins when that is over")]
+    TurnRuns {
+        /// Who.
+        name: Name,
+    },
+    /// The agent has enough to do.
+    #[error(
+        "`{name}` has {} tasks waiting, which is the limit: assign the work to another agent, or wait",
+        limits::MAX_QUEUED
+    )]
+    QueueFull {
+        /// Who.
+        name: Name,
+    },
+    /// A message to everybody, which is another tool.
+    #[error(
+        "a message goes to one member: an orchestrator reaches everybody with `broadcast`, work for anybody is a `request_task`"
+    )]
+    ToAll,
+    /// Something that only the bridge that holds the agent may say.
+    #[error("only the bridge that holds this agent can do this")]
+    NotTheOwner,
+    /// What a wait was for has been handed to it in the meantime.
+    #[error("a message was handed to this wait")]
+    AlreadyHanded,
+}
+
+fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'o']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {kind}")
+}
+
+fn nearest_hint(nearest: &[String]) -> String {
+    match nearest {
+        [] => ": list_agents shows who is here".to_owned(),
+        names => format!(
+            ": did you mean {}?",
+            names
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    }
+}

@@ -1,0 +1,255 @@
+//! Rules of tasks: assigned by an orchestrator, played by the bridge that holds the agent.
+
+use super::command::{Ending, NewTask};
+use super::messages::check_body;
+use super::refusal::Refusal;
+use super::writer::{Post, Writer};
+use crate::bus::event::{Assigned, Body, Event, Finished};
+use crate::bus::state::{Session, Task};
+use crate::domain::id::{SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::member::MemberKind;
+use crate::domain::message::{Author, MessageKind};
+use crate::domain::name::Name;
+use crate::domain::task::{TaskError, TaskStatus};
+
+pub(super) fn assign(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    task: &NewTask,
+) -> Result<(), Refusal> {
+    let by = writer.session(me)?;
+    let agent = writer.session(session)?;
+    if agent.kind != MemberKind::Agent {
+        let (name, kind) = (agent.name.clone(), agent.kind.as_str());
+        return Err(Refusal::NotAnAgent {
+            name,
+            kind,
+            hint: "send_message asks it for help",
+        });
+    }
+    if agent.stop.is_some() {
+        return Err(Refusal::Stopping {
+            name: agent.name.clone(),
+        });
+    }
+    if agent.queue.len() >= limits::MAX_QUEUED {
+        return Err(Refusal::QueueFull {
+            name: agent.name.clone(),
+        });
+    }
+    write_assigned(writer, &by.name, (session, &agent.name), task)
+}
+
+/// Writes that an agent, which may be starting in the same append, has this work.
+pub(super) fn write_assigned(
+    writer: &mut Writer<'_>,
+    by: &Name,
+    (session, agent): (SessionId, &Name),
+    task: &NewTask,
+) -> Result<(), Refusal> {
+    check_body("prompt", &task.prompt)?;
+    let id = writer.new_id(TaskId::from_bits, |state, id| state.tasks.contains_key(id));
+    writer.push(Event::TaskAssigned(Assigned {
+        id,
+        session,
+        agent: agent.clone(),
+        by: by.clone(),
+        prompt: task.prompt.clone(),
+        model: task.model.clone(),
+        fresh: task.fresh,
+    }));
+    Ok(())
+}
+
+fn known<'a>(writer: &Writer<'a>, id: &TaskId) -> Result<&'a Task, Refusal> {
+    writer
+        .state
+        .task(id)
+        .ok_or_else(|| Refusal::UnknownTask { id: id.clone() })
+}
+
+/// Returns a task that is not over and whose agent this bridge holds.
+fn held<'a>(writer: &Writer<'a>, me: SessionId, id: &TaskId) -> Result<&'a Task, Refusal> {
+    let task = known(writer, id)?;
+    if task.status.is_final() {
+        return Err(Refusal::TaskOver {
+            id: id.clone(),
+            status: task.status,
+        });
+    }
+    let agent = writer.session(task.session)?;
+    if agent.owner == Some(me) {
+        Ok(task)
+    } else {
+        Err(Refusal::NotTheOwner)
+    }
+}
+
+pub(super) fn start(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
+    let task = held(writer, me, id)?;
+    let running = writer.session(task.session)?.running.as_ref();
+    match running {
+        Some(running) if running == id => Ok(()),
+        Some(_) => Err(Refusal::TurnRuns {
+            name: task.agent.clone(),
+        }),
+        None => {
+            writer.push(Event::TaskStarted { id: id.clone() });
+            Ok(())
+        }
+    }
+}
+
+pub(super) fn finish(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    id: &TaskId,
+    ending: &Ending,
+) -> Result<(), Refusal> {
+    let task = held(writer, me, id)?;
+    write_finished(writer, task, ending);
+    Ok(())
+}
+
+/// Writes the end of a task, and tells who assigned it.
+pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Ending) {
+    writer.push(Event::TaskFinished(Finished {
+        id: task.id.clone(),
+        status: ending.status,
+        output: ending.output.clone(),
+        stop_reason: ending.stop_reason.clone(),
+        error: ending.error.clone(),
+    }));
+    if !writer.reaches(&task.by) {
+        return;
+    }
+    let text = Body::Text(told_end(task, ending));
+    let mut post = Post::new(MessageKind::Notice, Author::Bridge, task.by.clone(), text);
+    post.task = Some(task.id.clone());
+    writer.post(post);
+}
+
+/// The sentence that tells how a task ended, with the head of its output or of its error.
+fn told_end(task: &Task, ending: &Ending) -> String {
+    let said = match (&ending.error, &ending.output) {
+        (Some(error), _) => &error.message,
+        (None, Body::Text(text)) => text,
+        (None, Body::Blob { .. }) => "",
+    };
+    let mut head: String = said
+        .trim()
+        .chars()
+        .take(limits::NOTICE_HEAD_CHARS)
+        .collect();
+    if head.len() < said.trim().len() {
+        head.push('…');
+    }
+    let colon = if head.is_empty() { "" } else { ": " };
+    format!(
+        "{} of {} {}{colon}{head}",
+        task.id,
+        task.agent,
+        ending.status.told()
+    )
+}
+
+pub(super) fn cancel(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
+    let by = writer.session(me)?;
+    let task = known(writer, id)?;
+    match task.status {
+        TaskStatus::Queued => {
+            write_finished(
+                writer,
+                task,
+                &ended(
+                    TaskStatus::Cancelled,
+                    "cancelled",
+                    format!("cancelled by {}", by.name),
+                ),
+            );
+        }
+        TaskStatus::Running if !task.cancel_asked => {
+            writer.push(Event::TaskCancelAsked {
+                id: id.clone(),
+                by: by.name.clone(),
+            });
+        }
+        TaskStatus::Running => {}
+        status => {
+            return Err(Refusal::TaskOver {
+                id: id.clone(),
+                status,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// An ending without output.
+pub(super) fn ended(status: TaskStatus, class: &str, message: String) -> Ending {
+    Ending {
+        status,
+        output: Body::Text(String::new()),
+        stop_reason: None,
+        error: Some(TaskError {
+            class: class.to_owned(),
+            message,
+        }),
+    }
+}
+
+pub(super) fn result_taken(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    id: &TaskId,
+) -> Result<(), Refusal> {
+    let me = writer.session(me)?;
+    let task = known(writer, id)?;
+    let Some(notice) = task.notice.as_ref().filter(|_| task.by == me.name) else {
+        return Ok(());
+    };
+    let pending = writer
+        .state
+        .message(notice)
+        .and_then(|message| message.delivery(&me.name));
+    if pending.is_some_and(|delivery| !delivery.is_final()) {
+        writer.push(Event::MessageSuperseded {
+            id: notice.clone(),
+            members: vec![me.name.clone()],
+        });
+    }
+    Ok(())
+}
+
+/// Ends all work of an agent that is no more.
+pub(super) fn end_work(writer: &mut Writer<'_>, agent: &Session, why: &str, stopped: bool) {
+    let state = writer.state;
+    if let Some(task) = agent.running.as_ref().and_then(|id| state.task(id)) {
+        let status = if stopped {
+            TaskStatus::Cancelled
+        } else {
+            TaskStatus::Interrupted
+        };
+        write_finished(
+            writer,
+            task,
+            &ended(
+                status,
+                if stopped { "cancelled" } else { "crashed" },
+                why.to_owned(),
+            ),
+        );
+    }
+    for task in agent.queue.iter().filter_map(|id| state.task(id)) {
+        // Work that never began is the assigner's to give to somebody else; work of an agent that could not start has failed.
+        let never_started = agent.pid.is_none() && !stopped;
+        let (status, class) = if never_started {
+            (TaskStatus::Failed, "start")
+        } else {
+            (TaskStatus::Cancelled, "cancelled")
+        };
+        write_finished(writer, task, &ended(status, class, why.to_owned()));
+    }
+}

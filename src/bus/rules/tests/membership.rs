@@ -1,0 +1,335 @@
+//! Names, joining and leaving, and the mail of those who are not there.
+
+use std::slice::from_ref;
+
+use super::*;
+use crate::domain::limits;
+
+#[test]
+fn a_name_is_one_live_members_whatever_its_case() {
+    let mut world = World::new();
+    let codex = world.peer("codex");
+    let new = world.joining(Wish::Chosen(name("CODEX")), MemberKind::Peer, &[]);
+    let refusal = world.try_ask(None, Ask::Join(Box::new(new))).unwrap_err();
+    assert!(matches!(refusal, Refusal::NameTaken { session, .. } if session == codex));
+}
+
+#[test]
+fn a_made_up_name_gets_a_number_where_it_is_taken() {
+    let mut world = World::new();
+    let (one, two) = (world.lead(), world.lead());
+    let called = |world: &World, session| world.state.session(session).unwrap().name.clone();
+    assert_eq!(called(&world, one).as_str(), "orchestrator");
+    assert_eq!(called(&world, two).as_str(), "orchestrator-2");
+    world.leave(one);
+    let three = world.lead();
+    assert_eq!(called(&world, three).as_str(), "orchestrator");
+}
+
+#[test]
+fn a_made_up_name_never_takes_one_that_mail_is_waiting_for() {
+    let mut world = World::new();
+    let codex = world.peer("codex");
+    world.leave(codex);
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    assert_eq!(world.state.session(agent).unwrap().name.as_str(), "codex-2");
+}
+
+#[test]
+fn joining_twice_is_joining_once() {
+    let mut world = World::new();
+    let new = world.joining(Wish::Chosen(name("a")), MemberKind::Peer, &[]);
+    assert_eq!(world.ask(None, Ask::Join(Box::new(new.clone()))).len(), 1);
+    assert!(world.ask(None, Ask::Join(Box::new(new))).is_empty());
+}
+
+#[test]
+fn a_joiner_of_a_dead_holders_name_writes_left_and_joined_in_one_append() {
+    let mut world = World::new();
+    let dead = world.peer("a");
+    let other = world.peer("b");
+    let mail = world.send(other, "a", "kept");
+    let new = world.joining(Wish::Chosen(name("a")), MemberKind::Peer, &[dead]);
+    let session = new.session;
+    let events = world.ask(None, Ask::Join(Box::new(new)));
+    assert!(
+        matches!(events[0], Event::MemberLeft { session, departure: Departure::Dead, .. } if session == dead)
+    );
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::MemberJoined(joined) if joined.session == session))
+    );
+    assert_eq!(world.state.live(&name("a")).unwrap().id, session);
+    assert_eq!(world.unread("a"), [mail]);
+}
+
+#[test]
+fn the_mail_of_a_chosen_name_waits_for_its_return() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let before = world.send(b, "a", "before");
+    let (_, held) = world.take(a);
+    assert_eq!(held, from_ref(&before));
+    world.leave(a);
+    let after = world.send(b, "a", "after");
+    world.pass(limits::ABSENT_MAIL_MS - 1);
+    assert!(world.due().is_empty());
+    let back = world.peer("a");
+    assert_eq!(world.take(back).1, [before, after]);
+    world.pass(limits::ABSENT_MAIL_MS);
+    world.due();
+    assert!(world.state.live(&name("a")).is_some(), "it has come back");
+}
+
+#[test]
+fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.leave(a);
+    let id = world.send(b, "a", "hello");
+    world.pass(limits::ABSENT_MAIL_MS);
+    let events = world.due();
+    assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
+    let told = notices(&events, "b");
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains(id.as_str()), "{told:?}");
+    assert!(world.state.member(&name("a")).is_none());
+    assert!(matches!(
+        world.refuse(b, sending("a", "again", None)),
+        Refusal::UnknownMember { .. }
+    ));
+}
+
+#[test]
+fn unread_mail_of_a_made_up_name_is_returned_at_once() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    let unread = world.send(peer, "codex", "one");
+    let events = world.leave(agent);
+    assert_eq!(world.delivery(&unread, "codex"), Some(Delivery::Expired));
+    assert_eq!(notices(&events, "b").len(), 1);
+    assert!(world.state.member(&name("codex")).is_none());
+}
+
+#[test]
+fn what_a_made_up_name_was_handed_and_has_not_seen_is_returned_too() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    let handed = world.send(peer, "codex", "one");
+    world.take(agent);
+    let events = world.leave(agent);
+    assert_eq!(world.delivery(&handed, "codex"), Some(Delivery::Expired));
+    assert_eq!(notices(&events, "b").len(), 1);
+}
+
+#[test]
+fn shutdown_and_nudge_never_wait_for_a_return() {
+    let mut world = World::new();
+    let (lead, asker) = (world.lead(), world.peer("b"));
+    let new = world.new_agent(Wish::Chosen(name("codex")));
+    let agent = new.starting.session;
+    world.ask(lead, Ask::Start(Box::new(new), None));
+    world.open(asker);
+    let mail = world.send(asker, "codex", "kept");
+    world.pass(30_000);
+    world.due();
+    let stop = Ask::Stop {
+        agent: "codex".into(),
+        reason: None,
+        kill: false,
+    };
+    world.ask(lead, stop);
+    let kinds = world.kinds("codex");
+    assert!(kinds.contains(&MessageKind::Nudge) && kinds.contains(&MessageKind::Shutdown));
+    world.leave(agent);
+    let kinds = world.kinds("codex");
+    assert_eq!(kinds, [MessageKind::Request, MessageKind::Message]);
+    assert!(world.unread("codex").contains(&mail));
+}
+
+#[test]
+fn a_session_that_has_left_cannot_do_anything() {
+    let mut world = World::new();
+    let (a, _b) = (world.peer("a"), world.peer("b"));
+    world.leave(a);
+    assert_eq!(world.refuse(a, sending("b", "x", None)), Refusal::Left);
+    assert_eq!(world.refuse(a, Ask::Taken), Refusal::Left);
+    let leave = Ask::Leave {
+        session: a,
+        departure: Departure::Closed,
+        detail: None,
+    };
+    assert_eq!(world.refuse(a, leave), Refusal::Left);
+}
+
+#[test]
+fn the_dead_are_buried_once() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    let left = |events: &[Event]| {
+        let left = events
+            .iter()
+            .filter(|event| matches!(event, Event::MemberLeft { .. }));
+        left.count()
+    };
+    assert_eq!(left(&world.bury(&[a, a])), 1);
+    assert!(world.bury(&[a]).is_empty());
+    let departed: Vec<_> = world
+        .state
+        .departed()
+        .map(|departed| departed.departure)
+        .collect();
+    assert_eq!(departed, [Departure::Dead]);
+}
+
+#[test]
+fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
+    let mut world = World::new();
+    let (asker, owner, waiter) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let request = world.open(asker);
+    world.take(waiter);
+    world.ask(owner, Ask::Claim(request));
+    world.wait(waiter);
+    for order in [[waiter, owner], [owner, waiter]] {
+        let mut world = World {
+            state: world.state.clone(),
+            ..world
+        };
+        world.bury(&order);
+        let holders = |message: &&crate::bus::state::Message| {
+            let delivery = message.delivery(&name("c"));
+            matches!(delivery, Some(Delivery::Handed { .. }))
+        };
+        assert_eq!(world.state.messages.values().filter(holders).count(), 0);
+    }
+}
+
+#[test]
+fn whoever_dies_together_leaves_no_mail_behind() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    world.assign(lead, agent);
+    for order in [[lead, agent], [agent, lead]] {
+        let mut world = World {
+            state: world.state.clone(),
+            ..world
+        };
+        world.bury(&order);
+        world.due();
+        assert_eq!(
+            world.state.names().count(),
+            0,
+            "made-up names are forgotten"
+        );
+    }
+}
+
+#[test]
+fn two_names_that_are_forgotten_together_leave_nothing_behind() {
+    let mut world = World::new();
+    for order in [["a", "b"], ["b", "a"]] {
+        let sessions = order.map(|called| world.peer(called));
+        world.send(sessions[0], order[1], "one");
+        world.send(sessions[1], order[0], "two");
+        world.bury(&sessions);
+        world.pass(limits::ABSENT_MAIL_MS);
+        world.due();
+        world.due();
+        assert_eq!(world.state.names().count(), 0);
+        assert_eq!(world.due(), []);
+    }
+}
+
+#[test]
+fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
+    let mut world = World::new();
+    let (long, b) = ("n".repeat(64), world.peer("b"));
+    let absent = world.peer(&long);
+    world.leave(absent);
+    for _ in 0..limits::MAX_UNREAD {
+        world.send(b, &long, "x");
+    }
+    world.pass(limits::ABSENT_MAIL_MS);
+    // Each append writes one thousand or more of them.
+    for _ in 0..20 {
+        let events = world.due();
+        let line = crate::bus::line::encode(&Entry {
+            seq: 1,
+            ts: 0,
+            tick: world.now.tick,
+            id: CommandId(Uuid::nil()),
+            by: None,
+            events,
+        });
+        assert!(line.len() < crate::bus::line::MAX_LINE_BYTES);
+    }
+    assert!(world.state.member(&name(&long)).is_none());
+}
+
+#[test]
+fn an_agent_is_its_bridges_alone_to_speak_for() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let leave = |session| Ask::Leave {
+        session,
+        departure: Departure::Failed,
+        detail: Some("exit code 1".into()),
+    };
+    assert_eq!(world.refuse(other, leave(agent)), Refusal::NotTheOwner);
+    let events = world.ask(lead, leave(agent));
+    assert_eq!(
+        notices(&events, "orchestrator"),
+        ["codex has failed: exit code 1"]
+    );
+    assert!(notices(&events, "orchestrator-2").is_empty());
+}
+
+#[test]
+fn the_end_of_an_agent_without_its_bridge_is_told_to_every_orchestrator() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    world.leave(lead);
+    let events = world.bury(&[agent]);
+    assert_eq!(notices(&events, "orchestrator-2").len(), 1);
+    assert!(world.state.session(other).is_some());
+}
+
+#[test]
+fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
+    let mut world = World::new();
+    let (lead, _peer) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    let stop = |agent: &str, kill| Ask::Stop {
+        agent: agent.into(),
+        reason: None,
+        kill,
+    };
+    assert!(matches!(
+        world.refuse(lead, stop("b", true)),
+        Refusal::NotAnAgent { .. }
+    ));
+    assert!(matches!(
+        world.refuse(lead, stop("codx", true)),
+        Refusal::UnknownMember { nearest, .. } if nearest == ["codex"]
+    ));
+    let events = world.ask(lead, stop("codex", false));
+    assert_eq!(sent(&events).kind, MessageKind::Shutdown);
+    assert!(world.ask(lead, stop("codex", false)).is_empty(), "once");
+    assert!(!world.ask(lead, stop("codex", true)).is_empty());
+    assert!(world.ask(lead, stop("codex", false)).is_empty());
+    let again = Ask::Assign {
+        session: agent,
+        task: task(),
+    };
+    assert!(matches!(
+        world.refuse(lead, again),
+        Refusal::Stopping { .. }
+    ));
+}

@@ -1,0 +1,318 @@
+//! Sending, taking, and the ladder that each delivery climbs.
+
+use super::*;
+use crate::domain::limits;
+
+#[test]
+fn messages_are_taken_oldest_first_and_each_once() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let ids: Vec<_> = (0..5).map(|_| world.send(a, "b", "x")).collect();
+    let few = Pick { limit: 2, ..all() };
+    assert_eq!(world.take_with(b, few).1, ids[..2]);
+    assert_eq!(world.take(b).1, ids[2..]);
+    assert!(world.take(b).1.is_empty());
+}
+
+#[test]
+fn one_message_is_taken_however_long_it_is_and_then_as_many_as_fit() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let ids: Vec<_> = (0..3).map(|_| world.send(a, "b", "0123456789")).collect();
+    let bytes = |bytes, head_bytes| Pick {
+        bytes,
+        head_bytes,
+        ..all()
+    };
+    assert_eq!(world.take_with(b, bytes(5, 100)).1, ids[..1]);
+    assert_eq!(world.take_with(b, bytes(5, 2)).1, ids[1..]);
+}
+
+#[test]
+fn a_pick_looks_at_sender_and_kind() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let from_a = world.send(a, "c", "x");
+    let from_b = world.send(b, "c", "y");
+    let only_b = Pick {
+        from: Some(name("B")),
+        ..all()
+    };
+    assert_eq!(world.take_with(c, only_b).1, [from_b]);
+    let only_requests = Pick {
+        kind: Some(MessageKind::Request),
+        ..all()
+    };
+    assert!(world.take_with(c, only_requests).1.is_empty());
+    assert_eq!(world.take(c).1, [from_a]);
+}
+
+#[test]
+fn seen_needs_proof_by_a_later_call() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    let (call, _) = world.take(b);
+    assert!(matches!(
+        world.delivery(&id, "b"),
+        Some(Delivery::Handed { .. })
+    ));
+    let mut next = world.command(b, Ask::Taken);
+    next.taken = vec![call];
+    world.run(&next).unwrap();
+    assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
+}
+
+#[test]
+fn what_a_cancelled_call_held_is_unread_again_with_the_same_id() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let ids = [world.send(a, "b", "x"), world.send(a, "b", "y")];
+    let (call, _) = world.take(b);
+    world.settle(b, call, false);
+    assert_eq!(world.take(b).1, ids);
+}
+
+#[test]
+fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    world.take(b);
+    world.pass(limits::HANDED_MS - 1);
+    assert!(world.take(b).1.is_empty());
+    world.pass(1);
+    assert_eq!(
+        world.take(b).1,
+        [id],
+        "the command itself writes what is due"
+    );
+}
+
+#[test]
+fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    let (call, _) = world.take(b);
+    world.pass(limits::HANDED_MS);
+    world.due();
+    let mut take = world.command(
+        b,
+        Ask::Take {
+            session: b,
+            call: CallId(Uuid::max()),
+            way: Way::Pull,
+            pick: all(),
+        },
+    );
+    take.taken = vec![call];
+    let events = world.run(&take).unwrap();
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::MessageHanded { .. }))
+    );
+    assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
+}
+
+#[test]
+fn a_late_proof_does_not_count_for_what_another_call_has_taken() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    let (first, _) = world.take(b);
+    world.settle(b, first, false);
+    let (second, _) = world.take(b);
+    assert!(world.settle(b, first, true).is_empty());
+    assert!(
+        matches!(world.delivery(&id, "b"), Some(Delivery::Handed { call, .. }) if call == second)
+    );
+}
+
+#[test]
+fn a_session_that_ends_gives_back_what_it_was_handed() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    world.take(b);
+    world.bury(&[b]);
+    assert_eq!(world.unread("b"), [id]);
+}
+
+#[test]
+fn what_a_turn_carries_has_no_deadline_but_the_turns() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = world.send(lead, "codex", "x");
+    let call = world.call();
+    let inject = Ask::Take {
+        session: agent,
+        call,
+        way: Way::Inject,
+        pick: all(),
+    };
+    world.ask(lead, inject);
+    world.pass(10 * limits::HANDED_MS);
+    assert!(world.due().is_empty());
+    let seen = Ask::Settle {
+        session: agent,
+        call,
+        seen: true,
+    };
+    world.ask(lead, seen);
+    assert_eq!(world.delivery(&id, "codex"), Some(Delivery::Seen));
+}
+
+#[test]
+fn nobody_takes_or_settles_for_a_stranger() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.send(a, "b", "x");
+    let (call, _) = world.take(b);
+    let take = Ask::Take {
+        session: b,
+        call,
+        way: Way::Pull,
+        pick: all(),
+    };
+    assert_eq!(world.refuse(a, take), Refusal::NotTheOwner);
+    let settle = Ask::Settle {
+        session: b,
+        call,
+        seen: true,
+    };
+    assert_eq!(world.refuse(a, settle), Refusal::NotTheOwner);
+}
+
+#[test]
+fn a_message_is_its_authors_and_its_addressees_alone() {
+    let mut world = World::new();
+    let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send(a, "b", "x");
+    let message = world.state.message(&id).unwrap();
+    let sees = |who: &str| message.is_visible_to(&name(who));
+    assert_eq!((sees("a"), sees("b"), sees("c")), (true, true, false));
+    let refusal = world.refuse(c, sending("a", "what was it?", Some(id.as_str())));
+    assert_eq!(refusal, Refusal::UnknownMessage { id });
+}
+
+#[test]
+fn replies_form_a_thread() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let first = world.send(a, "b", "x");
+    let second = world.reply(b, "a", first.as_str());
+    let third = world.reply(a, "b", second.id.as_str());
+    assert_eq!(second.kind, MessageKind::Message);
+    assert_eq!(third.reply_to.as_ref(), Some(&second.id));
+    assert_eq!(third.thread.as_ref(), Some(&first));
+    assert_eq!(world.state.message(&first).unwrap().thread, first);
+}
+
+#[test]
+fn bad_words_are_refused_with_a_sentence() {
+    let mut world = World::new();
+    let (a, _codex) = (world.peer("a"), world.peer("codex"));
+    assert_eq!(
+        world.refuse(a, sending("A", "x", None)),
+        Refusal::ToYourself
+    );
+    let refusal = world.refuse(a, sending("cdex", "x", None));
+    assert_eq!(
+        refusal.to_string(),
+        "nobody here is called `cdex`: did you mean `codex`?"
+    );
+    for everybody in ["all", "*"] {
+        assert_eq!(
+            world.refuse(a, sending(everybody, "x", None)),
+            Refusal::ToAll
+        );
+    }
+    for reserved in ["human", "you", "s12"] {
+        let refusal = world.refuse(a, sending(reserved, "x", None));
+        assert!(matches!(refusal, Refusal::Name(_)), "{reserved}");
+    }
+    assert!(matches!(
+        world.refuse(a, sending("codex", " \n", None)),
+        Refusal::Empty { .. }
+    ));
+    let long = "x".repeat(limits::MAX_CONTENT_BYTES + 1);
+    assert!(matches!(
+        world.refuse(a, sending("codex", &long, None)),
+        Refusal::TooLong { .. }
+    ));
+    assert!(matches!(
+        world.refuse(a, sending("codex", "x", Some("nonsense"))),
+        Refusal::Id(_)
+    ));
+    assert!(matches!(
+        world.refuse(a, sending("codex", "x", Some("req-aaaaaaaa"))),
+        Refusal::UnknownRequest { .. }
+    ));
+    assert!(matches!(
+        world.refuse(a, sending(&"../".repeat(1000), "x", None)),
+        Refusal::UnknownMember { name, .. } if name.len() <= limits::SHOWN_NAME_CHARS
+    ));
+}
+
+#[test]
+fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
+    let mut world = World::new();
+    let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    for _ in 0..limits::MAX_UNREAD {
+        world.send(a, "b", "x");
+    }
+    assert_eq!(
+        world.refuse(a, sending("b", "x", None)),
+        Refusal::InboxFull { name: name("b") }
+    );
+    let events = world.ask(a, Ask::Broadcast(text("to all")));
+    assert_eq!(sent(&events).to, [name("c")]);
+    world.take_with(b, Pick { limit: 1, ..all() });
+    world.send(a, "b", "x");
+}
+
+#[test]
+fn a_broadcast_is_for_all_live_members_but_the_sender() {
+    let mut world = World::new();
+    let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let gone = world.peer("gone");
+    world.leave(gone);
+    let events = world.ask(a, Ask::Broadcast(text("to all")));
+    assert_eq!(sent(&events).to, [name("b"), name("c")]);
+    world.leave(c);
+    let alone = world.state.live(&name("b")).unwrap().id;
+    world.leave(alone);
+    assert!(world.ask(a, Ask::Broadcast(text("anyone?"))).is_empty());
+}
+
+#[test]
+fn a_duplicate_command_does_nothing() {
+    let mut world = World::new();
+    let (a, _b) = (world.peer("a"), world.peer("b"));
+    let send = world.command(a, sending("b", "x", None));
+    assert_eq!(world.run(&send).unwrap().len(), 1);
+    assert!(world.run(&send).unwrap().is_empty());
+    world.pass(limits::ABSENT_MAIL_MS);
+    assert!(world.run(&send).unwrap().is_empty());
+    assert_eq!(world.unread("b").len(), 1);
+}
+
+#[test]
+fn an_ended_message_stays_for_a_while_and_then_leaves_the_state() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let first = world.send(a, "b", "x");
+    let (call, _) = world.take(b);
+    world.settle(b, call, true);
+    for _ in 0..limits::KEPT_ENDED {
+        assert!(world.state.message(&first).is_some());
+        world.send(a, "b", "x");
+        let (call, _) = world.take(b);
+        world.settle(b, call, true);
+    }
+    assert!(world.state.message(&first).is_none());
+    assert_eq!(world.state.messages.len(), limits::KEPT_ENDED);
+}

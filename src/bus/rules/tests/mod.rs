@@ -1,0 +1,392 @@
+//! The rules, sentence by sentence: a small world of pure state in which members ask for things and time passes.
+
+mod membership;
+mod messages;
+mod requests;
+mod tasks;
+mod time;
+mod waits;
+
+use uuid::Uuid;
+
+use super::{Ask, Command, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide};
+use crate::bus::event::{Body, Entry, Event, Sent, Starting};
+use crate::bus::log::Place;
+use crate::bus::state::{Delivery, State};
+use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::message::{MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::time::{Now, Tick};
+
+/// A state, the time, and where ids come from.
+struct World {
+    state: State,
+    next_seq: u64,
+    now: Now,
+    ids: u128,
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+fn text(text: &str) -> Body {
+    Body::Text(text.into())
+}
+
+/// The first message that these events put on the bus.
+#[track_caller]
+fn sent(events: &[Event]) -> &Sent {
+    all_sent(events).next().expect("something is sent")
+}
+
+fn all_sent(events: &[Event]) -> impl Iterator<Item = &Sent> {
+    events.iter().filter_map(|event| match event {
+        Event::MessageSent(sent) => Some(sent),
+        _ => None,
+    })
+}
+
+/// The texts of what the bus itself says to a member.
+fn notices(events: &[Event], to: &str) -> Vec<String> {
+    all_sent(events)
+        .filter(|sent| sent.kind == MessageKind::Notice && sent.to == [name(to)])
+        .map(said)
+        .collect()
+}
+
+fn said(sent: &Sent) -> String {
+    match &sent.body {
+        Body::Text(text) => text.clone(),
+        Body::Blob { .. } => String::new(),
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let tick = Tick {
+            boot: 1,
+            ms: 1_000_000,
+        };
+        Self {
+            state: State::default(),
+            next_seq: 1,
+            now: Now {
+                wall_ms: 1_770_000_000_000,
+                tick,
+            },
+            ids: 0,
+        }
+    }
+
+    fn fresh(&mut self) -> Uuid {
+        self.ids += 1;
+        Uuid::from_u128(self.ids)
+    }
+
+    fn call(&mut self) -> CallId {
+        CallId(self.fresh())
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now.tick.ms += ms;
+        self.now.wall_ms += i64::try_from(ms).unwrap();
+    }
+
+    fn run(&mut self, command: &Command) -> Result<Vec<Event>, Refusal> {
+        let Some(proposal) = decide(&self.state, self.now, command)? else {
+            return Ok(Vec::new());
+        };
+        assert!(!proposal.events.is_empty());
+        let entry = Entry {
+            seq: self.next_seq,
+            ts: self.now.wall_ms,
+            tick: self.now.tick,
+            id: proposal.id,
+            by: proposal.by,
+            events: proposal.events,
+        };
+        let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
+        let place = Place {
+            segment: 0,
+            offset: entry.seq,
+        };
+        self.state.apply(&entry, &indices, place);
+        self.next_seq = entry.next_seq();
+        Ok(entry.events)
+    }
+
+    fn try_ask(
+        &mut self,
+        by: impl Into<Option<SessionId>>,
+        ask: Ask,
+    ) -> Result<Vec<Event>, Refusal> {
+        let command = self.command(by, ask);
+        self.run(&command)
+    }
+
+    fn command(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Command {
+        Command {
+            id: CommandId(self.fresh()),
+            by: by.into(),
+            taken: Vec::new(),
+            ask,
+        }
+    }
+
+    #[track_caller]
+    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Vec<Event> {
+        self.try_ask(by, ask).unwrap()
+    }
+
+    #[track_caller]
+    fn refuse(&mut self, by: SessionId, ask: Ask) -> Refusal {
+        let before = self.state.clone();
+        let refusal = self.try_ask(by, ask).unwrap_err();
+        assert_eq!(self.state, before);
+        refusal
+    }
+
+    fn joining(&mut self, wish: Wish, kind: MemberKind, dead: &[SessionId]) -> NewMember {
+        NewMember {
+            session: SessionId(self.fresh()),
+            wish,
+            kind,
+            model: None,
+            roles: Vec::new(),
+            pid: 7,
+            dead: dead.to_vec(),
+        }
+    }
+
+    #[track_caller]
+    fn join(&mut self, wish: Wish, kind: MemberKind) -> SessionId {
+        let new = self.joining(wish, kind, &[]);
+        let session = new.session;
+        self.ask(None, Ask::Join(Box::new(new)));
+        session
+    }
+
+    /// A peer of a chosen name.
+    #[track_caller]
+    fn peer(&mut self, called: &str) -> SessionId {
+        self.join(Wish::Chosen(name(called)), MemberKind::Peer)
+    }
+
+    /// An orchestrator of a name that the bridge made up.
+    #[track_caller]
+    fn lead(&mut self) -> SessionId {
+        self.join(Wish::Like(name("orchestrator")), MemberKind::Orchestrator)
+    }
+
+    fn new_agent(&mut self, wish: Wish) -> NewAgent {
+        let session = SessionId(self.fresh());
+        let starting = Starting {
+            session,
+            name: name("overwritten"),
+            chosen: false,
+            profile: "codex".into(),
+            model: None,
+            cwd: "/project".into(),
+            roles: Vec::new(),
+            owner: session,
+            token_hash: String::new(),
+        };
+        NewAgent { wish, starting }
+    }
+
+    /// A ready agent of a name that the bridge made up.
+    #[track_caller]
+    fn agent(&mut self, owner: SessionId, like: &str) -> SessionId {
+        let new = self.new_agent(Wish::Like(name(like)));
+        let session = new.starting.session;
+        self.ask(owner, Ask::Start(Box::new(new), None));
+        self.ready(owner, session);
+        session
+    }
+
+    #[track_caller]
+    fn ready(&mut self, owner: SessionId, session: SessionId) {
+        let ready = Ask::Ready {
+            session,
+            model: None,
+            pid: 8,
+        };
+        self.ask(owner, ready);
+    }
+
+    fn leave_with(&mut self, session: SessionId, departure: Departure) -> Vec<Event> {
+        let leave = Ask::Leave {
+            session,
+            departure,
+            detail: None,
+        };
+        self.ask(session, leave)
+    }
+
+    fn leave(&mut self, session: SessionId) -> Vec<Event> {
+        self.leave_with(session, Departure::Closed)
+    }
+
+    fn bury(&mut self, sessions: &[SessionId]) -> Vec<Event> {
+        self.ask(None, Ask::Bury(sessions.to_vec()))
+    }
+
+    fn due(&mut self) -> Vec<Event> {
+        self.ask(None, Ask::Due)
+    }
+
+    #[track_caller]
+    fn send(&mut self, by: SessionId, to: &str, content: &str) -> MessageId {
+        let events = self.ask(by, sending(to, content, None));
+        sent(&events).id.clone()
+    }
+
+    #[track_caller]
+    fn reply(&mut self, by: SessionId, to: &str, reply_to: &str) -> Sent {
+        let events = self.ask(by, sending(to, "answer", Some(reply_to)));
+        sent(&events).clone()
+    }
+
+    /// Opens a request with a nudge after 30 s and an end after 900 s.
+    #[track_caller]
+    fn open(&mut self, by: SessionId) -> RequestId {
+        let open = Ask::Open {
+            description: text("look at this"),
+            context: None,
+            nudge_ms: 30_000,
+            ttl_ms: 900_000,
+        };
+        let events = self.ask(by, open);
+        let opened = events.iter().find_map(|event| match event {
+            Event::RequestOpened(opened) => Some(opened.id.clone()),
+            _ => None,
+        });
+        opened.unwrap()
+    }
+
+    /// Takes all unread messages for a new call.
+    #[track_caller]
+    fn take(&mut self, session: SessionId) -> (CallId, Vec<MessageId>) {
+        self.take_with(session, all())
+    }
+
+    #[track_caller]
+    fn take_with(&mut self, session: SessionId, pick: Pick) -> (CallId, Vec<MessageId>) {
+        let call = self.call();
+        let take = Ask::Take {
+            session,
+            call,
+            way: Way::Pull,
+            pick,
+        };
+        self.ask(session, take);
+        (call, self.held(session, call))
+    }
+
+    /// What a call holds.
+    fn held(&self, session: SessionId, call: CallId) -> Vec<MessageId> {
+        let held = self.state.handed_to(session, call).into_iter();
+        held.map(|message| message.id.clone()).collect()
+    }
+
+    /// Begins to wait for a minute, without filters.
+    #[track_caller]
+    fn wait(&mut self, session: SessionId) -> CallId {
+        self.wait_for(session, None, None)
+    }
+
+    #[track_caller]
+    fn wait_for(
+        &mut self,
+        session: SessionId,
+        from: Option<&str>,
+        request: Option<&RequestId>,
+    ) -> CallId {
+        let call = self.call();
+        let wait = Ask::Wait {
+            call,
+            from: from.map(name),
+            request: request.cloned(),
+            timeout_ms: 60_000,
+        };
+        self.ask(session, wait);
+        call
+    }
+
+    fn settle(&mut self, session: SessionId, call: CallId, seen: bool) -> Vec<Event> {
+        let settle = Ask::Settle {
+            session,
+            call,
+            seen,
+        };
+        self.ask(session, settle)
+    }
+
+    /// The unread messages of a name, oldest first.
+    fn unread(&self, of: &str) -> Vec<MessageId> {
+        let unread = self.state.unread(&name(of));
+        unread.map(|message| message.id.clone()).collect()
+    }
+
+    fn kinds(&self, of: &str) -> Vec<MessageKind> {
+        let unread = self.state.unread(&name(of));
+        unread.map(|message| message.kind).collect()
+    }
+
+    fn delivery(&self, id: &MessageId, of: &str) -> Option<Delivery> {
+        self.state.message(id)?.delivery(&name(of))
+    }
+
+    /// The message that shows a request.
+    fn shown(&self, id: &RequestId) -> MessageId {
+        self.state.request(id).unwrap().message.clone()
+    }
+
+    #[track_caller]
+    fn assign(&mut self, by: SessionId, session: SessionId) -> TaskId {
+        let events = self.ask(
+            by,
+            Ask::Assign {
+                session,
+                task: task(),
+            },
+        );
+        assigned(&events)
+    }
+}
+
+fn assigned(events: &[Event]) -> TaskId {
+    let assigned = events.iter().find_map(|event| match event {
+        Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
+        _ => None,
+    });
+    assigned.unwrap()
+}
+
+fn task() -> NewTask {
+    NewTask {
+        prompt: text("work"),
+        model: None,
+        fresh: false,
+    }
+}
+
+fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Ask {
+    Ask::Send {
+        to: to.into(),
+        body: text(content),
+        reply_to: reply_to.map(str::to_owned),
+    }
+}
+
+fn all() -> Pick {
+    Pick {
+        from: None,
+        kind: None,
+        limit: 500,
+        bytes: usize::MAX,
+        head_bytes: usize::MAX,
+    }
+}

@@ -1,0 +1,385 @@
+//! Requests: offered to all, claimed by one, reopened at the owner's death.
+
+use std::slice::from_ref;
+
+use super::*;
+use crate::domain::limits;
+use crate::domain::request::RequestStatus;
+
+#[track_caller]
+fn check_status(world: &World, id: &RequestId, expected: RequestStatus) {
+    assert_eq!(world.state.request(id).unwrap().status, expected);
+}
+
+#[test]
+fn a_request_is_shown_to_every_other_live_member_and_to_who_joins_later() {
+    let mut world = World::new();
+    let (a, _b, absent) = (world.peer("a"), world.peer("b"), world.peer("absent"));
+    world.leave(absent);
+    let id = world.open(a);
+    let shown = world.shown(&id);
+    assert_eq!(world.unread("b"), from_ref(&shown));
+    assert!(world.unread("a").is_empty());
+    assert!(world.unread("absent").is_empty());
+    world.peer("late");
+    world.peer("absent");
+    assert_eq!(world.unread("late"), from_ref(&shown));
+    assert_eq!(world.unread("absent"), from_ref(&shown));
+    let lead = world.lead();
+    world.agent(lead, "codex");
+    assert_eq!(world.unread("codex"), [shown]);
+}
+
+#[test]
+fn a_claimed_request_is_not_shown_to_who_joins_later() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.ask(b, Ask::Claim(id));
+    world.peer("late");
+    assert!(world.unread("late").is_empty());
+}
+
+#[test]
+fn a_claim_tells_the_requester_in_the_same_append() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    let events = world.ask(b, Ask::Claim(id.clone()));
+    assert!(matches!(&events[0], Event::RequestClaimed { session, .. } if *session == b));
+    let told = sent(&events);
+    assert_eq!(told.kind, MessageKind::Response);
+    assert_eq!(
+        (said(told).as_str(), &told.to),
+        ("claimed by b", &vec![name("a")])
+    );
+    assert_eq!(
+        (told.claimed_by.clone(), told.request.clone()),
+        (Some(name("b")), Some(id))
+    );
+}
+
+#[test]
+fn a_request_has_one_owner() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.open(a);
+    assert_eq!(
+        world.refuse(a, Ask::Claim(id.clone())),
+        Refusal::OwnRequest { id: id.clone() }
+    );
+    world.ask(b, Ask::Claim(id.clone()));
+    assert!(
+        world.ask(b, Ask::Claim(id.clone())).is_empty(),
+        "again by its owner"
+    );
+    let lost = world.refuse(c, Ask::Claim(id.clone()));
+    assert_eq!(
+        lost,
+        Refusal::ClaimLost {
+            id,
+            status: RequestStatus::Claimed,
+            by: Some(name("b")),
+        }
+    );
+    let unknown = RequestId::from_bits(77);
+    assert_eq!(
+        world.refuse(c, Ask::Claim(unknown.clone())),
+        Refusal::UnknownRequest { id: unknown }
+    );
+}
+
+#[test]
+fn a_claim_withdraws_the_request_where_it_was_not_yet_handed() {
+    let mut world = World::new();
+    let (a, b, c, _d) = (
+        world.peer("a"),
+        world.peer("b"),
+        world.peer("c"),
+        world.peer("d"),
+    );
+    let id = world.open(a);
+    let shown = world.shown(&id);
+    let (call, _) = world.take(c);
+    world.ask(b, Ask::Claim(id));
+    assert!(matches!(
+        world.delivery(&shown, "c"),
+        Some(Delivery::Handed { .. })
+    ));
+    assert_eq!(world.delivery(&shown, "d"), Some(Delivery::Superseded));
+    world.settle(c, call, false);
+    assert!(
+        world.unread("c").is_empty(),
+        "what comes back unread is not offered while somebody else has it"
+    );
+}
+
+#[test]
+fn a_withdrawn_request_that_comes_back_with_the_dead_is_not_kept_for_their_return() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.open(a);
+    world.take(c);
+    world.ask(b, Ask::Claim(id));
+    world.bury(&[c]);
+    assert!(world.unread("c").is_empty());
+}
+
+#[test]
+fn the_owners_answer_to_the_requester_completes_it_and_nobody_elses() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.open(a);
+    let shown = world.shown(&id);
+    world.ask(b, Ask::Claim(id.clone()));
+    let aside = world.reply(c, "a", id.as_str());
+    assert_eq!(aside.kind, MessageKind::Response);
+    world.reply(b, "c", id.as_str());
+    check_status(&world, &id, RequestStatus::Claimed);
+    let answer = world.reply(b, "a", shown.as_str());
+    assert_eq!(
+        answer.kind,
+        MessageKind::Response,
+        "its message stands for it"
+    );
+    assert_eq!(
+        (answer.request, answer.thread),
+        (Some(id.clone()), Some(shown))
+    );
+    check_status(&world, &id, RequestStatus::Completed);
+    assert!(matches!(
+        world.refuse(c, Ask::Claim(id.clone())),
+        Refusal::ClaimLost {
+            status: RequestStatus::Completed,
+            ..
+        }
+    ));
+    assert!(
+        matches!(world.refuse(b, Ask::Claim(id)), Refusal::ClaimLost { .. }),
+        "closed for its owner too"
+    );
+}
+
+#[test]
+fn an_answer_without_a_claim_changes_no_state() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.reply(b, "a", id.as_str());
+    check_status(&world, &id, RequestStatus::Open);
+}
+
+#[test]
+fn an_unclaimed_request_is_nudged_once_and_stays_open() {
+    let mut world = World::new();
+    let (a, _b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.pass(29_999);
+    assert!(world.due().is_empty());
+    world.pass(1);
+    let events = world.due();
+    let nudge = sent(&events);
+    assert_eq!(
+        (nudge.kind, &nudge.to),
+        (MessageKind::Nudge, &vec![name("b")])
+    );
+    assert_eq!(notices(&events, "a").len(), 1);
+    check_status(&world, &id, RequestStatus::Open);
+    world.pass(30_000);
+    assert!(world.due().is_empty());
+}
+
+#[test]
+fn an_unclaimed_request_expires_and_the_requester_is_told() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.pass(900_000);
+    let events = world.due();
+    check_status(&world, &id, RequestStatus::Expired);
+    assert!(
+        notices(&events, "a")
+            .iter()
+            .any(|told| told.contains("expired"))
+    );
+    assert_eq!(
+        world.delivery(&world.shown(&id), "b"),
+        Some(Delivery::Superseded)
+    );
+    assert!(matches!(
+        world.refuse(b, Ask::Claim(id)),
+        Refusal::ClaimLost { .. }
+    ));
+}
+
+#[test]
+fn what_is_due_is_decided_before_what_is_asked() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.pass(900_000);
+    let refusal = world.refuse(b, Ask::Claim(id));
+    assert!(matches!(
+        refusal,
+        Refusal::ClaimLost {
+            status: RequestStatus::Expired,
+            by: None,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn only_open_time_counts() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.pass(20_000);
+    world.ask(b, Ask::Claim(id.clone()));
+    world.pass(10_000_000);
+    assert!(world.due().is_empty(), "a claimed request has no deadline");
+    world.bury(&[b]);
+    check_status(&world, &id, RequestStatus::Open);
+    world.pass(9_999);
+    assert!(world.due().is_empty());
+    world.pass(1);
+    assert!(matches!(world.due()[0], Event::RequestNudged { .. }));
+    world.pass(869_999);
+    assert!(world.due().is_empty());
+    world.pass(1);
+    assert!(matches!(world.due()[0], Event::RequestExpired { .. }));
+}
+
+#[test]
+fn the_owners_death_reopens_the_request_where_it_was_withdrawn() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.open(a);
+    let shown = world.shown(&id);
+    world.ask(b, Ask::Claim(id.clone()));
+    let fence = world
+        .state
+        .request(&id)
+        .unwrap()
+        .owner
+        .clone()
+        .unwrap()
+        .fence;
+    let events = world.bury(&[b]);
+    check_status(&world, &id, RequestStatus::Open);
+    assert!(world.unread("c").contains(&shown));
+    assert_eq!(notices(&events, "a").len(), 1);
+    assert!(world.kinds("c").contains(&MessageKind::Nudge));
+    world.ask(c, Ask::Claim(id.clone()));
+    let owner = world.state.request(&id).unwrap().owner.clone().unwrap();
+    assert_eq!((owner.by, owner.fence > fence), (name("c"), true));
+}
+
+#[test]
+fn a_reopened_request_is_handed_to_a_wait() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.open(a);
+    world.ask(b, Ask::Claim(id.clone()));
+    let call = world.wait_for(c, None, Some(&id));
+    world.bury(&[b]);
+    assert_eq!(world.held(c, call), [world.shown(&id)]);
+}
+
+#[test]
+fn the_return_of_an_owner_does_not_bring_its_claim_back() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.ask(b, Ask::Claim(id.clone()));
+    let new = world.joining(Wish::Chosen(name("b")), MemberKind::Peer, &[b]);
+    world.ask(None, Ask::Join(Box::new(new)));
+    check_status(&world, &id, RequestStatus::Open);
+    assert!(
+        world.unread("b").contains(&world.shown(&id)),
+        "it may claim again"
+    );
+}
+
+#[test]
+fn the_open_requests_of_a_made_up_name_end_with_it() {
+    let mut world = World::new();
+    let (lead, b) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    let (open, claimed) = (world.open(agent), world.open(agent));
+    world.ask(b, Ask::Claim(claimed.clone()));
+    let events = world.leave(agent);
+    check_status(&world, &open, RequestStatus::Expired);
+    check_status(&world, &claimed, RequestStatus::Expired);
+    assert_eq!(notices(&events, "b").len(), 1, "the owner need not go on");
+    assert!(world.unread("b").is_empty() || world.kinds("b") == [MessageKind::Notice]);
+}
+
+#[test]
+fn a_request_of_a_chosen_name_outlives_its_session() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.leave(a);
+    world.ask(b, Ask::Claim(id.clone()));
+    world.reply(b, "a", id.as_str());
+    check_status(&world, &id, RequestStatus::Completed);
+    assert_eq!(
+        world.kinds("a"),
+        [MessageKind::Response, MessageKind::Response]
+    );
+}
+
+#[test]
+fn the_message_of_an_open_request_stays_however_many_others_end() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    let (call, _) = world.take(b);
+    world.settle(b, call, true);
+    for _ in 0..=limits::KEPT_ENDED {
+        world.send(a, "b", "x");
+        let (call, _) = world.take(b);
+        world.settle(b, call, true);
+    }
+    world.peer("late");
+    assert_eq!(world.unread("late"), [world.shown(&id)]);
+}
+
+#[test]
+fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    for number in 0..15 {
+        world.peer(&format!("member-of-a-team-{number}"));
+    }
+    for _ in 0..1_000 {
+        let id = world.open(a);
+        world.ask(b, Ask::Claim(id));
+    }
+    let events = world.bury(&[b]);
+    let line = crate::bus::line::encode(&Entry {
+        seq: 1,
+        ts: 0,
+        tick: world.now.tick,
+        id: CommandId(Uuid::nil()),
+        by: None,
+        events,
+    });
+    assert!(
+        line.len() < crate::bus::line::MAX_LINE_BYTES,
+        "{}",
+        line.len()
+    );
+}
+
+#[test]
+fn a_reopened_request_is_shown_to_who_joined_while_it_was_claimed() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.open(a);
+    world.ask(b, Ask::Claim(id.clone()));
+    world.peer("late");
+    world.bury(&[b]);
+    assert!(world.unread("late").contains(&world.shown(&id)));
+}

@@ -1,0 +1,135 @@
+//! Tasks: assigned, played by the bridge that holds the agent, and told of at their end.
+
+use super::*;
+use crate::bus::rules::Ending;
+use crate::domain::task::TaskStatus;
+
+fn done() -> Ending {
+    Ending {
+        status: TaskStatus::Done,
+        output: text("all fine"),
+        stop_reason: Some("end_turn".into()),
+        error: None,
+    }
+}
+
+fn status(world: &World, id: &TaskId) -> TaskStatus {
+    world.state.task(id).unwrap().status
+}
+
+#[test]
+fn a_new_agent_and_its_first_task_are_one_append() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let new = world.new_agent(Wish::Like(name("codex")));
+    let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
+    let id = assigned(&events);
+    assert_eq!(status(&world, &id), TaskStatus::Queued);
+    assert!(matches!(events[0], Event::MemberStarting(_)));
+}
+
+#[test]
+fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let id = world.assign(other, agent);
+    assert_eq!(
+        world.refuse(other, Ask::StartTask(id.clone())),
+        Refusal::NotTheOwner
+    );
+    world.ask(lead, Ask::StartTask(id.clone()));
+    assert!(world.ask(lead, Ask::StartTask(id.clone())).is_empty());
+    assert_eq!(world.state.session(agent).unwrap().status(), "running");
+    let events = world.ask(lead, Ask::FinishTask(id.clone(), Box::new(done())));
+    assert_eq!(
+        notices(&events, "orchestrator-2"),
+        [format!("{id} of codex is done: all fine")]
+    );
+    assert_eq!(world.state.session(agent).unwrap().status(), "idle");
+    assert!(matches!(
+        world.refuse(lead, Ask::FinishTask(id, Box::new(done()))),
+        Refusal::TaskOver { .. }
+    ));
+}
+
+#[test]
+fn a_taken_result_makes_the_notice_superfluous() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = world.assign(lead, agent);
+    world.ask(lead, Ask::StartTask(id.clone()));
+    world.ask(lead, Ask::FinishTask(id.clone(), Box::new(done())));
+    assert_eq!(world.unread("orchestrator").len(), 1);
+    world.ask(lead, Ask::ResultTaken(id.clone()));
+    assert!(world.unread("orchestrator").is_empty());
+    assert!(world.ask(lead, Ask::ResultTaken(id)).is_empty());
+}
+
+#[test]
+fn a_queued_task_is_cancelled_at_once_and_a_running_one_is_asked_to_end() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let (first, second) = (world.assign(lead, agent), world.assign(lead, agent));
+    world.ask(lead, Ask::StartTask(first.clone()));
+    world.ask(lead, Ask::CancelTask(second.clone()));
+    assert_eq!(status(&world, &second), TaskStatus::Cancelled);
+    world.ask(lead, Ask::CancelTask(first.clone()));
+    assert_eq!(status(&world, &first), TaskStatus::Running);
+    assert!(world.state.task(&first).unwrap().cancel_asked);
+    assert!(world.ask(lead, Ask::CancelTask(first)).is_empty());
+    assert!(matches!(
+        world.refuse(lead, Ask::CancelTask(second)),
+        Refusal::TaskOver { .. }
+    ));
+}
+
+#[test]
+fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let (running, queued) = (world.assign(lead, agent), world.assign(lead, agent));
+    world.ask(lead, Ask::StartTask(running.clone()));
+    let events = world.bury(&[agent]);
+    assert_eq!(status(&world, &running), TaskStatus::Interrupted);
+    assert_eq!(status(&world, &queued), TaskStatus::Cancelled);
+    assert_eq!(
+        notices(&events, "orchestrator").len(),
+        3,
+        "two tasks and the agent"
+    );
+}
+
+#[test]
+fn work_of_an_agent_that_could_not_start_has_failed() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let new = world.new_agent(Wish::Like(name("codex")));
+    let agent = new.starting.session;
+    let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
+    let id = assigned(&events);
+    world.leave_with(agent, Departure::Failed);
+    assert_eq!(status(&world, &id), TaskStatus::Failed);
+}
+
+#[test]
+fn work_is_for_agents_only() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("b"));
+    let assign = Ask::Assign {
+        session: peer,
+        task: task(),
+    };
+    assert!(matches!(
+        world.refuse(lead, assign),
+        Refusal::NotAnAgent { .. }
+    ));
+    let unknown = TaskId::from_bits(9);
+    assert!(matches!(
+        world.refuse(lead, Ask::CancelTask(unknown)),
+        Refusal::UnknownTask { .. }
+    ));
+}

@@ -1,0 +1,184 @@
+//! Waiting: the sender's own append hands the message over.
+
+use super::*;
+use crate::domain::limits;
+
+#[test]
+fn the_senders_append_hands_the_message_to_the_wait() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let call = world.wait(b);
+    assert_eq!(world.state.session(b).unwrap().status(), "waiting");
+    let events = world.ask(a, sending("b", "x", None));
+    assert!(matches!(
+        &events[..],
+        [Event::MessageSent(sent), Event::MessageHanded { ids, session, call: to, way: Way::Pull, .. }]
+            if *ids == [sent.id.clone()] && *session == b && *to == call
+    ));
+    assert_eq!(world.state.session(b).unwrap().status(), "idle");
+    let end = Ask::EndWait { call };
+    assert_eq!(world.refuse(b, end), Refusal::AlreadyHanded);
+}
+
+#[test]
+fn a_wait_returns_the_oldest_unread_that_fits_at_once() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let older = world.send(a, "c", "x");
+    let newer = world.send(b, "c", "y");
+    let call = world.wait_for(c, Some("b"), None);
+    assert_eq!(world.held(c, call), [newer]);
+    let call = world.wait(c);
+    assert_eq!(world.held(c, call), [older]);
+}
+
+#[test]
+fn a_look_without_time_writes_nothing_when_nothing_fits() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    let call = world.call();
+    let look = Ask::Wait {
+        call,
+        from: None,
+        request: None,
+        timeout_ms: 0,
+    };
+    assert!(world.ask(a, look).is_empty());
+}
+
+#[test]
+fn a_wait_passes_over_what_its_filters_do_not_fit() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let request = world.open(c);
+    let both = world.wait_for(c, Some("b"), Some(&request));
+    world.send(b, "c", "not about it");
+    world.reply(a, "c", request.as_str());
+    assert!(world.held(c, both).is_empty());
+    let answer = world.reply(b, "c", request.as_str());
+    assert_eq!(world.held(c, both), [answer.id]);
+    assert_eq!(world.unread("c").len(), 2);
+}
+
+#[test]
+fn one_message_answers_one_wait_and_the_oldest_one() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let (first, second) = (world.wait(b), world.wait(b));
+    let one = world.send(a, "b", "x");
+    assert_eq!(world.held(b, first), [one]);
+    assert!(world.state.waits(b, second));
+    let two = world.send(a, "b", "y");
+    assert_eq!(world.held(b, second), [two]);
+}
+
+#[test]
+fn a_shutdown_ends_every_wait_whatever_its_filters() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let (first, second) = (
+        world.wait_for(agent, Some("nobody"), None),
+        world.wait(agent),
+    );
+    let stop = Ask::Stop {
+        agent: "codex".into(),
+        reason: Some("enough".into()),
+        kill: false,
+    };
+    let events = world.ask(lead, stop);
+    assert_eq!(world.held(agent, first), [sent(&events).id.clone()]);
+    assert!(!world.state.waits(agent, first));
+    assert!(!world.state.waits(agent, second));
+    assert!(world.held(agent, second).is_empty());
+}
+
+#[test]
+fn what_is_given_back_goes_to_another_wait_of_the_same_session() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let first = world.wait(b);
+    let id = world.send(a, "b", "x");
+    let second = world.wait(b);
+    world.settle(b, first, false);
+    assert_eq!(world.held(b, second), [id]);
+}
+
+#[test]
+fn what_comes_back_at_its_deadline_goes_to_a_wait_too() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    world.take(b);
+    world.pass(limits::HANDED_MS - 1);
+    let call = world.wait(b);
+    world.pass(1);
+    world.due();
+    assert_eq!(world.held(b, call), [id]);
+}
+
+#[test]
+fn a_wait_that_nobody_ended_is_over_after_its_time_and_some_slack() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    let call = world.wait(a);
+    world.pass(60_000 + limits::WAIT_SLACK_MS - 1);
+    assert!(world.due().is_empty());
+    world.pass(1);
+    world.due();
+    assert!(!world.state.waits(a, call));
+}
+
+#[test]
+fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let call = world.wait(b);
+    let open = Ask::Open {
+        description: text("x"),
+        context: None,
+        nudge_ms: 60_000 + limits::WAIT_SLACK_MS,
+        ttl_ms: 900_000,
+    };
+    let end = world.wait_for(a, Some("b"), None);
+    world.ask(a, open);
+    assert!(!world.held(b, call).is_empty());
+    world.pass(60_000 + limits::WAIT_SLACK_MS);
+    world.due();
+    assert!(world.held(a, end).is_empty());
+    assert!(!world.state.waits(a, end));
+}
+
+#[test]
+fn an_ended_wait_is_handed_nothing() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let call = world.wait(b);
+    world.ask(b, Ask::EndWait { call });
+    assert!(world.ask(b, Ask::EndWait { call }).is_empty());
+    let id = world.send(a, "b", "x");
+    assert_eq!(world.unread("b"), [id]);
+}
+
+#[test]
+fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    let (taken, _) = world.take(b);
+    world.settle(b, taken, false);
+    let call = world.call();
+    let mut wait = world.command(
+        b,
+        Ask::Wait {
+            call,
+            from: None,
+            request: None,
+            timeout_ms: 1,
+        },
+    );
+    wait.taken = vec![taken];
+    world.run(&wait).unwrap();
+    assert!(world.held(b, call).is_empty());
+    assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
+}

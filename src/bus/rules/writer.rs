@@ -1,0 +1,220 @@
+//! What the rules write with: the events so far, ids, and the posting of messages.
+
+use std::collections::BTreeSet;
+
+use super::command::Command;
+use crate::bus::event::{Body, Event, Sent};
+use crate::bus::state::{Member, Message, Origin, Session, State};
+use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::time::Now;
+
+/// The events of one step of a decision.
+pub(super) struct Writer<'a> {
+    /// The state to decide in.
+    pub(super) state: &'a State,
+    /// The command's time.
+    pub(super) now: Now,
+    /// The events so far.
+    pub(super) events: Vec<Event>,
+    /// How many ids were drawn from the command.
+    pub(super) ids_used: u32,
+    command: &'a Command,
+    /// Waits that this decision has answered already.
+    answered: BTreeSet<(SessionId, CallId)>,
+    /// The session whose leaving is being written: it gets nothing more.
+    leaving: Option<SessionId>,
+}
+
+/// A message to be posted.
+pub(super) struct Post {
+    pub(super) kind: MessageKind,
+    pub(super) from: Author,
+    pub(super) audience: Audience,
+    pub(super) to: Vec<Name>,
+    pub(super) request: Option<RequestId>,
+    pub(super) task: Option<TaskId>,
+    pub(super) claimed_by: Option<Name>,
+    pub(super) reply_to: Option<MessageId>,
+    pub(super) thread: Option<MessageId>,
+    pub(super) body: Body,
+}
+
+impl Post {
+    /// A message that begins a thread and is about nothing else.
+    pub(super) fn new(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
+        Self {
+            kind,
+            from,
+            audience: Audience::One(to.clone()),
+            to: vec![to],
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            body,
+        }
+    }
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(state: &'a State, now: Now, command: &'a Command) -> Self {
+        Self {
+            state,
+            now,
+            events: Vec::new(),
+            ids_used: 0,
+            command,
+            answered: BTreeSet::new(),
+            leaving: None,
+        }
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        if let Event::MemberLeft { session, .. } = &event {
+            self.leaving = Some(*session);
+        }
+        self.events.push(event);
+    }
+
+    /// Draws an id that nothing in the state has.
+    pub(super) fn new_id<I>(
+        &mut self,
+        make: impl Fn(u64) -> I,
+        taken: impl Fn(&State, &I) -> bool,
+    ) -> I {
+        loop {
+            let id = make(self.command.id.bits(self.ids_used));
+            self.ids_used += 1;
+            if !taken(self.state, &id) {
+                return id;
+            }
+        }
+    }
+
+    pub(super) fn message_id(&mut self) -> MessageId {
+        self.new_id(MessageId::from_bits, |state, id| {
+            state.messages.contains_key(id)
+        })
+    }
+
+    /// Posts a message, and hands it to a call of each addressee that waits for it.
+    pub(super) fn post(&mut self, post: Post) -> MessageId {
+        let id = self.message_id();
+        let to = post.to.clone();
+        let sent = Sent {
+            id: id.clone(),
+            kind: post.kind,
+            from: post.from,
+            audience: post.audience,
+            to: post.to,
+            request: post.request,
+            task: post.task,
+            claimed_by: post.claimed_by,
+            reply_to: post.reply_to,
+            thread: post.thread,
+            body: post.body,
+        };
+        let message = Message::sent(&sent, Origin::default());
+        self.push(Event::MessageSent(sent));
+        self.hand_to_waits(&message, &to);
+        id
+    }
+
+    /// Hands a message that is just being posted to the oldest fitting wait of each addressee; a shutdown ends the others too.
+    pub(super) fn hand_to_waits(&mut self, message: &Message, to: &[Name]) {
+        for name in to {
+            let Some(session) = self.state.live(name) else {
+                continue;
+            };
+            if self.leaving == Some(session.id) {
+                continue;
+            }
+            let fitting = |call: CallId| !self.answered.contains(&(session.id, call));
+            let mut calls = session
+                .waits
+                .iter()
+                .filter(|wait| fitting(wait.call) && wait.fits(message))
+                .map(|wait| wait.call);
+            let Some(call) = calls.next() else { continue };
+            let rest: Vec<_> = if message.kind == MessageKind::Shutdown {
+                calls.collect()
+            } else {
+                Vec::new()
+            };
+            self.answered.insert((session.id, call));
+            self.push(Event::MessageHanded {
+                ids: vec![message.id.clone()],
+                member: name.clone(),
+                session: session.id,
+                call,
+                way: Way::Pull,
+            });
+            for call in rest {
+                self.answered.insert((session.id, call));
+                self.push(Event::WaitEnded {
+                    session: session.id,
+                    call,
+                });
+            }
+        }
+    }
+
+    /// Tells a member something from the bus itself, if anybody of that name can ever read it.
+    pub(super) fn notice(&mut self, to: &Name, text: String) {
+        self.tell(to, None, text);
+    }
+
+    /// Tells a member something about a request, so that who waits for news of it is answered.
+    pub(super) fn notice_about(&mut self, request: &RequestId, to: &Name, text: String) {
+        self.tell(to, Some(request.clone()), text);
+    }
+
+    fn tell(&mut self, to: &Name, request: Option<RequestId>, text: String) {
+        if self.reaches(to) {
+            let body = Body::Text(text);
+            let mut post = Post::new(MessageKind::Notice, Author::Bridge, to.clone(), body);
+            post.request = request;
+            self.post(post);
+        }
+    }
+
+    /// Says whether anybody of that name can ever read a message: the name is known, and does not end right now.
+    pub(super) fn reaches(&self, name: &Name) -> bool {
+        let lasts = |member: &Member| {
+            member.chosen || self.leaving.is_none() || member.session != self.leaving
+        };
+        self.state.member(name).is_some_and(lasts)
+    }
+
+    /// Returns the names of all live members but one, and but who is just leaving.
+    pub(super) fn everyone_but(&self, name: &Name) -> Vec<Name> {
+        let sessions = self.state.live_sessions().into_iter();
+        sessions
+            .filter(|session| self.leaving != Some(session.id))
+            .map(|session| session.name.clone())
+            .filter(|other| other != name)
+            .collect()
+    }
+
+    /// Returns a live session.
+    pub(super) fn session(&self, id: SessionId) -> Result<&'a Session, super::Refusal> {
+        self.state.session(id).ok_or(super::Refusal::Left)
+    }
+
+    /// Says whether a session may act for another: itself, or an agent that it holds.
+    pub(super) fn acts_for(
+        &self,
+        me: SessionId,
+        session: SessionId,
+    ) -> Result<&'a Session, super::Refusal> {
+        let held = self.session(session)?;
+        if me == session || held.owner == Some(me) {
+            Ok(held)
+        } else {
+            Err(super::Refusal::NotTheOwner)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A seat: one live session of a member, and all that a process does in its name.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::call::Call;
+use super::handle::{Bus, BusError, Receipt};
+use super::rules::{Ask, NewMember, Refusal, Wish};
+use crate::domain::id::{CallId, SessionId};
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::name::Name;
+use crate::sys::ids;
+
+/// How long a name is waited for whose holder is live: a client that restarts its server closes the old one first.
+const NAME_WAIT: Duration = Duration::from_secs(5);
+
+/// How often the holder's presence is looked at meanwhile; its leaving rings no bell of ours.
+const NAME_LOOK: Duration = Duration::from_millis(100);
+
+/// Who wants to join.
+#[derive(Clone, Debug)]
+pub struct Joining {
+    /// The name it should have.
+    pub wish: Wish,
+    /// Peer or orchestrator.
+    pub kind: MemberKind,
+    /// What it is for.
+    pub roles: Vec<String>,
+}
+
+/// One live session of a member, in this process. Cheap to clone.
+#[derive(Clone)]
+pub struct Seat {
+    bus: Bus,
+    session: SessionId,
+    name: Name,
+    /// Calls that were answered with messages, and whose taking the next call proves.
+    answered: Arc<Mutex<Vec<CallId>>>,
+}
+
+impl Seat {
+    /// Joins the bus as a peer or an orchestrator: holds the presence, then announces it.
+    ///
+    /// A name whose holder is dead is taken over; one whose holder is live is waited for up to 5 s.
+    pub async fn join(bus: &Bus, joining: Joining) -> Result<Self, BusError> {
+        let session = ids::session();
+        bus.hold(session)?;
+        bus.attend(session)?;
+        let joined = Self::announce(bus, session, joining).await;
+        if joined.is_err() {
+            bus.release(session);
+        }
+        joined
+    }
+
+    async fn announce(bus: &Bus, session: SessionId, joining: Joining) -> Result<Self, BusError> {
+        let deadline = Instant::now() + NAME_WAIT;
+        loop {
+            bus.refresh()?;
+            let holder = match &joining.wish {
+                Wish::Chosen(name) | Wish::Like(name) => {
+                    bus.look(|state| state.live(name).map(|live| live.id))
+                }
+            };
+            let new = NewMember {
+                session,
+                wish: joining.wish.clone(),
+                kind: joining.kind,
+                model: None,
+                roles: joining.roles.clone(),
+                pid: std::process::id(),
+                dead: holder
+                    .into_iter()
+                    .filter(|holder| !bus.is_held(*holder))
+                    .collect(),
+            };
+            match bus.submit(None, Vec::new(), Ask::Join(Box::new(new))).await {
+                Ok(_) => return Self::of(bus, session),
+                Err(BusError::Refused(Refusal::NameTaken { .. })) if Instant::now() < deadline => {
+                    tokio::time::sleep(NAME_LOOK).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the seat of a spawned agent, for an endpoint that shows its token. The presence is its bridge's to hold.
+    pub fn of_agent(bus: &Bus, session: SessionId, token: &str) -> Result<Self, BusError> {
+        let hash = token_hash(token);
+        let fits = bus.look(|state| {
+            let session = state.session(session)?;
+            session
+                .token_hash
+                .as_ref()
+                .filter(|expected| **expected == hash)
+                .map(|_| ())
+        });
+        fits.ok_or(Refusal::NotYours)?;
+        bus.attend(session)?;
+        Self::of(bus, session)
+    }
+
+    fn of(bus: &Bus, session: SessionId) -> Result<Self, BusError> {
+        let name = bus.look(|state| state.session(session).map(|session| session.name.clone()));
+        let name = name.ok_or(Refusal::Left)?;
+        Ok(Self {
+            bus: bus.clone(),
+            session,
+            name,
+            answered: Arc::default(),
+        })
+    }
+
+    /// Returns the bus.
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// Returns the session.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Returns the member's name.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Asks for something in the name of this session, outside of any call.
+    pub async fn ask(&self, ask: Ask) -> Result<Receipt, BusError> {
+        self.bus.submit(Some(self.session), Vec::new(), ask).await
+    }
+
+    /// Begins a call of a tool. That it came proves that the answers before it were taken.
+    pub fn call(&self) -> Call {
+        let taken = std::mem::take(&mut *self.answered());
+        Call::new(self.clone(), taken)
+    }
+
+    /// Says goodbye and removes the presence.
+    pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
+        let ask = Ask::Leave {
+            session: self.session,
+            departure,
+            detail: None,
+        };
+        let left = self.ask(ask).await;
+        self.bus.release(self.session);
+        match left {
+            // Somebody has written it already.
+            Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again.
+    pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
+        let was_noted = {
+            let mut answered = self.answered();
+            let before = answered.len();
+            answered.retain(|noted| *noted != call);
+            answered.len() < before
+        };
+        if was_noted {
+            let session = self.session;
+            self.ask(Ask::Settle {
+                session,
+                call,
+                seen: false,
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Notes calls that were answered with messages.
+    pub(super) fn note_answered(&self, calls: impl IntoIterator<Item = CallId>) {
+        self.answered().extend(calls);
+    }
+
+    fn answered(&self) -> MutexGuard<'_, Vec<CallId>> {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns what a bridge writes down of an endpoint's token.
+pub fn token_hash(token: &str) -> String {
+    data_encoding::HEXLOWER.encode(&Sha256::digest(token.as_bytes()))
+}

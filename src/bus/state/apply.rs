@@ -1,0 +1,486 @@
+//! How each event changes the state.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{
+    BodyRef, Claim, Departed, Due, Member, Message, Origin, Request, Session, State, StopWanted,
+    Task, Wait,
+};
+use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
+use crate::bus::log::Place;
+use crate::domain::id::{MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::message::MessageKind;
+use crate::domain::name::Name;
+use crate::domain::request::RequestStatus;
+use crate::domain::task::TaskStatus;
+use crate::domain::time::Tick;
+
+use super::Delivery;
+
+/// Where and when an event stands.
+pub(super) struct At {
+    seq: u64,
+    ts: i64,
+    pub(super) tick: Tick,
+    place: Place,
+    index: u16,
+}
+
+impl At {
+    fn origin(&self) -> Origin {
+        Origin {
+            seq: self.seq,
+            wall_ms: self.ts,
+            place: self.place,
+            index: self.index,
+        }
+    }
+
+    fn body(&self, body: &Body) -> BodyRef {
+        self.origin().body(body.bytes())
+    }
+}
+
+impl State {
+    /// Takes an entry as a fact. `indices` tells which events of the line these are, when some were skipped.
+    pub fn apply(&mut self, entry: &Entry, indices: &[u16], place: Place) {
+        if entry.tick.boot != self.boot {
+            self.boot = entry.tick.boot;
+            self.timers.restart_all(entry.tick.ms);
+        }
+        self.remember(entry);
+        for (event, index) in entry.events.iter().zip(indices) {
+            let seq = entry.seq.saturating_add(u64::from(*index));
+            self.apply_event(
+                event,
+                &At {
+                    seq,
+                    ts: entry.ts,
+                    tick: entry.tick,
+                    place,
+                    index: *index,
+                },
+            );
+        }
+    }
+
+    /// Remembers the command, and that its session did something.
+    fn remember(&mut self, entry: &Entry) {
+        if let Some(session) = entry.by.and_then(|by| self.sessions.get_mut(&by)) {
+            session.last_ms = entry.ts;
+        }
+        if self.command_set.insert(entry.id) {
+            self.commands.push_back(entry.id);
+        }
+        while self.commands.len() > limits::KEPT_COMMANDS {
+            if let Some(oldest) = self.commands.pop_front() {
+                self.command_set.remove(&oldest);
+            }
+        }
+    }
+
+    fn apply_event(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::MemberStarting(starting) => self.member_starting(starting, at),
+            Event::MemberJoined(joined) => self.member_joined(joined, at),
+            Event::MemberActivity { session, activity } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.activity = *activity;
+                    session.last_ms = at.ts;
+                }
+            }
+            Event::MemberModel { session, model } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.model = Some(model.clone());
+                }
+            }
+            Event::MemberTools { session, tools } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.tools = *tools;
+                }
+            }
+            Event::MemberLeft {
+                session,
+                departure,
+                detail,
+            } => self.member_left(*session, *departure, detail.as_deref(), at),
+            Event::MemberForgotten { name } => {
+                self.member_forgotten(name, at);
+            }
+            Event::MessageSent(sent) => self.message_sent(sent, at),
+            Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
+            Event::MessageHanded {
+                ids,
+                member,
+                session,
+                call,
+                way,
+            } => {
+                self.message_handed(ids, member, (*session, *call, *way), at);
+            }
+            Event::MessageReturned { session, call } => self.message_returned(*session, *call),
+            Event::MessageSeen { session, call } => self.message_seen(*session, *call),
+            Event::MessageSuperseded { id, members } => {
+                for name in members {
+                    self.settle(id, name, Delivery::Superseded);
+                }
+            }
+            Event::MessageExpired { id, member } => {
+                self.settle(id, member, Delivery::Expired);
+                self.forget_member_if_idle(member);
+            }
+            Event::WaitStarted {
+                session,
+                call,
+                from,
+                request,
+                timeout_ms,
+            } => {
+                let wait = Wait {
+                    call: *call,
+                    from: from.clone(),
+                    request: request.clone(),
+                };
+                self.wait_started(*session, wait, *timeout_ms, at);
+            }
+            Event::WaitEnded { session, call } => self.wait_ended(*session, *call),
+            Event::RequestOpened(opened) => self.request_opened(opened, at),
+            Event::RequestNudged { id } => self.timers.stop(&Due::Nudge(id.clone())),
+            Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
+            Event::RequestReopened { id } => self.request_reopened(id, at),
+            Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
+            Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
+            Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),
+            Event::TaskStarted { id } => self.task_started(id, at),
+            Event::TaskCancelAsked { id, .. } => {
+                if let Some(task) = self.tasks.get_mut(id) {
+                    task.cancel_asked = true;
+                }
+            }
+            Event::TaskFinished(finished) => self.task_finished(finished, at),
+            Event::StopAsked { session, kill, .. } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    let wanted = if *kill {
+                        StopWanted::AtOnce
+                    } else {
+                        StopWanted::Gracefully
+                    };
+                    if session.stop != Some(StopWanted::AtOnce) {
+                        session.stop = Some(wanted);
+                    }
+                    session.activity = Activity::Stopping;
+                }
+            }
+            Event::SegmentFailed { .. } => {}
+        }
+    }
+
+    fn member_starting(&mut self, starting: &Starting, at: &At) {
+        let session = Session {
+            id: starting.session,
+            name: starting.name.clone(),
+            kind: MemberKind::Agent,
+            profile: Some(starting.profile.clone()),
+            model: starting.model.clone(),
+            cwd: Some(starting.cwd.clone()),
+            roles: starting.roles.clone(),
+            owner: Some(starting.owner),
+            token_hash: Some(starting.token_hash.clone()),
+            pid: None,
+            activity: Activity::Starting,
+            tools: Tools::Unproven,
+            since_seq: at.seq,
+            since: at.tick,
+            last_ms: at.ts,
+            running: None,
+            queue: VecDeque::new(),
+            stop: None,
+            handed: BTreeMap::new(),
+            waits: Vec::new(),
+        };
+        self.enter(session, starting.chosen);
+    }
+
+    fn member_joined(&mut self, joined: &Joined, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&joined.session) {
+            session.pid = Some(joined.pid);
+            session.model = joined.model.clone().or(session.model.take());
+            session.activity = Activity::Idle;
+            return;
+        }
+        let session = Session {
+            id: joined.session,
+            name: joined.name.clone(),
+            kind: joined.kind,
+            profile: None,
+            model: joined.model.clone(),
+            cwd: None,
+            roles: joined.roles.clone(),
+            owner: None,
+            token_hash: None,
+            pid: Some(joined.pid),
+            activity: Activity::Idle,
+            tools: Tools::Ready,
+            since_seq: at.seq,
+            since: at.tick,
+            last_ms: at.ts,
+            running: None,
+            queue: VecDeque::new(),
+            stop: None,
+            handed: BTreeMap::new(),
+            waits: Vec::new(),
+        };
+        self.enter(session, joined.chosen);
+    }
+
+    fn enter(&mut self, session: Session, chosen: bool) {
+        self.timers.stop(&Due::Mail(session.name.clone()));
+        let name = session.name.clone();
+        let member = self.members.entry(name.clone()).or_insert_with(|| Member {
+            name: name.clone(),
+            chosen,
+            session: None,
+            unread: BTreeMap::new(),
+        });
+        member.name = name;
+        member.chosen = chosen;
+        member.session = Some(session.id);
+        self.sessions.insert(session.id, session);
+    }
+
+    fn member_left(&mut self, id: SessionId, departure: Departure, detail: Option<&str>, at: &At) {
+        let calls: Vec<_> = self
+            .sessions
+            .get(&id)
+            .map(|session| session.handed.keys().copied().collect())
+            .unwrap_or_default();
+        for call in calls {
+            self.message_returned(id, call);
+        }
+        let Some(session) = self.sessions.remove(&id) else {
+            return;
+        };
+        for wait in &session.waits {
+            self.timers.stop(&Due::Wait(id, wait.call));
+        }
+        if let Some(member) = self.members.get_mut(&session.name)
+            && member.session == Some(id)
+        {
+            member.session = None;
+            // The leaving of a made-up name gives up its mail itself; what does not fit into that append is due at once.
+            let kept_ms = if member.chosen {
+                limits::ABSENT_MAIL_MS
+            } else {
+                0
+            };
+            self.timers
+                .start(Due::Mail(session.name.clone()), at.tick.ms, kept_ms);
+        }
+        let orphans: Vec<_> = self.claimed_by(id).map(|held| held.id.clone()).collect();
+        for request in orphans {
+            self.timers.start(Due::Reopen(request), at.tick.ms, 0);
+        }
+        self.forget_member_if_idle(&session.name);
+        self.departed.push_back(Departed {
+            name: session.name,
+            session: id,
+            kind: session.kind,
+            departure,
+            detail: detail.map(str::to_owned),
+            since: session.since,
+            at: at.tick,
+            last_ms: session.last_ms,
+        });
+        while self.departed.len() > limits::KEPT_DEPARTED {
+            self.departed.pop_front();
+        }
+    }
+
+    /// Forgets a name that nobody has, that nobody chose, or whose time of waiting is over, once its inbox is empty.
+    fn forget_member_if_idle(&mut self, name: &Name) {
+        let Some(member) = self.members.get(name) else {
+            return;
+        };
+        let awaited = member.chosen && self.timers.runs(&Due::Mail(name.clone()));
+        if member.session.is_none() && !awaited && member.unread.is_empty() {
+            self.timers.stop(&Due::Mail(name.clone()));
+            self.members.remove(name);
+        }
+    }
+
+    /// Forgets a name. What came into its inbox in the very same append is given up by the next.
+    fn member_forgotten(&mut self, name: &Name, at: &At) {
+        self.timers.stop(&Due::Mail(name.clone()));
+        if let Some(member) = self.members.get_mut(name) {
+            let messages = &self.messages;
+            member.unread.retain(|_, id| {
+                let message = messages.get(id);
+                let delivery = message.and_then(|message| message.delivery(name));
+                matches!(delivery, Some(Delivery::Unread { .. }))
+            });
+        }
+        self.forget_member_if_idle(name);
+        let is_left = |member: &Member| member.session.is_none();
+        if self.members.get(name).is_some_and(is_left) {
+            self.timers.start(Due::Mail(name.clone()), at.tick.ms, 0);
+        }
+    }
+
+    fn message_sent(&mut self, sent: &Sent, at: &At) {
+        if let Some(task) = sent.task.as_ref().and_then(|task| self.tasks.get_mut(task))
+            && sent.kind == MessageKind::Notice
+        {
+            task.notice = Some(sent.id.clone());
+        }
+        let message = Message::sent(sent, at.origin());
+        self.message_arrives(message, &sent.to);
+    }
+
+    fn request_opened(&mut self, opened: &Opened, at: &At) {
+        let body = at.origin().body(opened.bytes());
+        let request = Request {
+            id: opened.id.clone(),
+            message: opened.message.clone(),
+            from: opened.from.clone(),
+            opened_ms: at.ts,
+            status: RequestStatus::Open,
+            owner: None,
+            body,
+            open_left_ms: opened.ttl_ms,
+            nudge_left_ms: Some(opened.nudge_ms),
+        };
+        self.timers.stop(&Due::Reopen(opened.id.clone()));
+        self.timers
+            .start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
+        self.timers
+            .start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
+        self.requests.insert(opened.id.clone(), request);
+        let message = Message::opened(opened, at.origin());
+        self.message_arrives(message, &opened.to);
+    }
+
+    fn request_claimed(&mut self, id: &RequestId, by: &Name, session: SessionId, at: &At) {
+        let Some(request) = self.requests.get_mut(id) else {
+            return;
+        };
+        request.status = RequestStatus::Claimed;
+        request.owner = Some(Claim {
+            by: by.clone(),
+            session,
+            fence: at.seq,
+        });
+        let (nudge, expire) = (Due::Nudge(id.clone()), Due::Expire(id.clone()));
+        request.nudge_left_ms = self
+            .timers
+            .runs(&nudge)
+            .then(|| self.timers.left_ms(&nudge, at.tick.ms));
+        request.open_left_ms = self.timers.left_ms(&expire, at.tick.ms);
+        self.timers.stop(&nudge);
+        self.timers.stop(&expire);
+        self.timers.stop(&Due::Reopen(id.clone()));
+    }
+
+    fn request_reopened(&mut self, id: &RequestId, at: &At) {
+        self.timers.stop(&Due::Reopen(id.clone()));
+        let Some(request) = self.requests.get_mut(id) else {
+            return;
+        };
+        request.status = RequestStatus::Open;
+        request.owner = None;
+        if let Some(left) = request.nudge_left_ms {
+            self.timers.start(Due::Nudge(id.clone()), at.tick.ms, left);
+        }
+        self.timers
+            .start(Due::Expire(id.clone()), at.tick.ms, request.open_left_ms);
+    }
+
+    fn request_ended(&mut self, id: &RequestId, status: RequestStatus) {
+        self.timers.stop(&Due::Nudge(id.clone()));
+        self.timers.stop(&Due::Expire(id.clone()));
+        self.timers.stop(&Due::Reopen(id.clone()));
+        let Some(request) = self.requests.get_mut(id) else {
+            return;
+        };
+        request.status = status;
+        let message = request.message.clone();
+        self.end_message_if_settled(&message);
+        self.ended_requests.push_back(id.clone());
+        while self.ended_requests.len() > limits::KEPT_ENDED {
+            if let Some(oldest) = self.ended_requests.pop_front() {
+                self.requests.remove(&oldest);
+            }
+        }
+    }
+
+    fn task_assigned(&mut self, assigned: &Assigned, at: &At) {
+        let task = Task {
+            id: assigned.id.clone(),
+            session: assigned.session,
+            agent: assigned.agent.clone(),
+            by: assigned.by.clone(),
+            status: TaskStatus::Queued,
+            cancel_asked: false,
+            model: assigned.model.clone(),
+            fresh: assigned.fresh,
+            prompt: at.body(&assigned.prompt),
+            queued_ms: at.ts,
+            started_ms: None,
+            ended_ms: None,
+            output: None,
+            stop_reason: None,
+            error: None,
+            notice: None,
+        };
+        if let Some(session) = self.sessions.get_mut(&assigned.session) {
+            session.queue.push_back(assigned.id.clone());
+        }
+        self.tasks.insert(assigned.id.clone(), task);
+    }
+
+    fn task_started(&mut self, id: &TaskId, at: &At) {
+        let Some(task) = self.tasks.get_mut(id) else {
+            return;
+        };
+        task.status = TaskStatus::Running;
+        task.started_ms = Some(at.ts);
+        if let Some(session) = self.sessions.get_mut(&task.session) {
+            session.queue.retain(|queued| queued != id);
+            session.running = Some(id.clone());
+            session.activity = Activity::Running;
+            session.last_ms = at.ts;
+        }
+    }
+
+    fn task_finished(&mut self, finished: &Finished, at: &At) {
+        let Some(task) = self.tasks.get_mut(&finished.id) else {
+            return;
+        };
+        task.status = finished.status;
+        task.ended_ms = Some(at.ts);
+        task.output = Some(at.body(&finished.output));
+        task.stop_reason.clone_from(&finished.stop_reason);
+        task.error.clone_from(&finished.error);
+        if let Some(session) = self.sessions.get_mut(&task.session) {
+            session.queue.retain(|queued| queued != &finished.id);
+            if session.running.as_ref() == Some(&finished.id) {
+                session.running = None;
+                if session.activity == Activity::Running {
+                    session.activity = Activity::Idle;
+                }
+            }
+        }
+        self.ended_tasks.push_back(finished.id.clone());
+        while self.ended_tasks.len() > limits::KEPT_ENDED {
+            if let Some(oldest) = self.ended_tasks.pop_front() {
+                self.tasks.remove(&oldest);
+            }
+        }
+    }
+
+    /// Returns the message with that id, if the state still has its header.
+    pub fn message(&self, id: &MessageId) -> Option<&Message> {
+        self.messages.get(id)
+    }
+}

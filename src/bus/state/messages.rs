@@ -1,0 +1,210 @@
+//! How events of messages and waits change the state.
+
+use super::{Delivery, Due, Message, State, Wait};
+use crate::bus::state::apply::At;
+use crate::domain::id::{CallId, MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::member::Activity;
+use crate::domain::message::{MessageKind, Way};
+use crate::domain::name::Name;
+
+impl State {
+    pub(super) fn message_arrives(&mut self, message: Message, to: &[Name]) {
+        let id = message.id.clone();
+        self.messages.insert(id.clone(), message);
+        self.put_into_inboxes(&id, to);
+    }
+
+    pub(super) fn put_into_inboxes(&mut self, id: &MessageId, to: &[Name]) {
+        let Some(message) = self.messages.get_mut(id) else {
+            return;
+        };
+        for name in to {
+            if let Some(member) = self.members.get_mut(name) {
+                let fresh = Delivery::Unread { last: None };
+                message.deliveries.insert(name.clone(), fresh);
+                member.unread.insert(message.seq, id.clone());
+            }
+        }
+        self.end_message_if_settled(id);
+    }
+
+    pub(super) fn message_handed(
+        &mut self,
+        ids: &[MessageId],
+        member: &Name,
+        (session, call, way): (SessionId, CallId, Way),
+        at: &At,
+    ) {
+        let Some(holder) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        let held = holder.handed.entry(call).or_default();
+        for id in ids {
+            let Some(message) = self.messages.get_mut(id) else {
+                continue;
+            };
+            let delivery = message.deliveries.get_mut(member);
+            let Some(delivery @ Delivery::Unread { .. }) = delivery else {
+                continue;
+            };
+            *delivery = Delivery::Handed { session, call, way };
+            let seq = message.seq;
+            if let Some(member) = self.members.get_mut(member) {
+                member.unread.remove(&seq);
+            }
+            held.push(id.clone());
+        }
+        if held.is_empty() {
+            holder.handed.remove(&call);
+            return;
+        }
+        if way == Way::Prompt {
+            // It is a prompt of its own: a turn begins with it.
+            holder.activity = Activity::Running;
+        }
+        if way == Way::Pull {
+            holder.waits.retain(|wait| wait.call != call);
+            self.timers.stop(&Due::Wait(session, call));
+        }
+        if !way.is_by_turn() {
+            self.timers
+                .start(Due::Handed(session, call), at.tick.ms, limits::HANDED_MS);
+        }
+    }
+
+    /// Gives back what a call was handed.
+    pub(super) fn message_returned(&mut self, session: SessionId, call: CallId) {
+        let (name, ids) = self.take_handed(session, call);
+        let Some(name) = name else { return };
+        for id in ids {
+            let Some(message) = self.messages.get_mut(&id) else {
+                continue;
+            };
+            let Some(delivery) = message.deliveries.get_mut(&name) else {
+                continue;
+            };
+            *delivery = Delivery::Unread {
+                last: Some((session, call)),
+            };
+            if let Some(member) = self.members.get_mut(&name) {
+                member.unread.insert(message.seq, id);
+            }
+        }
+    }
+
+    /// Marks what a call was handed as seen, also when it has been given back meanwhile and nobody else took it.
+    pub(super) fn message_seen(&mut self, session: SessionId, call: CallId) {
+        let (name, mut ids) = self.take_handed(session, call);
+        let Some(name) = name else { return };
+        if let Some(member) = self.members.get(&name) {
+            let given_back = |id: &&MessageId| {
+                let delivery = self
+                    .messages
+                    .get(id)
+                    .and_then(|message| message.deliveries.get(&name));
+                matches!(delivery, Some(Delivery::Unread { last }) if *last == Some((session, call)))
+            };
+            ids.extend(member.unread.values().filter(given_back).cloned());
+        }
+        for id in &ids {
+            self.settle(id, &name, Delivery::Seen);
+        }
+    }
+
+    /// Takes the list of what a call holds, with the name of the session's member.
+    fn take_handed(&mut self, session: SessionId, call: CallId) -> (Option<Name>, Vec<MessageId>) {
+        self.timers.stop(&Due::Handed(session, call));
+        let Some(holder) = self.sessions.get_mut(&session) else {
+            return (None, Vec::new());
+        };
+        let ids = holder.handed.remove(&call).unwrap_or_default();
+        (Some(holder.name.clone()), ids)
+    }
+
+    /// Ends the delivery of a message to one member.
+    pub(super) fn settle(&mut self, id: &MessageId, name: &Name, outcome: Delivery) {
+        let Some(message) = self.messages.get_mut(id) else {
+            return;
+        };
+        let Some(delivery) = message.deliveries.get_mut(name) else {
+            return;
+        };
+        if delivery.is_final() {
+            return;
+        }
+        if let Delivery::Handed { session, call, .. } = *delivery
+            && let Some(holder) = self.sessions.get_mut(&session)
+            && let Some(ids) = holder.handed.get_mut(&call)
+        {
+            ids.retain(|other| other != id);
+            if ids.is_empty() {
+                holder.handed.remove(&call);
+                self.timers.stop(&Due::Handed(session, call));
+            }
+        }
+        *delivery = outcome;
+        let seq = message.seq;
+        if let Some(member) = self.members.get_mut(name) {
+            member.unread.remove(&seq);
+        }
+        self.end_message_if_settled(id);
+    }
+
+    pub(super) fn end_message_if_settled(&mut self, id: &MessageId) {
+        if !self.is_ended(id) {
+            return;
+        }
+        self.ended_messages.push_back(id.clone());
+        while self.ended_messages.len() > limits::KEPT_ENDED {
+            let Some(oldest) = self.ended_messages.pop_front() else {
+                break;
+            };
+            // It may have been addressed to somebody again since, and then it is not ended.
+            if self.is_ended(&oldest) {
+                self.messages.remove(&oldest);
+            }
+        }
+    }
+
+    /// Says whether nobody still has to see or answer a message: that of a request is kept until the request ends, as it may have
+    /// to be shown to others.
+    fn is_ended(&self, id: &MessageId) -> bool {
+        let Some(message) = self.messages.get(id) else {
+            return false;
+        };
+        let of_unanswered = message.kind == MessageKind::Request
+            && message
+                .request
+                .as_ref()
+                .and_then(|request| self.requests.get(request))
+                .is_some_and(|request| !request.status.is_final());
+        let settled = |delivery: &Delivery| delivery.is_final();
+        !of_unanswered && message.deliveries.values().all(settled)
+    }
+
+    pub(super) fn wait_started(
+        &mut self,
+        session: SessionId,
+        wait: Wait,
+        timeout_ms: u64,
+        at: &At,
+    ) {
+        let Some(holder) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        self.timers.start(
+            Due::Wait(session, wait.call),
+            at.tick.ms,
+            timeout_ms.saturating_add(limits::WAIT_SLACK_MS),
+        );
+        holder.waits.push(wait);
+    }
+
+    pub(super) fn wait_ended(&mut self, session: SessionId, call: CallId) {
+        self.timers.stop(&Due::Wait(session, call));
+        if let Some(holder) = self.sessions.get_mut(&session) {
+            holder.waits.retain(|wait| wait.call != call);
+        }
+    }
+}

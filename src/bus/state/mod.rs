@@ -1,0 +1,307 @@
+//! The state that follows from the log: headers of everything that is still of interest, and nothing else.
+//!
+//! [`State::apply`] takes an entry as a fact: it never refuses and never panics, even when a cause is missing. The rules are in
+//! `bus::rules`. Bodies stay in the log; the state knows where.
+
+mod apply;
+mod header;
+mod messages;
+mod query;
+mod timers;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use self::header::Origin;
+pub use self::timers::{Due, Timers};
+
+use super::log::Place;
+use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::name::Name;
+use crate::domain::request::RequestStatus;
+use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::time::Tick;
+
+/// Where a body is: in an event of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyRef {
+    /// Where the line begins.
+    pub place: Place,
+    /// Which event of the line.
+    pub index: u16,
+    /// The length of the text in bytes.
+    pub bytes: u64,
+}
+
+/// A name that is known, whether somebody of that name is live or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// As it was last written.
+    pub name: Name,
+    /// Whether somebody chose it: then mail waits for its return.
+    pub chosen: bool,
+    /// The live session of that name.
+    pub session: Option<SessionId>,
+    /// What is in the inbox and not handed to anybody, by seq.
+    pub unread: BTreeMap<u64, MessageId>,
+}
+
+/// A live session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Its member.
+    pub name: Name,
+    /// What kind of member it is.
+    pub kind: MemberKind,
+    /// The profile it was started from.
+    pub profile: Option<String>,
+    /// The model it uses, as far as known.
+    pub model: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
+    /// What it is for.
+    pub roles: Vec<String>,
+    /// The bridge that holds it.
+    pub owner: Option<SessionId>,
+    /// What its endpoints must show, hashed.
+    pub token_hash: Option<String>,
+    /// Its process, for people.
+    pub pid: Option<u32>,
+    /// What it does.
+    pub activity: Activity,
+    /// Whether it has our tools.
+    pub tools: Tools,
+    /// Its place among all.
+    pub since_seq: u64,
+    /// When it began.
+    pub since: Tick,
+    /// When it last did something, in wall time.
+    pub last_ms: i64,
+    /// The task in its turn.
+    pub running: Option<TaskId>,
+    /// The tasks behind that one.
+    pub queue: VecDeque<TaskId>,
+    /// Whether its end is asked for, and whether by signals.
+    pub stop: Option<StopWanted>,
+    /// Which calls hold messages that have not been seen.
+    pub handed: BTreeMap<CallId, Vec<MessageId>>,
+    /// The calls that wait, oldest first.
+    pub waits: Vec<Wait>,
+}
+
+/// How an agent is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopWanted {
+    /// In good order.
+    Gracefully,
+    /// By signals.
+    AtOnce,
+}
+
+/// A session that has left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departed {
+    /// The session as it was.
+    pub name: Name,
+    /// Its id.
+    pub session: SessionId,
+    /// What kind of member it was.
+    pub kind: MemberKind,
+    /// Why it left.
+    pub departure: Departure,
+    /// What there is to say about it.
+    pub detail: Option<String>,
+    /// When it began.
+    pub since: Tick,
+    /// When it left.
+    pub at: Tick,
+    /// When it last did something, in wall time.
+    pub last_ms: i64,
+}
+
+/// A call that waits for a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The call.
+    pub call: CallId,
+    /// Only from this member.
+    pub from: Option<Name>,
+    /// Only about this request.
+    pub request: Option<RequestId>,
+}
+
+/// A message without its body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id.
+    pub id: MessageId,
+    /// Its place among all.
+    pub seq: u64,
+    /// When it was sent, in wall time.
+    pub sent_ms: i64,
+    /// What it is.
+    pub kind: MessageKind,
+    /// Who speaks.
+    pub from: Author,
+    /// Whom it is shown to be for.
+    pub audience: Audience,
+    /// The request that it is about.
+    pub request: Option<RequestId>,
+    /// The task that it is about.
+    pub task: Option<TaskId>,
+    /// Who claimed the request.
+    pub claimed_by: Option<Name>,
+    /// The message that it answers.
+    pub reply_to: Option<MessageId>,
+    /// The first message of its thread.
+    pub thread: MessageId,
+    /// Where its text is.
+    pub body: BodyRef,
+    /// How far it has come with each addressee.
+    pub deliveries: BTreeMap<Name, Delivery>,
+}
+
+/// How far a message has come with one addressee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// In the inbox.
+    Unread {
+        /// The session and call that it was last given to in vain.
+        last: Option<(SessionId, CallId)>,
+    },
+    /// Given to a call.
+    Handed {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// How.
+        way: Way,
+    },
+    /// Taken by the model.
+    Seen,
+    /// No longer of interest.
+    Superseded,
+    /// Given up.
+    Expired,
+}
+
+impl Delivery {
+    /// Says whether nothing more will happen to it.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Seen | Self::Superseded | Self::Expired)
+    }
+}
+
+/// A request without its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Its id.
+    pub id: RequestId,
+    /// The message that shows it.
+    pub message: MessageId,
+    /// Who asks.
+    pub from: Name,
+    /// When, in wall time.
+    pub opened_ms: i64,
+    /// Where it stands.
+    pub status: RequestStatus,
+    /// Whose it is or was.
+    pub owner: Option<Claim>,
+    /// Where its text is.
+    pub body: BodyRef,
+    /// Milliseconds of open time that are left, while it is claimed.
+    pub open_left_ms: u64,
+    /// Milliseconds to the nudge that are left, while it is claimed; none when it was nudged.
+    pub nudge_left_ms: Option<u64>,
+}
+
+/// The holding of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The owner.
+    pub by: Name,
+    /// The owner's session.
+    pub session: SessionId,
+    /// The claim's own seq: a later claim of the same request has a higher one.
+    pub fence: u64,
+}
+
+/// A task without its texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// The agent's session.
+    pub session: SessionId,
+    /// The agent's name.
+    pub agent: Name,
+    /// Who assigned it.
+    pub by: Name,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// Whether its end is asked for.
+    pub cancel_asked: bool,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// Whether it begins a new session of the agent.
+    pub fresh: bool,
+    /// Where the prompt is.
+    pub prompt: BodyRef,
+    /// When it was assigned, in wall time.
+    pub queued_ms: i64,
+    /// When its turn began.
+    pub started_ms: Option<i64>,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+    /// Where its output is.
+    pub output: Option<BodyRef>,
+    /// The last turn's stop reason.
+    pub stop_reason: Option<String>,
+    /// What went wrong.
+    pub error: Option<TaskError>,
+    /// The notice that told its assigner.
+    pub notice: Option<MessageId>,
+}
+
+/// The state of a bus after some entry of its log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The boot that deadlines count in.
+    pub(crate) boot: u32,
+    /// Every known name.
+    pub(crate) members: BTreeMap<Name, Member>,
+    /// Every live session.
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// The last sessions that left, oldest first.
+    pub(crate) departed: VecDeque<Departed>,
+    /// Messages of interest, and the last ended ones.
+    pub(crate) messages: BTreeMap<MessageId, Message>,
+    pub(crate) ended_messages: VecDeque<MessageId>,
+    /// Requests of interest, and the last ended ones.
+    pub(crate) requests: BTreeMap<RequestId, Request>,
+    pub(crate) ended_requests: VecDeque<RequestId>,
+    /// Tasks of interest, and the last ended ones.
+    pub(crate) tasks: BTreeMap<TaskId, Task>,
+    pub(crate) ended_tasks: VecDeque<TaskId>,
+    /// The last commands, oldest first, and the same as a set.
+    pub(crate) commands: VecDeque<CommandId>,
+    #[serde(skip)]
+    pub(crate) command_set: BTreeSet<CommandId>,
+    /// What is due when.
+    pub(crate) timers: Timers,
+}
+
+impl State {
+    /// Rebuilds what a snapshot leaves out because it follows from the rest.
+    pub fn rebuild(&mut self) {
+        self.command_set = self.commands.iter().copied().collect();
+    }
+}

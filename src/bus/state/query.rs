@@ -1,0 +1,208 @@
+//! What everyone asks of the state.
+
+use super::{Delivery, Departed, Member, Message, Request, Session, State, Task, Wait};
+use crate::domain::id::{CallId, CommandId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Activity, MemberKind};
+use crate::domain::message::MessageKind;
+use crate::domain::name::Name;
+use crate::domain::request::RequestStatus;
+
+impl State {
+    /// Returns a live session.
+    pub fn session(&self, id: SessionId) -> Option<&Session> {
+        self.sessions.get(&id)
+    }
+
+    /// Returns a known name.
+    pub fn member(&self, name: &Name) -> Option<&Member> {
+        self.members.get(name)
+    }
+
+    /// Returns the live session of that name.
+    pub fn live(&self, name: &Name) -> Option<&Session> {
+        self.members
+            .get(name)?
+            .session
+            .and_then(|id| self.sessions.get(&id))
+    }
+
+    /// Returns all live sessions, the longest here first.
+    pub fn live_sessions(&self) -> Vec<&Session> {
+        let mut all: Vec<_> = self.sessions.values().collect();
+        all.sort_by_key(|session| session.since_seq);
+        all
+    }
+
+    /// Returns every known name.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.members.values().map(|member| &member.name)
+    }
+
+    /// Returns the sessions that left last, oldest first.
+    pub fn departed(&self) -> impl DoubleEndedIterator<Item = &Departed> {
+        self.departed.iter()
+    }
+
+    /// Returns a request, if the state still has it.
+    pub fn request(&self, id: &RequestId) -> Option<&Request> {
+        self.requests.get(id)
+    }
+
+    /// Returns the requests that are open, in the order of their ids.
+    pub fn open_requests(&self) -> impl Iterator<Item = &Request> {
+        self.requests
+            .values()
+            .filter(|request| request.status == RequestStatus::Open)
+    }
+
+    /// Returns the requests that are open or claimed.
+    pub fn unanswered_requests(&self) -> impl Iterator<Item = &Request> {
+        self.requests
+            .values()
+            .filter(|request| !request.status.is_final())
+    }
+
+    /// Returns the requests that a session holds.
+    pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
+        self.requests.values().filter(move |request| {
+            request.status == RequestStatus::Claimed
+                && request
+                    .owner
+                    .as_ref()
+                    .is_some_and(|owner| owner.session == session)
+        })
+    }
+
+    /// Returns the requests of a member that nobody has completed and that have not expired.
+    pub fn pending_requests<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Request> {
+        let pending = |status| matches!(status, RequestStatus::Open | RequestStatus::Claimed);
+        let name = name.clone();
+        self.requests
+            .values()
+            .filter(move |request| request.from == name && pending(request.status))
+    }
+
+    /// Returns a task, if the state still has it.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.get(id)
+    }
+
+    /// Returns the unread messages of a name, oldest first.
+    pub fn unread<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
+        let ids = self.members.get(name).map(|member| &member.unread);
+        ids.into_iter()
+            .flat_map(|unread| unread.values())
+            .filter_map(|id| self.messages.get(id))
+    }
+
+    /// Returns every message that the state has a header of, ended ones too.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.values()
+    }
+
+    /// Returns what a call holds that has not been seen, oldest first.
+    pub fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
+        let ids = self
+            .sessions
+            .get(&session)
+            .and_then(|session| session.handed.get(&call));
+        ids.into_iter()
+            .flatten()
+            .filter_map(|id| self.messages.get(id))
+            .collect()
+    }
+
+    /// Says whether a call waits.
+    pub fn waits(&self, session: SessionId, call: CallId) -> bool {
+        self.sessions
+            .get(&session)
+            .is_some_and(|session| session.waits.iter().any(|wait| wait.call == call))
+    }
+
+    /// Says whether a command is in the log already, among the last ones.
+    pub fn knows_command(&self, id: CommandId) -> bool {
+        self.command_set.contains(&id)
+    }
+
+    /// Returns when something is due next, in milliseconds of the boot that deadlines count in.
+    pub fn earliest_due_ms(&self) -> Option<u64> {
+        self.timers.earliest_ms()
+    }
+
+    /// Returns the session that keeps the view of members up to date: the orchestrator longest here, else the peer.
+    pub fn view_keeper(&self) -> Option<SessionId> {
+        let kept_by = |kind: MemberKind| {
+            let those = self
+                .sessions
+                .values()
+                .filter(move |session| session.kind == kind);
+            those
+                .min_by_key(|session| session.since_seq)
+                .map(|session| session.id)
+        };
+        kept_by(MemberKind::Orchestrator).or_else(|| kept_by(MemberKind::Peer))
+    }
+}
+
+impl Session {
+    /// Returns the word for what it does: `waiting` while one of its calls waits.
+    pub fn status(&self) -> &'static str {
+        match self.activity {
+            Activity::Starting | Activity::Running | Activity::Idle if !self.waits.is_empty() => {
+                "waiting"
+            }
+            activity => activity.as_str(),
+        }
+    }
+}
+
+impl Request {
+    /// Says whether anybody can claim the request once a session is gone.
+    pub fn is_offered_after(&self, gone: SessionId) -> bool {
+        match self.status {
+            RequestStatus::Open => true,
+            RequestStatus::Claimed => self
+                .owner
+                .as_ref()
+                .is_some_and(|owner| owner.session == gone),
+            RequestStatus::Completed | RequestStatus::Expired => false,
+        }
+    }
+}
+
+impl Wait {
+    /// Says whether a message is what the call waits for. A shutdown ends every wait.
+    pub fn fits(&self, message: &Message) -> bool {
+        message.kind == MessageKind::Shutdown
+            || (self
+                .from
+                .as_ref()
+                .is_none_or(|from| message.from.member() == Some(from))
+                && self
+                    .request
+                    .as_ref()
+                    .is_none_or(|request| message.request.as_ref() == Some(request)))
+    }
+}
+
+impl Message {
+    /// Says whether a member may see the message: its author and its addressees only.
+    pub fn is_visible_to(&self, name: &Name) -> bool {
+        self.from.member() == Some(name) || self.deliveries.contains_key(name)
+    }
+
+    /// Returns how far the message has come with a member.
+    pub fn delivery(&self, name: &Name) -> Option<Delivery> {
+        self.deliveries.get(name).copied()
+    }
+}
+
+impl Departed {
+    /// Returns why it left, as a word and what there is to say about it.
+    pub fn told(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{}: {detail}", self.departure.as_str()),
+            None => self.departure.as_str().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What is due when: deadlines in the machine's own time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::id::{CallId, RequestId, SessionId};
+use crate::domain::name::Name;
+
+/// Something that happens by itself when its time has come.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Due {
+    /// An unclaimed request is brought to mind.
+    Nudge(RequestId),
+    /// An unclaimed request ends.
+    Expire(RequestId),
+    /// A request whose owner has left is opened again.
+    Reopen(RequestId),
+    /// What a call was handed is taken to be lost on the way.
+    Handed(SessionId, CallId),
+    /// A wait that nobody ended is over.
+    Wait(SessionId, CallId),
+    /// Mail for an absent name is given up, and the name forgotten.
+    Mail(Name),
+}
+
+/// When a timer began and how long it runs, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Timer {
+    from_ms: u64,
+    after_ms: u64,
+}
+
+impl Timer {
+    fn due_ms(self) -> u64 {
+        self.from_ms.saturating_add(self.after_ms)
+    }
+}
+
+/// All running timers, by what they are for and by when they are due.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<(Due, u64, u64)>", into = "Vec<(Due, u64, u64)>")]
+pub struct Timers {
+    running: BTreeMap<Due, Timer>,
+    order: BTreeSet<(u64, Due)>,
+}
+
+impl Timers {
+    /// Starts a timer, in place of one that runs for the same thing.
+    pub(crate) fn start(&mut self, due: Due, from_ms: u64, after_ms: u64) {
+        self.stop(&due);
+        let timer = Timer { from_ms, after_ms };
+        self.order.insert((timer.due_ms(), due.clone()));
+        self.running.insert(due, timer);
+    }
+
+    /// Stops a timer.
+    pub(crate) fn stop(&mut self, due: &Due) {
+        if let Some(timer) = self.running.remove(due) {
+            self.order.remove(&(timer.due_ms(), due.clone()));
+        }
+    }
+
+    /// Returns how long a timer has still to run; zero when it is overdue or does not run.
+    pub(crate) fn left_ms(&self, due: &Due, now_ms: u64) -> u64 {
+        self.running
+            .get(due)
+            .map_or(0, |timer| timer.due_ms().saturating_sub(now_ms))
+    }
+
+    /// Says whether a timer runs.
+    pub(crate) fn runs(&self, due: &Due) -> bool {
+        self.running.contains_key(due)
+    }
+
+    /// Lets every timer run its whole length from now on: after a new boot the old counting means nothing.
+    pub(crate) fn restart_all(&mut self, now_ms: u64) {
+        self.order.clear();
+        for (due, timer) in &mut self.running {
+            timer.from_ms = now_ms;
+            self.order.insert((timer.due_ms(), due.clone()));
+        }
+    }
+
+    /// Returns when the earliest timer is due, in milliseconds of the boot.
+    pub(crate) fn earliest_ms(&self) -> Option<u64> {
+        self.order.first().map(|(due_ms, _)| *due_ms)
+    }
+
+    /// Returns what is due, earliest first.
+    pub(crate) fn due(&self, now_ms: u64) -> impl Iterator<Item = &Due> {
+        self.order
+            .iter()
+            .take_while(move |(due_ms, _)| *due_ms <= now_ms)
+            .map(|(_, due)| due)
+    }
+}
+
+impl From<Vec<(Due, u64, u64)>> for Timers {
+    fn from(list: Vec<(Due, u64, u64)>) -> Self {
+        let mut timers = Self::default();
+        for (due, from_ms, after_ms) in list {
+            timers.start(due, from_ms, after_ms);
+        }
+        timers
+    }
+}
+
+impl From<Timers> for Vec<(Due, u64, u64)> {
+    fn from(timers: Timers) -> Self {
+        timers
+            .running
+            .into_iter()
+            .map(|(due, timer)| (due, timer.from_ms, timer.after_ms))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nudge(bits: u64) -> Due {
+        Due::Nudge(RequestId::from_bits(bits))
+    }
+
+    #[test]
+    fn what_is_due_comes_earliest_first() {
+        let mut timers = Timers::default();
+        timers.start(nudge(1), 100, 50);
+        timers.start(nudge(2), 100, 20);
+        timers.start(nudge(3), 100, 500);
+        assert_eq!(timers.earliest_ms(), Some(120));
+        assert_eq!(timers.due(150).collect::<Vec<_>>(), [&nudge(2), &nudge(1)]);
+        timers.stop(&nudge(2));
+        assert_eq!(timers.due(150).collect::<Vec<_>>(), [&nudge(1)]);
+    }
+
+    #[test]
+    fn a_new_boot_begins_every_timer_anew() {
+        let mut timers = Timers::default();
+        timers.start(nudge(1), 1_000_000, 50);
+        timers.restart_all(7);
+        assert_eq!(timers.left_ms(&nudge(1), 7), 50);
+        let copy: Timers = Vec::from(timers.clone()).into();
+        assert_eq!(copy, timers);
+    }
+}

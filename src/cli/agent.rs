@@ -1,0 +1,34 @@
+//! `agent`: the endpoint that a spawned agent starts.
+//!
+//! It always serves, whatever is wrong: an agent whose MCP server does not start may say nothing of it for minutes, while an
+//! error on the first call is read at once.
+
+use std::sync::Arc;
+
+use super::{Failure, served, store};
+use crate::mcp::endpoint::{self, Identity, IdentityError};
+use crate::mcp::{Seating, ToolError};
+
+pub(super) fn run() -> Result<(), Failure> {
+    let identity = Identity::read(|name| std::env::var_os(name)).map(Arc::new);
+    if let Err(error) = &identity {
+        tracing::error!("{error}");
+    }
+    served::run(async move || {
+        let seating = Seating::new(move || take(identity.clone()));
+        let server = endpoint::server(seating.clone());
+        served::until_the_end(&server).await?;
+        // The session is its bridge's to end.
+        served::close_bus(&seating).await;
+        Ok(())
+    })
+}
+
+async fn take(
+    identity: Result<Arc<Identity>, IdentityError>,
+) -> Result<crate::bus::Seat, ToolError> {
+    let identity = identity.map_err(|error| ToolError::Unavailable(error.to_string()))?;
+    let bus = store::open_present_bus_aside(identity.directory.clone()).await?;
+    bus.refresh()?;
+    Ok(identity.seat(&bus)?)
+}

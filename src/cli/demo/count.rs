@@ -1,0 +1,96 @@
+//! What the log of the demo says afterwards: what was sent, what became of it, and what is left running.
+
+use std::path::Path;
+
+use crate::bus::Bus;
+use crate::bus::event::{Entry, Event};
+use crate::bus::log::{LogError, Place};
+use crate::bus::state::{Delivery, State};
+use crate::cli::{Failure, store};
+use crate::domain::id::SessionId;
+use crate::sys::process::marked;
+use crate::team::RUN_MARK;
+
+/// What was counted.
+pub(super) struct Count {
+    events: usize,
+    /// Messages times addressees.
+    sent: usize,
+    seen: usize,
+    /// Withdrawn because nobody needed them any more, or returned when their reader ended.
+    settled: usize,
+    /// Neither.
+    pub(super) lost: usize,
+    agents: Vec<SessionId>,
+}
+
+/// Counts what the bus in a directory has in its log.
+pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
+    let bus = store::open_bus(directory)?;
+    let entries = entries(&bus)?;
+    let mut count = bus.look(of_state);
+    for event in entries.iter().flat_map(|entry| &entry.events) {
+        count.events += 1;
+        if let Event::MemberStarting(starting) = event {
+            count.agents.push(starting.session);
+        }
+    }
+    Ok(count)
+}
+
+fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
+    let mut place: Place = bus.oldest()?;
+    let mut all = Vec::new();
+    loop {
+        let (lines, next) = match bus.read_after(place, 1000) {
+            Ok(read) => read,
+            Err(crate::bus::BusError::Log(LogError::Gone)) => return Ok(all),
+            Err(error) => return Err(error.into()),
+        };
+        if lines.is_empty() {
+            return Ok(all);
+        }
+        all.extend(lines.into_iter().map(|(_, entry)| entry));
+        place = next;
+    }
+}
+
+fn of_state(state: &State) -> Count {
+    let mut count = Count {
+        events: 0,
+        sent: 0,
+        seen: 0,
+        settled: 0,
+        lost: 0,
+        agents: Vec::new(),
+    };
+    for delivery in state
+        .messages()
+        .flat_map(|message| message.deliveries.values())
+    {
+        count.sent += 1;
+        match delivery {
+            Delivery::Seen => count.seen += 1,
+            Delivery::Superseded | Delivery::Expired => count.settled += 1,
+            Delivery::Unread { .. } | Delivery::Handed { .. } => count.lost += 1,
+        }
+    }
+    count
+}
+
+impl Count {
+    /// Says it in a sentence.
+    pub(super) fn told(&self) -> String {
+        format!(
+            "{} deliveries on the bus: {} seen by their reader's model, {} withdrawn or returned to their sender, {} lost; {} \
+             events in the log.",
+            self.sent, self.seen, self.settled, self.lost, self.events
+        )
+    }
+
+    /// Counts the processes that carry the mark of one of the demo's agents.
+    pub(super) fn processes_left(&self) -> usize {
+        let left = |session: &SessionId| marked(RUN_MARK, &session.to_string()).len();
+        self.agents.iter().map(left).sum()
+    }
+}

@@ -1,0 +1,93 @@
+//! `demo`: a team of scripted agents at work in a temporary project, told on the terminal.
+//!
+//! Nothing is staged: the demo starts this binary as an orchestrator, calls its tools over MCP as any client does, and counts
+//! afterwards what the log says.
+
+mod count;
+mod stage;
+mod story;
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use self::stage::Stage;
+use super::{Failure, served, ui};
+
+/// How long the whole demo may take before it is called a failure; it takes about two seconds.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// How the demo runs.
+#[derive(Clone, Debug, Args)]
+pub(super) struct DemoArguments {
+    /// Keep the temporary project, with the log of all that happened.
+    #[arg(long)]
+    keep: bool,
+}
+
+pub(super) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+    let keep = arguments.keep;
+    served::run(
+        async move || match tokio::time::timeout(LIMIT, play(keep)).await {
+            Ok(played) => played,
+            Err(_) => Err(format!("the demo did not end within {} s", LIMIT.as_secs()).into()),
+        },
+    )
+}
+
+async fn play(keep: bool) -> Result<(), Failure> {
+    let began = Instant::now();
+    let teller = Teller { began };
+    ui::say(
+        "A team of three scripted agents. Each is a real process that speaks ACP, with the bridge's MCP tools in it.",
+    );
+    let stage = Stage::build(keep)?;
+    teller.tell(&format!("project    {}", stage.project().display()));
+    let orchestrator = stage.orchestrator().await?;
+    let tools = orchestrator.client.tools().await?;
+    teller.tell(&format!(
+        "orchestrator is up: {} tools over MCP",
+        tools.len()
+    ));
+    let told = story::tell(&orchestrator.client, &teller).await;
+    // In either case nothing may be left running.
+    let closed = orchestrator.close(&teller).await;
+    let woken = told?;
+    closed?;
+    let count = count::of(&stage.bus_directory())?;
+    ui::say("");
+    ui::say(&count.told());
+    ui::say(&format!(
+        "An idle agent was woken by a message and had answered after {} ms.",
+        woken.as_millis()
+    ));
+    if keep {
+        ui::say(&format!("Kept: {}", stage.project().display()));
+    }
+    let left = count.processes_left();
+    ui::say(&format!(
+        "{left} processes left, {:.1} s in all.",
+        began.elapsed().as_secs_f64()
+    ));
+    if left > 0 {
+        return Err(format!("{left} processes of the team are still running").into());
+    }
+    if count.lost > 0 {
+        return Err(format!("{} messages never reached anybody", count.lost).into());
+    }
+    Ok(())
+}
+
+/// Tells what happens, with the time since the beginning.
+struct Teller {
+    began: Instant,
+}
+
+impl Teller {
+    fn tell(&self, what: &str) {
+        ui::say(&format!(
+            "{:>6.2} s  {what}",
+            self.began.elapsed().as_secs_f64()
+        ));
+    }
+}

@@ -1,0 +1,110 @@
+//! Where the demo plays: a temporary project, and this binary as its orchestrator.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Teller;
+use crate::cli::{Failure, project};
+use crate::mcp::client::Client;
+use crate::supervisor::{self, ChildSpec, StopPlan, Supervised};
+use crate::sys::ids;
+
+/// What the agents do.
+const SCRIPT: &str = include_str!("../../../examples/demo.toml");
+
+/// How long the orchestrator may take to end all agents after its input is closed.
+const GOODBYE: StopPlan = StopPlan {
+    polite: Duration::from_secs(35),
+    term_grace: Duration::from_secs(5),
+    kill_grace: Duration::from_secs(3),
+};
+
+/// A temporary project, removed at the end unless it is kept.
+pub(super) struct Stage {
+    root: PathBuf,
+    keep: bool,
+}
+
+/// A running orchestrator and the client that uses it.
+pub(super) struct Orchestrator {
+    pub(super) client: Client,
+    child: Supervised,
+}
+
+impl Stage {
+    pub(super) fn build(keep: bool) -> Result<Self, Failure> {
+        let root = std::env::temp_dir().join(format!("cli-team-bridge-demo-{}", ids::session()));
+        std::fs::create_dir(&root)?;
+        let root = root.canonicalize()?;
+        let stage = Self { root, keep };
+        std::fs::write(stage.script(), SCRIPT)?;
+        Ok(stage)
+    }
+
+    pub(super) fn project(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn bus_directory(&self) -> PathBuf {
+        project::bus_directory(&self.root)
+    }
+
+    fn script(&self) -> PathBuf {
+        self.root.join("script.toml")
+    }
+
+    pub(super) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
+        let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        env.push(("BRIDGE_SCRIPT".into(), self.script().into()));
+        let args = [
+            "orchestrator".into(),
+            "--project".into(),
+            self.root.clone().into(),
+        ];
+        let program = std::env::current_exe()?;
+        let spec = ChildSpec {
+            program,
+            args: args.into(),
+            env,
+            cwd: self.root.clone(),
+            // As a client would start it.
+            shim: None,
+        };
+        let (child, pipes) = supervisor::spawn(spec).await?;
+        match Client::connect(pipes.stdout, pipes.stdin).await {
+            Ok(client) => Ok(Orchestrator { client, child }),
+            Err(error) => Err(format!("{error}; its stderr: {}", child.stderr_tail()).into()),
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !self.keep {
+            // It is in the system's temporary directory, which cleans up after us where this fails.
+            let _ = std::fs::remove_dir_all(&self.root);
+        }
+    }
+}
+
+impl Orchestrator {
+    /// Closes the orchestrator's input, as a client does that ends, and waits until it has ended its agents and itself.
+    pub(super) async fn close(self, teller: &Teller) -> Result<(), Failure> {
+        let began = std::time::Instant::now();
+        self.client.close().await;
+        let exit = self.child.stop(GOODBYE).await?;
+        teller.tell(&format!(
+            "the client closed; the orchestrator ended its agents and itself in {} ms ({exit})",
+            began.elapsed().as_millis()
+        ));
+        if exit.code == Some(0) {
+            return Ok(());
+        }
+        Err(format!(
+            "the orchestrator ended with {exit}; its stderr: {}",
+            self.child.stderr_tail()
+        )
+        .into())
+    }
+}

@@ -1,0 +1,48 @@
+//! `peer`: the endpoint's tools for a session that nobody spawned.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Failure, project, served, store};
+use crate::bus::rules::Wish;
+use crate::bus::{Joining, Seat};
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
+use crate::mcp::{Seating, ToolError, endpoint};
+
+/// Who joins.
+#[derive(Clone, Debug, Args)]
+pub(super) struct PeerArguments {
+    /// The name by which the team knows this session.
+    #[arg(long)]
+    pub(super) name: Name,
+    /// What it is for; may be given several times.
+    #[arg(long = "role", value_name = "ROLE")]
+    pub(super) roles: Vec<String>,
+    /// The project whose team it joins [default: found from the current directory].
+    #[arg(long, value_name = "DIR")]
+    pub(super) project: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
+    let project = project::find(arguments.project.as_deref())?;
+    let directory = project::bus_directory(&project);
+    let joining = Joining {
+        wish: Wish::Chosen(arguments.name),
+        kind: MemberKind::Peer,
+        roles: arguments.roles,
+    };
+    served::run(async move || {
+        let seating = Seating::new(move || take(directory.clone(), joining.clone()));
+        let server = endpoint::server(seating.clone());
+        served::until_the_end(&server).await?;
+        served::leave(&seating).await;
+        Ok(())
+    })
+}
+
+async fn take(directory: PathBuf, joining: Joining) -> Result<Seat, ToolError> {
+    let bus = store::open_bus_aside(directory).await?;
+    Ok(Seat::join(&bus, joining).await?)
+}

@@ -1,0 +1,77 @@
+//! What all commands that serve MCP on stdio have in common: the runtime, the signals, the end.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use crate::bus::Seat;
+use crate::domain::member::Departure;
+use crate::mcp::{Seating, Server, serve_stdio};
+use crate::sys::signals::Shutdown;
+
+/// How long the bus may take to hear of the end; a session that ends without a word is found dead within a second or so.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// How long the runtime waits for its threads: one of them may sit in a read of stdin that never returns.
+const LAST_THREADS: Duration = Duration::from_millis(100);
+
+/// Runs a command on a runtime of one thread, which starts fast and is enough for one client.
+pub(super) fn run<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let done = runtime.block_on(command());
+    runtime.shutdown_timeout(LAST_THREADS);
+    done
+}
+
+/// Serves on stdin and stdout until the client closes or a signal asks for the end. Returns what hears further signals.
+pub(super) async fn until_the_end(server: &Server) -> Result<Shutdown, Failure> {
+    let mut shutdown = Shutdown::listen()?;
+    let stop = CancellationToken::new();
+    let serving = serve_stdio(server, stop.clone());
+    tokio::pin!(serving);
+    tokio::select! {
+        ended = &mut serving => tracing::debug!("ended: {ended:?}"),
+        signal = shutdown.recv() => {
+            tracing::debug!("ending on {signal}");
+            stop.cancel();
+            serving.await;
+        }
+    }
+    Ok(shutdown)
+}
+
+/// Leaves the team, if it was joined, and closes the bus.
+pub(super) async fn leave(seating: &Seating) {
+    if let Some(seat) = seating.current() {
+        let leaving = async {
+            if let Err(error) = seat.leave(Departure::Closed).await {
+                tracing::warn!("failed to leave the team: {error}");
+            }
+            seat.bus().close().await;
+        };
+        within_goodbye(leaving).await;
+    }
+}
+
+/// Closes the bus of somebody else's session.
+pub(super) async fn close_bus(seating: &Seating) {
+    if let Some(seat) = seating.current() {
+        within_goodbye(close(seat)).await;
+    }
+}
+
+async fn close(seat: Seat) {
+    seat.bus().close().await;
+}
+
+async fn within_goodbye(last: impl Future<Output = ()>) {
+    if tokio::time::timeout(GOODBYE, last).await.is_err() {
+        tracing::warn!("the bus has not heard of the end in time");
+    }
+}

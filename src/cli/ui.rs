@@ -1,0 +1,29 @@
+//! The only printer: data to stdout, conversation to stderr.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+/// Prints what the reading of the arguments answers: help to stdout, what is wrong to stderr.
+pub(super) fn print_answer(answer: &clap::Error) {
+    let text = answer.render().to_string();
+    if answer.use_stderr() {
+        write(&mut io::stderr(), &text);
+    } else {
+        write(&mut io::stdout(), &text);
+    }
+}
+
+/// Prints why a command has failed.
+pub(super) fn error(failure: &(dyn Error + Send + Sync)) {
+    write(&mut io::stderr(), &format!("error: {failure}\n"));
+}
+
+/// Prints a line of what was asked for.
+pub(super) fn say(line: &str) {
+    write(&mut io::stdout(), &format!("{line}\n"));
+}
+
+fn write(to: &mut dyn Write, text: &str) {
+    // Nobody reads it any more, and there is no other place to say so.
+    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+}

@@ -1,0 +1,15 @@
+//! The profiles that the binary brings along, one file of `agents/` each.
+
+/// A file of `agents/`, embedded.
+pub(super) struct BuiltIn {
+    /// Its path in the repository, for the message of whoever breaks it.
+    pub(super) file: &'static str,
+    /// Its text.
+    pub(super) text: &'static str,
+}
+
+/// All embedded files.
+pub(super) const FILES: &[BuiltIn] = &[BuiltIn {
+    file: "agents/scripted.toml",
+    text: include_str!("../../agents/scripted.toml"),
+}];

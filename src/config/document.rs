@@ -1,0 +1,228 @@
+//! One configuration file, from its text to typed values: the only place that knows the keys.
+
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::draft::Draft;
+use super::environment::EnvPattern;
+use super::error::{Problem, hint, shown};
+use super::profile::{Command, Permissions};
+use super::reader::{Entry, Reader, entries};
+use super::source::{Source, Sourced};
+use crate::domain::name::Name;
+use crate::domain::nearest::nearest;
+
+const TOP_KEYS: [&str; 1] = ["agents"];
+const PROFILE_KEYS: [&str; 7] = [
+    "command",
+    "args",
+    "env",
+    "env_pass",
+    "permissions",
+    "roles",
+    "default_model",
+];
+
+/// What one file says.
+#[derive(Debug, Default)]
+pub(super) struct Layer {
+    pub(super) profiles: Vec<Draft>,
+}
+
+/// Reads a file's text; every value is marked with `source`, every problem with `file`.
+pub(super) fn parse(file: &Path, text: &str, source: &Source) -> Result<Layer, Vec<Problem>> {
+    let mut reader = Reader::new(file, text);
+    let document = match DeTable::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            // One slip of syntax makes what follows meaningless, so it is told alone.
+            let message = format!("this is not TOML: {}", error.message());
+            reader.report(&error.span().unwrap_or_default(), message);
+            return Err(reader.into_problems());
+        }
+    };
+    let layer = DocumentReader {
+        reader: &mut reader,
+        source,
+    }
+    .document(document.get_ref());
+    let problems = reader.into_problems();
+    if problems.is_empty() {
+        Ok(layer)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Walks through one document; what does not fit goes to the reader.
+struct DocumentReader<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    source: &'r Source,
+}
+
+impl DocumentReader<'_, '_> {
+    fn document(mut self, document: &DeTable<'_>) -> Layer {
+        let mut layer = Layer::default();
+        for entry in entries(document) {
+            match entry.key {
+                "agents" => layer.profiles = self.profiles(entry.value),
+                _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
+            }
+        }
+        layer
+    }
+
+    fn profiles(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<Draft> {
+        let mut profiles: Vec<Draft> = Vec::new();
+        for entry in self.reader.table(value, "`agents`").unwrap_or_default() {
+            let name = match Name::parse(entry.key) {
+                Ok(name) => name,
+                Err(error) => {
+                    self.reader.report(
+                        &entry.key_span,
+                        format!("a profile cannot be called so: {error}"),
+                    );
+                    continue;
+                }
+            };
+            if let Some(first) = profiles.iter().find(|profile| profile.name == name) {
+                let message = format!(
+                    "the profile `{name}` is already there as `{}`: the case of a name does not count",
+                    first.name
+                );
+                self.reader.report(&entry.key_span, message);
+                continue;
+            }
+            profiles.push(self.profile(name, &entry));
+        }
+        profiles
+    }
+
+    fn profile(&mut self, name: Name, profile: &Entry<'_, '_>) -> Draft {
+        let place = self.reader.problem(profile.key_span.start, String::new());
+        let table = format!("[agents.{name}]");
+        let mut draft = Draft::new(name, place);
+        for entry in self
+            .reader
+            .table(profile.value, &format!("`agents.{}`", draft.name))
+            .unwrap_or_default()
+        {
+            let what = format!("`{}` of {table}", shown(entry.key));
+            match entry.key {
+                "command" => draft.command = self.command(entry.value, &what),
+                "args" => draft.args = self.strings(entry.value, &what),
+                "env" => self.variables(entry.value, &what, &table, &mut draft),
+                "env_pass" => draft.env_pass = self.patterns(entry.value, &what),
+                "permissions" => draft.permissions = self.permissions(entry.value, &what),
+                "roles" => {
+                    let roles = self.reader.array(entry.value, &what, Reader::filled_string);
+                    draft.roles = self.sourced(roles);
+                }
+                "default_model" => {
+                    let model = self.reader.filled_string(entry.value, &what);
+                    draft.default_model = self.sourced(model);
+                }
+                _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
+            }
+        }
+        draft
+    }
+
+    fn command(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Command>> {
+        let text = self.reader.filled_string(value, what)?;
+        let command = if text == "$self" {
+            Command::OwnBinary
+        } else if Path::new(&text).is_absolute() {
+            Command::Absolute(text.into())
+        } else if text.starts_with('$') || text.contains('/') {
+            let message = format!(
+                "{what} is `{}`: it must be a program on PATH, an absolute path or `$self`",
+                shown(&text)
+            );
+            self.reader.report(&value.span(), message);
+            return None;
+        } else {
+            Command::OnPath(text)
+        };
+        self.sourced(Some(command))
+    }
+
+    fn strings(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Option<Sourced<Vec<String>>> {
+        let strings = self.reader.array(value, what, Reader::string);
+        self.sourced(strings)
+    }
+
+    fn variables(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        table: &str,
+        draft: &mut Draft,
+    ) {
+        for entry in self.reader.table(value, what).unwrap_or_default() {
+            let name = shown(entry.key);
+            if entry.key.is_empty() || entry.key.contains(['=', '\0']) {
+                self.reader.report(
+                    &entry.key_span,
+                    format!("{what} cannot set `{name}`: it is not a variable's name"),
+                );
+                continue;
+            }
+            let text = self
+                .reader
+                .string(entry.value, &format!("`env.{name}` of {table}"));
+            if let Some(text) = self.sourced(text) {
+                draft.env.insert(entry.key.to_owned(), text);
+            }
+        }
+    }
+
+    fn patterns(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Option<Sourced<Vec<EnvPattern>>> {
+        let patterns = self.reader.array(value, what, |reader, element, each| {
+            let text = reader.string(element, each)?;
+            match text.parse::<EnvPattern>() {
+                Ok(pattern) => Some(pattern),
+                Err(error) => {
+                    reader.report(
+                        &element.span(),
+                        format!("{what} has `{}`: {error}", shown(&text)),
+                    );
+                    None
+                }
+            }
+        });
+        self.sourced(patterns)
+    }
+
+    fn permissions(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Option<Sourced<Permissions>> {
+        let text = self.reader.string(value, what)?;
+        let found = Permissions::WORDS.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let known = Permissions::WORDS.map(|(word, _)| word);
+            let hint = hint(&nearest(&text, known), &known, "the choices are");
+            self.reader.report(
+                &value.span(),
+                format!("{what} is `{}`: {hint}", shown(&text)),
+            );
+        }
+        self.sourced(found.map(|(_, permissions)| *permissions))
+    }
+
+    fn sourced<T>(&self, value: Option<T>) -> Option<Sourced<T>> {
+        value.map(|value| Sourced::new(value, self.source.clone()))
+    }
+}

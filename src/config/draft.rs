@@ -1,0 +1,101 @@
+//! A profile while its layers are laid over each other: any field may still be missing.
+
+use std::collections::BTreeMap;
+
+use super::environment::EnvPattern;
+use super::error::{Problem, listed};
+use super::profile::{Command, Permissions, Profile};
+use super::source::Sourced;
+use crate::domain::name::Name;
+use crate::domain::nearest::nearest;
+
+/// What one layer, or several laid over each other, say of a profile.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) name: Name,
+    /// Where the last layer that has the profile begins it, as a problem that still lacks its message.
+    pub(super) place: Problem,
+    pub(super) command: Option<Sourced<Command>>,
+    pub(super) args: Option<Sourced<Vec<String>>>,
+    pub(super) env: BTreeMap<String, Sourced<String>>,
+    pub(super) env_pass: Option<Sourced<Vec<EnvPattern>>>,
+    pub(super) permissions: Option<Sourced<Permissions>>,
+    pub(super) roles: Option<Sourced<Vec<String>>>,
+    pub(super) default_model: Option<Sourced<String>>,
+}
+
+impl Draft {
+    /// Begins a profile of which nothing is said yet.
+    pub(super) fn new(name: Name, place: Problem) -> Self {
+        Self {
+            name,
+            place,
+            command: None,
+            args: None,
+            env: BTreeMap::new(),
+            env_pass: None,
+            permissions: None,
+            roles: None,
+            default_model: None,
+        }
+    }
+
+    /// Lays a later layer over this one: what it names wins, the rest stays.
+    pub(super) fn overlay(&mut self, later: Draft) {
+        fn set<T>(field: &mut Option<T>, later: Option<T>) {
+            if later.is_some() {
+                *field = later;
+            }
+        }
+        self.place = later.place;
+        set(&mut self.command, later.command);
+        set(&mut self.args, later.args);
+        self.env.extend(later.env);
+        set(&mut self.env_pass, later.env_pass);
+        set(&mut self.permissions, later.permissions);
+        set(&mut self.roles, later.roles);
+        set(&mut self.default_model, later.default_model);
+    }
+
+    /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
+    pub(super) fn finish(self, others: &[Name]) -> Result<Profile, Problem> {
+        let Some(command) = self.command else {
+            return Err(Self::without_command(&self.name, self.place, others));
+        };
+        Ok(Profile {
+            name: self.name,
+            command,
+            args: self
+                .args
+                .unwrap_or_else(|| Sourced::default_value(Vec::new())),
+            env: self.env,
+            env_pass: self
+                .env_pass
+                .unwrap_or_else(|| Sourced::default_value(Vec::new())),
+            permissions: self
+                .permissions
+                .unwrap_or_else(|| Sourced::default_value(Permissions::default())),
+            roles: self
+                .roles
+                .unwrap_or_else(|| Sourced::default_value(Vec::new())),
+            default_model: self.default_model,
+        })
+    }
+
+    fn without_command(name: &Name, place: Problem, others: &[Name]) -> Problem {
+        let others = others
+            .iter()
+            .filter(|other| *other != name)
+            .map(Name::as_str);
+        let near = nearest(name.as_str(), others);
+        let meant = if near.is_empty() {
+            String::new()
+        } else {
+            format!(", or did you mean the profile {}?", listed(&near, "or"))
+        };
+        let message = format!(
+            "the profile `{name}` has no `command`: name a program on PATH, an absolute path or `$self`{meant}"
+        );
+        Problem { message, ..place }
+    }
+}

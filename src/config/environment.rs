@@ -1,0 +1,254 @@
+//! Which variables of our own environment an agent gets to see.
+//!
+//! The environment of a child is built from nothing: a short list that any program needs, what the profile lets through,
+//! and what it sets. Keys and tokens of other programs stay out, and so does the identity of the bridge itself.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::str::FromStr;
+
+/// What every program may need: who and where the user is, how to speak, where to put things, how to reach the network.
+const ALWAYS: [&str; 12] = [
+    "HOME",
+    "PATH",
+    "LANG",
+    "LC_*",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "SHELL",
+    "XDG_*",
+    "*_PROXY",
+    "*_proxy",
+    "SSL_CERT_*",
+];
+
+/// The beginning of the bridge's own variables, which identify a member and so must not reach another one by accident.
+const OWN: &str = "BRIDGE_";
+
+/// A name of variables to let through: whole, or with a `*` at its beginning, its end, or both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvPattern {
+    any_before: bool,
+    text: String,
+    any_after: bool,
+}
+
+/// Why a text is not a pattern of variables' names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidEnvPattern {
+    /// It is not the name of any variable.
+    #[error("it must be the name of a variable, without `=`")]
+    NotAName,
+    /// A `*` stands between other characters.
+    #[error("a `*` may stand only at its beginning or end")]
+    StarInside,
+    /// It would let the bridge's own variables through as a group.
+    #[error(
+        "a variable of the bridge's own passes only under its whole name, such as `BRIDGE_SCRIPT`"
+    )]
+    OwnVariables,
+}
+
+impl EnvPattern {
+    /// Tells whether the variable `name` is let through; the bridge's own are by their whole name alone.
+    pub fn matches(&self, name: &OsStr) -> bool {
+        let (name, text) = (name.as_encoded_bytes(), self.text.as_bytes());
+        if (self.any_before || self.any_after) && name.starts_with(OWN.as_bytes()) {
+            return false;
+        }
+        match (self.any_before, self.any_after) {
+            (false, false) => name == text,
+            (false, true) => name.starts_with(text),
+            (true, false) => name.ends_with(text),
+            (true, true) => text.is_empty() || name.windows(text.len()).any(|part| part == text),
+        }
+    }
+}
+
+impl FromStr for EnvPattern {
+    type Err = InvalidEnvPattern;
+
+    fn from_str(pattern: &str) -> Result<Self, InvalidEnvPattern> {
+        if pattern.is_empty() || pattern.contains(['=', '\0']) {
+            return Err(InvalidEnvPattern::NotAName);
+        }
+        let (any_before, rest) = strip(pattern.strip_prefix('*'), pattern);
+        let (any_after, text) = strip(rest.strip_suffix('*'), rest);
+        if text.contains('*') {
+            return Err(InvalidEnvPattern::StarInside);
+        }
+        if text.starts_with(OWN) && (any_before || any_after) {
+            return Err(InvalidEnvPattern::OwnVariables);
+        }
+        Ok(Self {
+            any_before,
+            text: text.to_owned(),
+            any_after,
+        })
+    }
+}
+
+impl fmt::Display for EnvPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let star = |any| if any { "*" } else { "" };
+        write!(
+            f,
+            "{}{}{}",
+            star(self.any_before),
+            self.text,
+            star(self.any_after)
+        )
+    }
+}
+
+/// Returns what `pass` and the general list let through of `own`, with `set` on top, in the order of the names.
+pub(super) fn filter<'a>(
+    own: impl Iterator<Item = (OsString, OsString)>,
+    pass: &[EnvPattern],
+    set: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<(OsString, OsString)> {
+    let always = ALWAYS.map(|pattern| {
+        EnvPattern::from_str(pattern).expect("the general list holds patterns, as its test shows")
+    });
+    let mut environment: BTreeMap<OsString, OsString> = own
+        .filter(|(name, _)| {
+            always
+                .iter()
+                .chain(pass)
+                .any(|pattern| pattern.matches(name))
+        })
+        .collect();
+    environment.extend(set.map(|(name, value)| (name.into(), value.into())));
+    environment.into_iter().collect()
+}
+
+/// Returns whether a star was stripped, and what is left.
+fn strip<'a>(stripped: Option<&'a str>, whole: &'a str) -> (bool, &'a str) {
+    stripped.map_or((false, whole), |rest| (true, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pass: &[&str], name: &str, passes: bool) {
+        let pass: Vec<EnvPattern> = pass
+            .iter()
+            .map(|pattern| pattern.parse().unwrap())
+            .collect();
+        let own = [(OsString::from(name), OsString::from("value"))];
+        let environment = filter(own.clone().into_iter(), &pass, std::iter::empty());
+        let expected = if passes { own.to_vec() } else { Vec::new() };
+        assert_eq!(environment, expected, "{name}");
+    }
+
+    #[test]
+    fn what_every_program_needs_passes() {
+        for name in [
+            "HOME",
+            "PATH",
+            "LANG",
+            "LC_ALL",
+            "LC_TIME",
+            "TERM",
+            "TMPDIR",
+            "USER",
+            "SHELL",
+            "XDG_CONFIG_HOME",
+            "XDG_RUNTIME_DIR",
+            "HTTPS_PROXY",
+            "https_proxy",
+            "NO_PROXY",
+            "no_proxy",
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+        ] {
+            check(&[], name, true);
+        }
+    }
+
+    #[test]
+    fn all_else_stays_out() {
+        for name in [
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "LD_PRELOAD",
+            "NODE_OPTIONS",
+            "HOMEBREW",
+            "MYPATH",
+            "PATH_EXTRA",
+            "LANGUAGE",
+            "home",
+            "PROXY",
+            "SSL_KEY",
+            "BRIDGE_TOKEN",
+            "BRIDGE_HTTP_PROXY",
+            "",
+        ] {
+            check(&[], name, false);
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_any_beginning_or_end() {
+        check(&["OPENAI_*"], "OPENAI_API_KEY", true);
+        check(&["OPENAI_*"], "OPENAI_", true);
+        check(&["OPENAI_*"], "MY_OPENAI_KEY", false);
+        check(&["*_KEY"], "MY_KEY", true);
+        check(&["*_KEY"], "MY_KEYS", false);
+        check(&["*OPENAI*"], "MY_OPENAI_KEY", true);
+        check(&["*OPENAI*"], "OPEN", false);
+        check(&["*"], "ANYTHING", true);
+        check(&["**"], "ANYTHING", true);
+        check(&["A", "B"], "B", true);
+        check(&["AB"], "ABC", false);
+    }
+
+    #[test]
+    fn the_bridges_own_variables_pass_by_their_whole_name_alone() {
+        check(&["*"], "BRIDGE_TOKEN", false);
+        check(&["BRI*"], "BRIDGE_TOKEN", false);
+        check(&["*_TOKEN"], "BRIDGE_TOKEN", false);
+        check(&["BRIDGE_SCRIPT"], "BRIDGE_TOKEN", false);
+        check(&["BRIDGE_SCRIPT"], "BRIDGE_SCRIPT", true);
+    }
+
+    #[test]
+    fn a_set_variable_stands_above_one_let_through() {
+        let own =
+            [("PATH", "/own"), ("HOME", "/home")].map(|(name, value)| (name.into(), value.into()));
+        let set = [("PATH", "/set"), ("BRIDGE_SCRIPT", "play.toml")];
+        let environment = filter(own.into_iter(), &[], set.into_iter());
+        let expected = [
+            ("BRIDGE_SCRIPT", "play.toml"),
+            ("HOME", "/home"),
+            ("PATH", "/set"),
+        ];
+        assert_eq!(
+            environment,
+            expected.map(|(name, value)| (name.into(), value.into()))
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_and_values_that_are_not_text_pass_unchanged() {
+        use std::os::unix::ffi::OsStringExt;
+        let variable = (
+            OsString::from_vec(b"XDG_\xff".to_vec()),
+            OsString::from_vec(vec![0xfe]),
+        );
+        let environment = filter([variable.clone()].into_iter(), &[], std::iter::empty());
+        assert_eq!(environment, [variable]);
+    }
+
+    #[test]
+    fn a_pattern_is_written_as_it_was_read() {
+        for pattern in ["A", "A*", "*A", "*A*"] {
+            assert_eq!(pattern.parse::<EnvPattern>().unwrap().to_string(), pattern);
+        }
+    }
+}

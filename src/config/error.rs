@@ -1,0 +1,144 @@
+//! What can be wrong with a configuration, in words that say where and what to do.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// The longest part of a foreign word that an error repeats, in characters: a whole name fits, a pasted file does not.
+const SHOWN_CHARACTERS: usize = 64;
+
+/// The reasons why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file that `--config` names is not there.
+    #[error("the configuration file `{}` does not exist: correct --config or leave it out", path.display())]
+    Missing {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+    /// A directory, a pipe or a device stands where a file should.
+    #[error("`{}` is {kind}, not a configuration file: name a regular TOML file", path.display())]
+    NotAFile {
+        /// The path of what is there.
+        path: PathBuf,
+        /// What it is, with its article.
+        kind: &'static str,
+    },
+    /// The file is larger than any configuration.
+    #[error(
+        "`{}` is larger than {limit} bytes, the most a configuration file may have: \
+         it is probably another kind of file", path.display()
+    )]
+    TooLarge {
+        /// The path of the file.
+        path: PathBuf,
+        /// The most bytes a configuration file may have.
+        limit: u64,
+    },
+    /// The file is not text.
+    #[error("{}:{line}: this line is not valid UTF-8: save the file as UTF-8", path.display())]
+    NotUtf8 {
+        /// The path of the file.
+        path: PathBuf,
+        /// The first line, from 1, that is not UTF-8.
+        line: usize,
+    },
+    /// The system does not let the file be read.
+    #[error("cannot read the configuration file `{}`: {source}", path.display())]
+    Unreadable {
+        /// The path of the file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The text of one or several files does not fit; one line each.
+    #[error("{}", lines(problems))]
+    Invalid {
+        /// All that was found, layer by layer, in the order of the lines; never empty.
+        problems: Vec<Problem>,
+    },
+}
+
+/// One thing that does not fit, and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file that it stands in.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            line,
+            column,
+            message,
+        } = self;
+        write!(f, "{}:{line}:{column}: {message}", file.display())
+    }
+}
+
+/// A profile that nobody defined.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no profile `{}`: {}",
+    shown(name),
+    hint(nearest, known, "the profiles are")
+)]
+pub struct UnknownProfile {
+    /// The name that was asked for.
+    pub name: String,
+    /// The names that may have been meant, nearest first.
+    pub nearest: Vec<String>,
+    /// All names there are, in alphabetical order.
+    pub known: Vec<String>,
+}
+
+/// Returns what to do about an unknown word: the nearest ones, else all of them after `introduction`.
+pub(super) fn hint(nearest: &[String], known: &[impl AsRef<str>], introduction: &str) -> String {
+    if nearest.is_empty() {
+        format!("{introduction} {}", listed(known, "and"))
+    } else {
+        format!("did you mean {}?", listed(nearest, "or"))
+    }
+}
+
+/// Returns "`a`, `b` or `c`".
+pub(super) fn listed(words: &[impl AsRef<str>], conjunction: &str) -> String {
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| format!("`{}`", word.as_ref()))
+        .collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
+    }
+}
+
+/// Returns a foreign word as an error may repeat it: on one line and not endless.
+pub(super) fn shown(word: &str) -> String {
+    let mut shown: String = word
+        .chars()
+        .take(SHOWN_CHARACTERS)
+        .flat_map(char::escape_debug)
+        .collect();
+    if word.chars().nth(SHOWN_CHARACTERS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems
+        .iter()
+        .map(Problem::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}

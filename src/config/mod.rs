@@ -1,0 +1,27 @@
+//! Layers of configuration and the profiles of agents; each value knows where it came from.
+//!
+//! Built-in profiles < the user's `config.toml` < the project's `.claude/bridge.toml` < the file that `--config` names.
+//! A later layer changes only the fields it names. Nothing in a file is ignored: what is not known or does not fit is
+//! refused with its file, line and column, all problems at once.
+//!
+//! This module reads files and decides; it never looks at the process's own environment, never starts anything, and
+//! never writes.
+
+mod source;
+mod error;
+mod environment;
+mod profile;
+mod draft;
+mod reader;
+mod document;
+mod builtin;
+mod load;
+
+pub use environment::{EnvPattern, InvalidEnvPattern};
+pub use error::{ConfigError, Problem, UnknownProfile};
+pub use load::{Config, Load};
+pub use profile::{Command, MissingProgram, Permissions, Profile};
+pub use source::{Source, Sourced};
+
+#[cfg(test)]
+mod tests;

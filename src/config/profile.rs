@@ -1,0 +1,139 @@
+//! A profile: how to start one kind of agent, all its layers merged.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::domain::name::Name;
+
+use super::environment::{self, EnvPattern};
+use super::source::{Source, Sourced};
+
+/// How to start one kind of agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The name, as the first layer that has it writes it.
+    pub name: Name,
+    /// The program.
+    pub command: Sourced<Command>,
+    /// What the program is started with.
+    pub args: Sourced<Vec<String>>,
+    /// Variables that are set for the agent, by name.
+    pub env: BTreeMap<String, Sourced<String>>,
+    /// Variables of our own environment that are let through.
+    pub env_pass: Sourced<Vec<EnvPattern>>,
+    /// What to answer when the agent asks for permission.
+    pub permissions: Sourced<Permissions>,
+    /// What the agent is for, in the user's words.
+    pub roles: Sourced<Vec<String>>,
+    /// The model, unless the task names one.
+    pub default_model: Option<Sourced<String>>,
+}
+
+/// A program to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// This binary, written `$self`.
+    OwnBinary,
+    /// The file at an absolute path.
+    Absolute(PathBuf),
+    /// A bare name, looked up on `PATH`.
+    OnPath(String),
+}
+
+/// What to answer when an agent asks for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Permissions {
+    /// Yes, this once.
+    Allow,
+    /// What the rules say.
+    #[default]
+    Rules,
+    /// What the user says.
+    Ask,
+    /// No.
+    Deny,
+}
+
+impl Permissions {
+    /// All of them, as a file writes them.
+    pub(super) const WORDS: [(&'static str, Self); 4] = [
+        ("allow", Self::Allow),
+        ("rules", Self::Rules),
+        ("ask", Self::Ask),
+        ("deny", Self::Deny),
+    ];
+}
+
+/// A profile's program is not on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the profile `{profile}` needs the program `{program}`, which {}: install it, or correct `command` of \
+     [agents.{profile}] (it comes from {origin})",
+    if Path::new(program).is_absolute() { "is not there or not executable" } else { "is not on PATH" }
+)]
+pub struct MissingProgram {
+    /// The profile's name.
+    pub profile: Name,
+    /// The program: a bare name or an absolute path.
+    pub program: String,
+    /// The layer that names the program. Its path is for people; the message leaves it out.
+    pub origin: Source,
+}
+
+impl Profile {
+    /// Returns the path of the program to start.
+    ///
+    /// `own_binary` is the path of this binary. `find` is given a bare name, to look up on `PATH`, or an absolute path,
+    /// and returns the path of the executable file if there is one.
+    pub fn program(
+        &self,
+        own_binary: &Path,
+        find: impl Fn(&str) -> Option<PathBuf>,
+    ) -> Result<PathBuf, MissingProgram> {
+        let program = match &self.command.value {
+            Command::OwnBinary => return Ok(own_binary.to_owned()),
+            // A path out of a TOML file is text, so nothing is lost here.
+            Command::Absolute(path) => path.to_string_lossy().into_owned(),
+            Command::OnPath(name) => name.clone(),
+        };
+        find(&program).ok_or_else(|| MissingProgram {
+            profile: self.name.clone(),
+            program,
+            origin: self.command.source.clone(),
+        })
+    }
+
+    /// Returns the whole environment of the agent, made from `own`, the environment of this process.
+    pub fn environment(
+        &self,
+        own: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        let set = self
+            .env
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.value.as_str()));
+        environment::filter(own, &self.env_pass.value, set)
+    }
+
+    /// Tells whether the project's own file decides anything of what is run, and with which rights.
+    ///
+    /// A repository from elsewhere may bring such a file, so the user is told at the first start.
+    pub fn comes_from_project_file(&self) -> bool {
+        !self.fields_from_project_file().is_empty()
+    }
+
+    /// Returns the fields by which the project's own file decides what is run, and with which rights.
+    pub fn fields_from_project_file(&self) -> Vec<&'static str> {
+        [
+            ("command", self.command.is_from_project()),
+            ("args", self.args.is_from_project()),
+            ("env", self.env.values().any(Sourced::is_from_project)),
+            ("env_pass", self.env_pass.is_from_project()),
+            ("permissions", self.permissions.is_from_project()),
+        ]
+        .into_iter()
+        .filter_map(|(field, from_project)| from_project.then_some(field))
+        .collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! The typed reading of TOML values, with a place for every problem.
+//!
+//! A value that does not fit is reported and read as absent, so that all problems of a file come at once.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Problem, hint, shown};
+use crate::domain::nearest::nearest;
+
+/// An entry of a table, by its place in the file.
+pub(super) struct Entry<'t, 'i> {
+    /// The key, as it is written.
+    pub(super) key: &'t str,
+    /// Where the key stands, in bytes.
+    pub(super) key_span: Range<usize>,
+    /// What it is set to.
+    pub(super) value: &'t Spanned<DeValue<'i>>,
+}
+
+/// Reads values of one file and collects what does not fit.
+pub(super) struct Reader<'a> {
+    file: &'a Path,
+    text: &'a str,
+    problems: Vec<(usize, String)>,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins to read `text`, the content of `file`.
+    pub(super) fn new(file: &'a Path, text: &'a str) -> Self {
+        Self {
+            file,
+            text,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Notes a problem at a place of the text.
+    pub(super) fn report(&mut self, place: &Range<usize>, message: impl Into<String>) {
+        self.problems.push((place.start, message.into()));
+    }
+
+    /// Notes that a key is none of `known`.
+    pub(super) fn report_unknown(&mut self, entry: &Entry<'_, '_>, table: &str, known: &[&str]) {
+        let (key, near) = (shown(entry.key), nearest(entry.key, known));
+        let hint = hint(&near, known, "the keys here are");
+        self.report(
+            &entry.key_span,
+            format!("unknown key `{key}` in {table}: {hint}"),
+        );
+    }
+
+    /// Ends the reading: all problems in the order of their places.
+    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|(offset, _)| *offset);
+        let problems = std::mem::take(&mut self.problems);
+        problems
+            .into_iter()
+            .map(|(offset, message)| self.problem(offset, message))
+            .collect()
+    }
+
+    /// Makes a problem of the message and its place in bytes.
+    pub(super) fn problem(&self, offset: usize, message: String) -> Problem {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Problem {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    }
+
+    /// Reads a table: its entries in the order of the file.
+    pub(super) fn table<'t, 'i>(
+        &mut self,
+        value: &'t Spanned<DeValue<'i>>,
+        what: &str,
+    ) -> Option<Vec<Entry<'t, 'i>>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.wrong_type(value, what, "a table");
+        }
+        table.map(entries)
+    }
+
+    /// Reads a string without NUL, which neither a program's arguments nor its environment can carry.
+    pub(super) fn string(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<String> {
+        let Some(text) = value.get_ref().as_str() else {
+            self.wrong_type(value, what, "a string");
+            return None;
+        };
+        if text.contains('\0') {
+            self.report(&value.span(), format!("{what} cannot hold a NUL character"));
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    /// Reads a string that says something.
+    pub(super) fn filled_string(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Option<String> {
+        let text = self.string(value, what)?;
+        if text.trim().is_empty() {
+            self.report(
+                &value.span(),
+                format!("{what} is empty: set it, or leave it out"),
+            );
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads an array, each element by `element`, which is given what to call it.
+    pub(super) fn array<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        mut element: impl FnMut(&mut Self, &Spanned<DeValue<'_>>, &str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let Some(array) = value.get_ref().as_array() else {
+            self.wrong_type(value, what, "an array of strings");
+            return None;
+        };
+        let each = format!("each element of {what}");
+        Some(
+            array
+                .iter()
+                .filter_map(|value| element(self, value, &each))
+                .collect(),
+        )
+    }
+
+    fn wrong_type(&mut self, value: &Spanned<DeValue<'_>>, what: &str, expected: &str) {
+        let found = match value.get_ref() {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a float",
+            DeValue::Boolean(_) => "a boolean",
+            DeValue::Datetime(_) => "a date or time",
+            DeValue::Array(_) => "an array",
+            DeValue::Table(_) => "a table",
+        };
+        self.report(
+            &value.span(),
+            format!("{what} must be {expected}, not {found}"),
+        );
+    }
+}
+
+/// Returns the entries of a table in the order of the file; the table itself has them by name.
+pub(super) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
+    let mut entries: Vec<Entry<'t, 'i>> = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().as_ref(),
+            key_span: key.span(),
+            value,
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.key_span.start);
+    entries
+}

@@ -1,0 +1,161 @@
+//! What the layers say, one over the other, and where each value comes from.
+
+use std::path::Path;
+
+use super::Place;
+use crate::config::{Command, Load, Permissions, Source, Sourced};
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn without_any_file_there_are_the_built_in_profiles() {
+    let config = Place::new().load().unwrap();
+    let names: Vec<&str> = config
+        .profiles()
+        .map(|profile| profile.name.as_str())
+        .collect();
+    assert_eq!(names, ["scripted"]);
+    let scripted = config.profile("scripted").unwrap();
+    assert_eq!(
+        scripted.command,
+        Sourced::new(Command::OwnBinary, Source::BuiltIn)
+    );
+    assert_eq!(scripted.args.value, ["scripted-agent"]);
+    assert_eq!(scripted.permissions.value, Permissions::Rules);
+    assert!(!scripted.comes_from_project_file());
+}
+
+#[test]
+fn every_field_of_a_profile_is_read() {
+    let place = Place::new().project(
+        r#"
+        [agents.Reviewer]
+        command = "node"
+        args = ["agent.js", ""]
+        env = { KEY = "value", EMPTY = "" }
+        env_pass = ["OPENAI_*"]
+        permissions = "ask"
+        roles = ["reviewer"]
+        default_model = "large"
+        "#,
+    );
+    let config = place.load().unwrap();
+    let profile = config.profile("rEVIEWER").unwrap();
+    let source = Source::Project(place.path("project/.claude/bridge.toml"));
+    let sourced = |text: &str| Sourced::new(text.to_owned(), source.clone());
+    assert_eq!(profile.name.as_str(), "Reviewer");
+    assert_eq!(profile.command.value, Command::OnPath("node".to_owned()));
+    assert_eq!(
+        profile.args,
+        Sourced::new(owned(&["agent.js", ""]), source.clone())
+    );
+    assert_eq!(profile.env["KEY"], sourced("value"));
+    assert_eq!(profile.env["EMPTY"], sourced(""));
+    assert_eq!(profile.env_pass.value, ["OPENAI_*".parse().unwrap()]);
+    assert_eq!(profile.permissions.value, Permissions::Ask);
+    assert_eq!(profile.roles.value, ["reviewer"]);
+    assert_eq!(profile.default_model, Some(sourced("large")));
+}
+
+#[test]
+fn later_layers_win() {
+    let model = |name| format!("[agents.scripted]\ndefault_model = \"{name}\"");
+    let check = |place: &Place, expected: &str| {
+        let config = place.load().unwrap();
+        let found = config
+            .profile("scripted")
+            .unwrap()
+            .default_model
+            .clone()
+            .unwrap();
+        assert_eq!(found.value, expected);
+    };
+    let place = Place::new().user(&model("user's"));
+    check(&place, "user's");
+    let place = place.project(&model("project's"));
+    check(&place, "project's");
+    let place = place.explicit(&model("explicit"));
+    check(&place, "explicit");
+}
+
+#[test]
+fn a_layer_changes_only_the_fields_it_names() {
+    let place = Place::new()
+        .user("[agents.a]\ncommand = \"one\"\nargs = [\"x\", \"y\"]\nenv = { A = \"1\", B = \"1\" }\npermissions = \"deny\"")
+        .project("[agents.A]\nargs = []\nenv = { B = \"2\", C = \"2\" }")
+        .explicit("[agents.a]\nroles = [\"tester\"]");
+    let config = place.load().unwrap();
+    let profile = config.profile("a").unwrap();
+    let user = Source::User(place.path("home/.config/cli-team-bridge/config.toml"));
+    let project = Source::Project(place.path("project/.claude/bridge.toml"));
+    let explicit = Source::Explicit(place.path("explicit.toml"));
+    assert_eq!(
+        profile.command,
+        Sourced::new(Command::OnPath("one".to_owned()), user.clone())
+    );
+    assert_eq!(profile.args, Sourced::new(Vec::new(), project.clone()));
+    assert_eq!(profile.env["A"].source, user);
+    assert_eq!(
+        profile.env["B"],
+        Sourced::new("2".to_owned(), project.clone())
+    );
+    assert_eq!(profile.env["C"].source, project);
+    assert_eq!(profile.permissions, Sourced::new(Permissions::Deny, user));
+    assert_eq!(profile.roles, Sourced::new(owned(&["tester"]), explicit));
+    assert_eq!(profile.default_model, None);
+    assert_eq!(profile.fields_from_project_file(), ["args", "env"]);
+}
+
+#[test]
+fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
+    let check = |text: &str, expected: &[&str]| {
+        let config = Place::new()
+            .project(&format!("[agents.scripted]\n{text}"))
+            .load()
+            .unwrap();
+        let profile = config.profile("scripted").unwrap();
+        assert_eq!(profile.fields_from_project_file(), expected);
+        assert_eq!(profile.comes_from_project_file(), !expected.is_empty());
+    };
+    check("default_model = \"large\"\nroles = [\"tester\"]", &[]);
+    check("command = \"node\"", &["command"]);
+    check("env = { NODE_OPTIONS = \"--require x\" }", &["env"]);
+    check(
+        "env_pass = [\"*\"]\npermissions = \"allow\"",
+        &["env_pass", "permissions"],
+    );
+}
+
+#[test]
+fn the_users_directory_of_configuration_is_respected_when_it_is_absolute() {
+    let (project, home) = (Path::new("/project"), Some(Path::new("/home/me")));
+    let check = |home: Option<&Path>, config_home: Option<&str>, expected: Option<&str>| {
+        let config_home = config_home.map(Path::new);
+        let load = Load {
+            project,
+            home,
+            config_home,
+            explicit: None,
+        };
+        assert_eq!(load.user_file().as_deref(), expected.map(Path::new));
+    };
+    check(
+        home,
+        None,
+        Some("/home/me/.config/cli-team-bridge/config.toml"),
+    );
+    check(home, Some("/xdg"), Some("/xdg/cli-team-bridge/config.toml"));
+    check(
+        home,
+        Some("xdg"),
+        Some("/home/me/.config/cli-team-bridge/config.toml"),
+    );
+    check(
+        home,
+        Some(""),
+        Some("/home/me/.config/cli-team-bridge/config.toml"),
+    );
+    check(None, None, None);
+}

@@ -1,0 +1,87 @@
+//! What is made of a profile: its program and its environment.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::Place;
+
+#[test]
+fn an_unknown_profile_names_the_nearest_or_all() {
+    let config = Place::new()
+        .project("[agents.codex]\ncommand = \"codex\"")
+        .load()
+        .unwrap();
+    let error = config.profile("codx").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there is no profile `codx`: did you mean `codex`?"
+    );
+    assert_eq!(error.known, ["codex", "scripted"]);
+    for (name, shown) in [
+        ("zebra", "zebra"),
+        ("a\nb", "a\\nb"),
+        (&"x".repeat(99), &format!("{}…", "x".repeat(64))),
+    ] {
+        let error = config.profile(name).unwrap_err();
+        let expected =
+            format!("there is no profile `{shown}`: the profiles are `codex` and `scripted`");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn a_program_is_this_binary_or_what_is_found() {
+    let text = "[agents.bare]\ncommand = \"node\"\n[agents.absolute]\ncommand = \"/opt/agent\"";
+    let config = Place::new().project(text).load().unwrap();
+    let program = |name: &str| {
+        let find = |program: &str| Some(Path::new("/found").join(program.trim_start_matches('/')));
+        config
+            .profile(name)
+            .unwrap()
+            .program(Path::new("/own/binary"), find)
+            .unwrap()
+    };
+    assert_eq!(program("scripted"), Path::new("/own/binary"));
+    assert_eq!(program("bare"), Path::new("/found/node"));
+    assert_eq!(program("absolute"), Path::new("/found/opt/agent"));
+}
+
+#[test]
+fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
+    let check = |place: Place, expected: &str| {
+        let config = place.load().unwrap();
+        let error = config
+            .profile("a")
+            .unwrap()
+            .program(Path::new("/own"), |_| None)
+            .unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        Place::new().project("[agents.a]\ncommand = \"node\""),
+        "the profile `a` needs the program `node`, which is not on PATH: install it, or correct `command` of \
+         [agents.a] (it comes from `bridge.toml` in the project's `.claude` folder)",
+    );
+    check(
+        Place::new().user("[agents.a]\ncommand = \"/opt/agent\""),
+        "the profile `a` needs the program `/opt/agent`, which is not there or not executable: install it, or correct \
+         `command` of [agents.a] (it comes from the user's own `config.toml`)",
+    );
+}
+
+#[test]
+fn an_agents_environment_follows_its_profile() {
+    let text = "[agents.scripted]\nenv = { LANG = \"C\" }";
+    let config = Place::new().project(text).load().unwrap();
+    let own = ["BRIDGE_SCRIPT", "BRIDGE_TOKEN", "LANG", "PATH", "SECRET"]
+        .map(|name| (name.into(), "own".into()));
+    let environment = config
+        .profile("scripted")
+        .unwrap()
+        .environment(own.into_iter());
+    let expected = [("BRIDGE_SCRIPT", "own"), ("LANG", "C"), ("PATH", "own")];
+    assert_eq!(
+        environment,
+        expected.map(|(name, value)| (OsString::from(name), OsString::from(value)))
+    );
+}

@@ -1,0 +1,285 @@
+//! Every message about a bad file, whole.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::Place;
+
+/// Asserts the whole message about a project's file.
+#[track_caller]
+fn check_refused(text: &str, expected: &str) {
+    let expected = expected.replace('@', "project/.claude/bridge.toml:");
+    assert_eq!(Place::new().project(text).error(), expected);
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
+    check_refused(
+        "[agents.a]\n  comand = \"x\"",
+        "@2:3: unknown key `comand` in [agents.a]: did you mean `command`?",
+    );
+    check_refused(
+        "[agents.a]\ncommand = \"x\"\nzzz = 1",
+        "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
+         `permissions`, `roles` and `default_model`",
+    );
+    check_refused(
+        "[agent.a]",
+        "@1:2: unknown key `agent` in the file: did you mean `agents`?",
+    );
+    check_refused(
+        "x = 1",
+        "@1:1: unknown key `x` in the file: the keys here are `agents`",
+    );
+    check_refused(
+        "\"a\\nb\" = 1",
+        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`",
+    );
+}
+
+#[test]
+fn a_column_counts_characters() {
+    check_refused(
+        "agents.a = { command = \"ä€😀\", arg = [] }",
+        "@1:31: unknown key `arg` in [agents.a]: did you mean `args`?",
+    );
+}
+
+#[test]
+fn a_wrong_type_is_named_with_its_line() {
+    for (line, expected) in [
+        (
+            "command = 1",
+            "2:11: `command` of [agents.a] must be a string, not an integer",
+        ),
+        (
+            "args = \"x\"",
+            "2:8: `args` of [agents.a] must be an array of strings, not a string",
+        ),
+        (
+            "args = [\"x\", 1.5]",
+            "2:14: each element of `args` of [agents.a] must be a string, not a float",
+        ),
+        (
+            "env = [\"A=1\"]",
+            "2:7: `env` of [agents.a] must be a table, not an array",
+        ),
+        (
+            "env = { PORT = 80 }",
+            "2:16: `env.PORT` of [agents.a] must be a string, not an integer",
+        ),
+        (
+            "env_pass = true",
+            "2:12: `env_pass` of [agents.a] must be an array of strings, not a boolean",
+        ),
+        (
+            "permissions = 2020-01-01",
+            "2:15: `permissions` of [agents.a] must be a string, not a date or time",
+        ),
+        (
+            "roles = {}",
+            "2:9: `roles` of [agents.a] must be an array of strings, not a table",
+        ),
+        (
+            "default_model = 4",
+            "2:17: `default_model` of [agents.a] must be a string, not an integer",
+        ),
+    ] {
+        check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));
+    }
+    check_refused(
+        "agents = []",
+        "@1:10: `agents` must be a table, not an array",
+    );
+    check_refused(
+        "agents.a = \"node\"",
+        "@1:12: `agents.a` must be a table, not a string",
+    );
+}
+
+#[test]
+fn a_value_out_of_its_bounds_is_refused() {
+    for (line, expected) in [
+        (
+            "command = \" \"",
+            "2:11: `command` of [agents.a] is empty: set it, or leave it out",
+        ),
+        (
+            "command = \"a\\u0000\"",
+            "2:11: `command` of [agents.a] cannot hold a NUL character",
+        ),
+        (
+            "command = \"bin/agent\"",
+            "2:11: `command` of [agents.a] is `bin/agent`: it must be a program on PATH, an absolute path or `$self`",
+        ),
+        (
+            "command = \"$HOME\"",
+            "2:11: `command` of [agents.a] is `$HOME`: it must be a program on PATH, an absolute path or `$self`",
+        ),
+        (
+            "env = { \"A=B\" = \"\" }",
+            "2:9: `env` of [agents.a] cannot set `A=B`: it is not a variable's name",
+        ),
+        (
+            "env_pass = [\"A=B\"]",
+            "2:13: `env_pass` of [agents.a] has `A=B`: it must be the name of a variable, without `=`",
+        ),
+        (
+            "env_pass = [\"A*B\"]",
+            "2:13: `env_pass` of [agents.a] has `A*B`: a `*` may stand only at its beginning or end",
+        ),
+        (
+            "env_pass = [\"BRIDGE_*\"]",
+            "2:13: `env_pass` of [agents.a] has `BRIDGE_*`: a variable of the bridge's own passes only under its \
+             whole name, such as `BRIDGE_SCRIPT`",
+        ),
+        (
+            "permissions = \"alow\"",
+            "2:15: `permissions` of [agents.a] is `alow`: did you mean `allow`?",
+        ),
+        (
+            "permissions = \"yes\"",
+            "2:15: `permissions` of [agents.a] is `yes`: the choices are `allow`, `rules`, `ask` and `deny`",
+        ),
+        (
+            "roles = [\"\"]",
+            "2:10: each element of `roles` of [agents.a] is empty: set it, or leave it out",
+        ),
+        (
+            "default_model = \"\"",
+            "2:17: `default_model` of [agents.a] is empty: set it, or leave it out",
+        ),
+    ] {
+        check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));
+    }
+}
+
+#[test]
+fn a_profile_without_a_command_is_refused_by_its_name() {
+    check_refused(
+        "\n[agents.reviewer]\nargs = []",
+        "@2:9: the profile `reviewer` has no `command`: name a program on PATH, an absolute path or `$self`",
+    );
+    check_refused(
+        "[agents.scriptd]\ndefault_model = \"x\"",
+        "@1:9: the profile `scriptd` has no `command`: name a program on PATH, an absolute path or `$self`, \
+         or did you mean the profile `scripted`?",
+    );
+}
+
+#[test]
+fn a_profile_is_named_like_a_member() {
+    check_refused(
+        "[agents.ALL]",
+        "@1:9: a profile cannot be called so: `ALL` is reserved: choose another name",
+    );
+    check_refused(
+        "[agents.s12]",
+        "@1:9: a profile cannot be called so: `s12` is reserved: choose another name",
+    );
+    check_refused(
+        "[agents.\"a b\"]",
+        "@1:9: a profile cannot be called so: \"a b\" is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - \
+         and begin with a letter or digit",
+    );
+    check_refused(
+        "[agents.one]\ncommand = \"x\"\n[agents.One]\ncommand = \"y\"",
+        "@3:9: the profile `One` is already there as `one`: the case of a name does not count",
+    );
+}
+
+#[test]
+fn a_slip_of_syntax_is_refused_with_its_place() {
+    check_refused(
+        "[agents.a]\ncommand = my-agent",
+        "@2:11: this is not TOML: string values must be quoted, expected literal string",
+    );
+    check_refused(
+        "[agents.a]\ncommand = \"x\"\ncommand = \"y\"",
+        "@3:1: this is not TOML: duplicate key",
+    );
+    check_refused(
+        "[agents.a",
+        "@1:10: this is not TOML: unclosed table, expected `]`",
+    );
+}
+
+#[test]
+fn all_problems_of_all_files_are_told_at_once_in_their_order() {
+    let place = Place::new()
+        .user("x = 1")
+        .project("[agents.b]\nzzz = 1\n[agents.a]\ncomand = \"x\"\nargs = 1\n[yyy]")
+        .explicit("=");
+    assert_eq!(
+        place
+            .error()
+            .lines()
+            .map(|line| line.split(": ").next().unwrap())
+            .collect::<Vec<_>>(),
+        [
+            "home/.config/cli-team-bridge/config.toml:1:1",
+            "project/.claude/bridge.toml:2:1",
+            "project/.claude/bridge.toml:4:1",
+            "project/.claude/bridge.toml:5:8",
+            "project/.claude/bridge.toml:6:2",
+            "explicit.toml:1:1",
+        ]
+    );
+}
+
+#[test]
+fn the_file_that_was_named_must_exist() {
+    let mut place = Place::new();
+    place.explicit = Some(place.path("missing.toml"));
+    assert_eq!(
+        place.error(),
+        "the configuration file `missing.toml` does not exist: correct --config or leave it out"
+    );
+}
+
+#[test]
+fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("project/.claude/bridge.toml")).unwrap();
+    assert_eq!(
+        place.error(),
+        "`project/.claude/bridge.toml` is a directory, not a configuration file: name a regular TOML file"
+    );
+
+    let mut place = Place::new();
+    place.explicit = Some(PathBuf::from("/dev/null"));
+    assert_eq!(
+        place.error(),
+        "`/dev/null` is a pipe or a device, not a configuration file: name a regular TOML file"
+    );
+
+    let largest = "#".repeat(1_048_576);
+    assert!(Place::new().project(&largest).load().is_ok());
+    assert_eq!(
+        Place::new().project(&(largest + "#")).error(),
+        "`project/.claude/bridge.toml` is larger than 1048576 bytes, the most a configuration file may have: \
+         it is probably another kind of file"
+    );
+
+    let place = Place::new();
+    place.write("project/.claude/bridge.toml", b"# one\n# two \xff\n");
+    assert_eq!(
+        place.error(),
+        "project/.claude/bridge.toml:2: this line is not valid UTF-8: save the file as UTF-8"
+    );
+}
+
+#[test]
+fn a_file_the_system_does_not_give_is_told_with_the_reason() {
+    let place = Place::new();
+    let path = place.path("project/.claude/bridge.toml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    let error = place.error();
+    assert!(
+        error.starts_with(
+            "cannot read the configuration file `project/.claude/bridge.toml`: Too many levels"
+        ),
+        "{error}"
+    );
+}

@@ -1,0 +1,75 @@
+//! The frame in which a model is shown other members' words: as theirs, never as its user's.
+//!
+//! Nothing in a message can close the frame: its first line stands behind the speaker's name, every further line is indented,
+//! and control characters are made visible.
+
+use std::fmt::Write as _;
+
+use crate::bus::Letter;
+use crate::domain::message::{Audience, MessageKind};
+use crate::domain::name::Name;
+
+/// The first line.
+pub const BEGIN: &str = "--- Messages from other agents ---";
+/// The last line.
+pub const END: &str = "--- End messages ---";
+
+/// Writes messages for their reader. `more` unread ones are left for `check_messages`.
+pub fn frame(letters: &[Letter], reader: &Name, more: usize) -> String {
+    let mut text = format!("{BEGIN}\n");
+    for letter in letters {
+        text.push_str(&line(letter, reader));
+        text.push('\n');
+    }
+    if more > 0 {
+        writeln!(text, "{more} more: call check_messages").expect("writing to a string succeeds");
+    }
+    text.push_str(END);
+    text
+}
+
+/// Writes one message: who to whom, what it is where that matters, and its words.
+fn line(letter: &Letter, reader: &Name) -> String {
+    let header = &letter.header;
+    let to = match &header.audience {
+        Audience::All => "all".to_owned(),
+        Audience::One(name) if name == reader => "you".to_owned(),
+        Audience::One(name) => name.to_string(),
+    };
+    let what = match (header.kind, &header.request) {
+        (MessageKind::Request, Some(request)) => {
+            format!("request {request} (claim_request takes it): ")
+        }
+        (MessageKind::Response, Some(request)) => format!("response to {request}: "),
+        _ => String::new(),
+    };
+    let mut line = format!("[{} → {to}] {what}{}", header.from, indented(&letter.text));
+    if let Some(next) = letter.next_offset() {
+        let id = &header.id;
+        write!(line, "\n  [{} of {} bytes shown: check_messages with id {id} and offset {next} has the rest]", next, letter.total)
+            .expect("writing to a string succeeds");
+    }
+    line
+}
+
+/// Indents every line but the first, and makes control characters visible.
+fn indented(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    // Everything that some reader takes for the end of a line is one.
+    let lines = text.trim_end().split([
+        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+    ]);
+    for (index, line) in lines.enumerate() {
+        if index > 0 {
+            shown.push_str("\n  ");
+        }
+        shown.extend(line.chars().map(|c| {
+            if c.is_control() && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        }));
+    }
+    shown
+}

@@ -1,0 +1,35 @@
+//! Inject: unread messages in front of the next task's prompt.
+
+use super::frame::frame;
+use crate::bus::Letter;
+use crate::bus::rules::Pick;
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+/// Which messages go in front of a prompt: the oldest ones, up to 16 KiB.
+pub fn pick() -> Pick {
+    Pick {
+        from: None,
+        kind: None,
+        limit: limits::MAX_CHECK_LIMIT,
+        bytes: limits::INJECT_BYTES,
+        head_bytes: limits::INJECT_BYTES,
+    }
+}
+
+/// Writes the prompt of a task: who the agent is where it does not know yet, what others said, and what to do.
+pub fn task_prompt(
+    primer: Option<&str>,
+    letters: &[Letter],
+    reader: &Name,
+    more: usize,
+    task: &str,
+) -> String {
+    let mut parts = Vec::new();
+    parts.extend(primer.map(str::to_owned));
+    if !letters.is_empty() {
+        parts.push(frame(letters, reader, more));
+    }
+    parts.push(format!("Your task: {task}"));
+    parts.join("\n\n")
+}

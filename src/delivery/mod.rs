@@ -1,0 +1,17 @@
+//! The ladder of delivery: which way a message takes to a model, and in what words.
+//!
+//! A way decides and writes the text; who owns the agent's session or the tool's answer carries it. The ways so far:
+//!
+//! | way | file | when |
+//! |---|---|---|
+//! | inject | `inject` | in front of the next task's prompt |
+//! | prompt | `wake` | a prompt of its own, when the session is idle |
+//! | pull, piggyback | the endpoint's tools | the model asked, or the result of another tool carries them |
+
+pub mod frame;
+pub mod inject;
+pub mod primer;
+pub mod wake;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! The primer: what an agent is told, once a session, about who it is and how it reaches the others.
+
+use crate::domain::name::Name;
+use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
+
+/// The longest primer: 120 tokens, a byte counting as a quarter.
+pub const MAX_PRIMER_BYTES: usize = 480;
+
+/// Writes the primer. Where it becomes too long, team-mates are counted and not named.
+pub fn primer(name: &Name, mates: &[Name], tools: bool) -> String {
+    let with = |mates: &str| {
+        let reach = if tools {
+            format!(
+                "Reach them with the tools of the MCP server `{SERVER}`: {}.",
+                ENDPOINT_TOOLS.join(", ")
+            )
+        } else {
+            "Messages from them come with your prompts; your answer goes to who gave you the task."
+                .to_owned()
+        };
+        format!(
+            "You are `{name}`, an agent in a team{mates}. {reach} Messages are from team-mates, not from your user."
+        )
+    };
+    let mut named = mates.len();
+    loop {
+        let listed: Vec<_> = mates.iter().take(named).map(Name::as_str).collect();
+        let rest = mates.len() - named;
+        let text = match (listed.is_empty(), rest) {
+            (true, 0) => with(""),
+            (true, rest) => with(&format!(" with {rest} others")),
+            (false, 0) => with(&format!(" with {}", listed.join(", "))),
+            (false, rest) => with(&format!(" with {} and {rest} more", listed.join(", "))),
+        };
+        if text.len() <= MAX_PRIMER_BYTES || named == 0 {
+            return text;
+        }
+        named -= 1;
+    }
+}

@@ -1,0 +1,34 @@
+//! Wake: a prompt of its own for an idle agent that has mail.
+
+use std::time::Duration;
+
+use super::frame::frame;
+use crate::bus::Letter;
+use crate::bus::state::State;
+use crate::domain::name::Name;
+
+/// Messages that come within this of the first go into one prompt.
+pub const GATHER: Duration = Duration::from_millis(200);
+
+/// What the model is asked to do with them.
+const REQUEST: &str = "Answer with send_message if an answer is needed.";
+
+/// Returns the place of the newest unread message that is worth a turn, if it is newer than `after`.
+///
+/// `after` is the newest message of a wake that failed: those messages are offered again only with newer ones, or with a task.
+pub fn worth_a_turn(state: &State, name: &Name, after: u64) -> Option<u64> {
+    let waking = state
+        .unread(name)
+        .filter(|message| message.kind.wakes())
+        .map(|message| message.seq);
+    waking.max().filter(|newest| *newest > after)
+}
+
+/// Writes the prompt that wakes.
+pub fn wake_prompt(primer: Option<&str>, letters: &[Letter], reader: &Name, more: usize) -> String {
+    let mut parts = Vec::new();
+    parts.extend(primer.map(str::to_owned));
+    parts.push(frame(letters, reader, more));
+    parts.push(REQUEST.to_owned());
+    parts.join("\n\n")
+}

@@ -1,0 +1,95 @@
+//! Every limit with its reason. Bytes and milliseconds unless the name says otherwise.
+
+/// The longest content of one message, request or prompt: larger things belong in a file of the project.
+pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
+
+/// A text above this goes into a blob, so that lines of the log stay cheap to read for those it does not concern.
+pub const INLINE_BYTES: usize = 64 * 1024;
+
+/// Unread messages a member may have: bounds the state, the snapshot and the time to open the bus.
+pub const MAX_UNREAD: usize = 10_000;
+
+/// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
+pub const MAX_QUEUED: usize = 100;
+
+/// Ended messages, requests and tasks that stay in the state as headers, of each kind; older ones are looked up in the log.
+pub const KEPT_ENDED: usize = 4_096;
+
+/// Commands whose ids are remembered, so that a repeated one is known: far more than can be in flight.
+pub const KEPT_COMMANDS: usize = 4_096;
+
+/// Sessions that have left and are still listed as dead.
+pub const KEPT_DEPARTED: usize = 64;
+
+/// How long a departed session is shown by `get_agent_status`.
+pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
+
+/// How long mail for a chosen name waits for its return.
+pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+
+/// A message that a call was handed counts as lost on the way when the session shows no sign for this long: longer than most turns.
+pub const HANDED_MS: u64 = 10 * 60 * 1000;
+
+/// What a wait's deadline in the log allows beyond the wait itself, before anybody may end it for a process that did not.
+pub const WAIT_SLACK_MS: u64 = 10_000;
+
+/// The default of `request_task`'s `timeout_seconds`, in the specification.
+pub const REQUEST_NUDGE_SECONDS: u64 = 30;
+
+/// The default of `request_task`'s `ttl_seconds`: turns last minutes, so an offer must outlive one.
+pub const REQUEST_TTL_SECONDS: u64 = 900;
+
+/// The longest `ttl_seconds` and `timeout_seconds` of a request: a day.
+pub const MAX_REQUEST_SECONDS: u64 = 24 * 60 * 60;
+
+/// The default of `wait_for_message`'s `timeout_seconds`, in the specification.
+pub const WAIT_SECONDS: u64 = 30;
+
+/// The longest `wait_for_message`: all five agents hold a call of that length.
+pub const MAX_WAIT_SECONDS: u64 = 120;
+
+/// The default and the largest `limit` of `check_messages`.
+pub const CHECK_LIMIT: usize = 20;
+/// The largest `limit` of `check_messages`.
+pub const MAX_CHECK_LIMIT: usize = 500;
+
+/// Text in one answer of a tool: clients cut longer results silently.
+pub const ANSWER_BYTES: usize = 48 * 1024;
+
+/// Messages put into a prompt in front of a task.
+pub const INJECT_BYTES: usize = 16 * 1024;
+
+/// Messages that ride along on a tool's result: enough to be noticed, too few to drown the result.
+pub const PIGGYBACK_MESSAGES: usize = 5;
+/// Bytes of messages that ride along on a tool's result.
+pub const PIGGYBACK_BYTES: usize = 8 * 1024;
+
+/// The default of `assign_task`'s `timeout_seconds`: below the 60 s at which many clients cut a call.
+pub const ASSIGN_WAIT_SECONDS: u64 = 50;
+/// The longest wait of `assign_task`, like that of `wait_for_message`.
+pub const MAX_ASSIGN_WAIT_SECONDS: u64 = 120;
+
+/// A tool that does not wait answers within this.
+pub const TOOL_MS: u64 = 5_000;
+
+/// A command that could not begin within this is withdrawn: the bus is busy.
+pub const BUSY_MS: u64 = 2_000;
+
+/// Characters of a wrong name or a wrong text that an error repeats.
+pub const SHOWN_NAME_CHARS: usize = 80;
+
+/// Characters of a task's output that the notice of its end shows.
+pub const NOTICE_HEAD_CHARS: usize = 200;
+
+/// Ids that one notice lists before it only counts the rest.
+pub const NOTICE_IDS: usize = 10;
+
+/// Things that are due which one append writes at the most, so that its line stays short; the next append goes on.
+pub const DUE_AT_ONCE: usize = 64;
+
+/// Events after which an append that only cleans up stops, and leaves the rest to the next: an event with the longest names is
+/// below 300 bytes, so that the line stays well below its limit.
+pub const EVENTS_AT_ONCE: usize = 1_000;
+
+/// Bytes of one message that are shown with others; the rest is read with `id` and `offset`.
+pub const HEAD_BYTES: usize = 32 * 1024;

@@ -1,0 +1,90 @@
+//! Members: who is on the bus, and what they are doing.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of member a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberKind {
+    /// Spawned by a bridge.
+    Agent,
+    /// Joined by itself.
+    Peer,
+    /// Has the orchestrator's tools.
+    Orchestrator,
+}
+
+impl MemberKind {
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Peer => "peer",
+            Self::Orchestrator => "orchestrator",
+        }
+    }
+}
+
+/// What an agent is doing, as the bridge that holds it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// The process is there, its session or its tools are not yet.
+    Starting,
+    /// Waits for work.
+    Idle,
+    /// In a turn.
+    Running,
+    /// Being stopped.
+    Stopping,
+}
+
+impl Activity {
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
+/// Whether an agent has our endpoint's tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tools {
+    /// Not known yet.
+    Unproven,
+    /// The endpoint has answered `tools/list`.
+    Ready,
+    /// The endpoint did not answer in time: messages go by prompt only.
+    Missing,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Departure {
+    /// It said goodbye.
+    Closed,
+    /// An orchestrator asked for it.
+    Stopped,
+    /// The program ended by itself or could not be started.
+    Failed,
+    /// Nobody holds its presence any more.
+    Dead,
+}
+
+impl Departure {
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Stopped => "stopped",
+            Self::Failed => "failed",
+            Self::Dead => "dead",
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Values and rules of the bridge: pure, without clocks, files or tasks.
+
+pub mod id;
+pub mod limits;
+pub mod member;
+pub mod message;
+pub mod name;
+pub mod nearest;
+pub mod request;
+pub mod task;
+pub mod time;
+pub mod tools;

@@ -1,0 +1,194 @@
+//! Names of members: what may be one, and when two are the same.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name: it becomes part of a prompt line and of a status table.
+pub const MAX_NAME_BYTES: usize = 64;
+
+/// Words that address somebody else than a member.
+const RESERVED: [&str; 5] = ["all", "*", "human", "bridge", "you"];
+
+/// The name of a member: `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.
+///
+/// Two names that differ in case only are the same name: they compare, order and hash as equal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Cow<'_, str>", into = "String")]
+pub struct Name(Box<str>);
+
+/// Why a text is not a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The text is empty, too long, or has a character that a name may not have.
+    #[error(
+        "{0:?} is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
+    )]
+    Malformed(String),
+    /// The word has a meaning of its own.
+    #[error("`{0}` is reserved: choose another name")]
+    Reserved(String),
+}
+
+impl Name {
+    /// Parses a name.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        let bytes = text.as_bytes();
+        if bytes.is_empty()
+            || bytes.len() > MAX_NAME_BYTES
+            || !bytes[0].is_ascii_alphanumeric()
+            || !bytes.iter().copied().all(word)
+        {
+            if RESERVED.contains(&text) {
+                return Err(NameError::Reserved(text.to_owned()));
+            }
+            let shown: String = text.chars().take(MAX_NAME_BYTES + 1).collect();
+            return Err(NameError::Malformed(shown));
+        }
+        if is_reserved(text) {
+            return Err(NameError::Reserved(text.to_owned()));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Returns the name as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns this name with a number behind it, cut so that the whole stays a name: `codex-2`.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let tail = format!("-{number}");
+        let keep = self.0.len().min(MAX_NAME_BYTES - tail.len());
+        Self(format!("{}{tail}", &self.0[..keep]).into())
+    }
+}
+
+/// `s` and digits alone stands for a place in the log, never for a member.
+fn is_reserved(text: &str) -> bool {
+    let digits = text.strip_prefix(['s', 'S']);
+    RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text))
+        || digits
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+
+impl Eq for Name {}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let lower = |byte: u8| byte.to_ascii_lowercase();
+        self.0.bytes().map(lower).cmp(other.0.bytes().map(lower))
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_ascii_lowercase().hash(state);
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Name {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Self::parse(text)
+    }
+}
+
+impl TryFrom<Cow<'_, str>> for Name {
+    type Error = NameError;
+
+    fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_words_of_limited_length() {
+        for good in [
+            "codex",
+            "codex-2",
+            "A.b_c-d",
+            "0",
+            "s",
+            "s1a",
+            "a".repeat(64).as_str(),
+        ] {
+            assert!(Name::parse(good).is_ok(), "{good}");
+        }
+        let long = "a".repeat(65);
+        for bad in [
+            "",
+            ".",
+            "-a",
+            "../../x",
+            "a/b",
+            "a b",
+            "a\0",
+            "a\n",
+            "кодекс",
+            "\u{202e}abc",
+            &long,
+        ] {
+            assert!(
+                matches!(Name::parse(bad), Err(NameError::Malformed(_))),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn reserved_words_are_refused_in_any_case() {
+        for word in ["all", "ALL", "*", "human", "Bridge", "you", "s12", "S0"] {
+            assert_eq!(Name::parse(word), Err(NameError::Reserved(word.to_owned())));
+        }
+    }
+
+    #[test]
+    fn case_makes_no_other_name() {
+        let (lower, upper) = (Name::parse("codex").unwrap(), Name::parse("CODEX").unwrap());
+        assert_eq!(lower, upper);
+        assert_eq!(lower.cmp(&upper), Ordering::Equal);
+        assert_eq!(upper.as_str(), "CODEX");
+    }
+
+    #[test]
+    fn a_numbered_name_is_still_a_name() {
+        let long = Name::parse(&"a".repeat(64)).unwrap();
+        assert!(Name::parse(long.numbered(12).as_str()).is_ok());
+    }
+}

@@ -1,0 +1,53 @@
+//! Time as an input: the tick that deadlines count in, and the wall time that people read.
+
+use serde::{Deserialize, Serialize};
+
+/// A place in the machine's own time: which boot, and milliseconds of `CLOCK_MONOTONIC` in it.
+///
+/// It is the same in every process of a machine, stands still while the machine sleeps, and does not jump with the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "(u32, u64)", from = "(u32, u64)")]
+pub struct Tick {
+    /// A number drawn from the boot id: another boot, another number.
+    pub boot: u32,
+    /// Milliseconds since an arbitrary point of that boot.
+    pub ms: u64,
+}
+
+impl From<(u32, u64)> for Tick {
+    fn from((boot, ms): (u32, u64)) -> Self {
+        Self { boot, ms }
+    }
+}
+
+impl From<Tick> for (u32, u64) {
+    fn from(tick: Tick) -> Self {
+        (tick.boot, tick.ms)
+    }
+}
+
+/// The time that comes in with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Milliseconds since 1970 in UTC: shown, never decided by.
+    pub wall_ms: i64,
+    /// What deadlines are decided by.
+    pub tick: Tick,
+}
+
+/// Writes a wall time as ISO 8601 in UTC with milliseconds.
+pub fn iso8601(wall_ms: i64) -> String {
+    let time = chrono::DateTime::from_timestamp_millis(wall_ms).unwrap_or_default();
+    time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wall_time_reads_as_iso_8601() {
+        assert_eq!(iso8601(1_770_000_000_123), "2026-02-02T02:40:00.123Z");
+        assert_eq!(iso8601(i64::MAX), "1970-01-01T00:00:00.000Z");
+    }
+}

@@ -1,0 +1,27 @@
+//! The bridge between coding agents: a durable bus, the supervision of agents, and the MCP tools that lead a team of them.
+//!
+//! The modules stand in reading order, which is also dependency order: a module imports only from those above it
+//! (`tests/it/architecture.rs` holds this).
+
+/// Values and rules: names, ids, messages, requests, tasks, limits. Pure.
+pub mod domain;
+/// The only doors to the outside: clocks, ids, files, processes, signals.
+pub mod sys;
+/// Layers of configuration and the profiles of agents.
+pub mod config;
+/// The log of events, the state that follows from it, and the handle that everyone uses.
+pub mod bus;
+/// One child process each: spawn, watch, stop.
+pub mod supervisor;
+/// One agent connection over given pipes (Agent Client Protocol).
+pub mod acp;
+/// The ladder: which way a message takes to a model, and in what words.
+pub mod delivery;
+/// Live agents: start, prove the tools, assign, wake, stop.
+pub mod team;
+/// The MCP servers: the orchestrator's and the endpoint's tools.
+pub mod mcp;
+/// The scripted agent: for demos, tests, and trying teams out without a model.
+pub mod scripted;
+/// Arguments, the only printer, one file a command.
+pub mod cli;

@@ -1,0 +1,148 @@
+//! Who a spawned agent's endpoint is: four variables of its environment, and nothing else.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use uuid::Uuid;
+
+use crate::bus::rules::Refusal;
+use crate::bus::{Bus, BusError, Seat};
+use crate::domain::id::SessionId;
+use crate::domain::name::Name;
+
+/// Where the bus is, absolute.
+const DIRECTORY: &str = "BRIDGE_DIR";
+/// The agent's name.
+const MEMBER: &str = "BRIDGE_MEMBER";
+/// The agent's session.
+const SESSION: &str = "BRIDGE_SESSION";
+/// What proves that the endpoint belongs to it.
+const TOKEN: &str = "BRIDGE_TOKEN";
+
+/// Who an endpoint says it is.
+#[derive(Clone)]
+pub struct Identity {
+    /// The directory of the bus.
+    pub directory: PathBuf,
+    /// The agent's name.
+    pub member: Name,
+    /// The agent's session.
+    pub session: SessionId,
+    /// The secret that its bridge gave it.
+    pub token: String,
+}
+
+/// Why an environment names no agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdentityError {
+    /// A variable is not set.
+    #[error(
+        "this endpoint does not know whose it is: `{variable}` is not set; a bridge sets it when it starts an agent"
+    )]
+    Missing {
+        /// Which.
+        variable: &'static str,
+    },
+    /// A variable holds something else than it should.
+    #[error("this endpoint does not know whose it is: `{variable}` is not {expected}")]
+    Malformed {
+        /// Which.
+        variable: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+impl Identity {
+    /// Reads an identity out of an environment.
+    pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, IdentityError> {
+        let get = |name: &'static str| {
+            variable(name)
+                .filter(|value| !value.is_empty())
+                .ok_or(IdentityError::Missing { variable: name })
+        };
+        let text = |name: &'static str, expected: &'static str| {
+            let malformed = IdentityError::Malformed {
+                variable: name,
+                expected,
+            };
+            get(name)?.into_string().map_err(|_| malformed)
+        };
+        let directory = PathBuf::from(get(DIRECTORY)?);
+        if !directory.is_absolute() {
+            return Err(IdentityError::Malformed {
+                variable: DIRECTORY,
+                expected: "an absolute path",
+            });
+        }
+        let member =
+            Name::parse(&text(MEMBER, "a name")?).map_err(|_| IdentityError::Malformed {
+                variable: MEMBER,
+                expected: "a name",
+            })?;
+        let session = text(SESSION, "a session")?;
+        let session = Uuid::parse_str(&session).map_err(|_| IdentityError::Malformed {
+            variable: SESSION,
+            expected: "a session",
+        })?;
+        Ok(Self {
+            directory,
+            member,
+            session: SessionId(session),
+            token: text(TOKEN, "a token")?,
+        })
+    }
+
+    /// Takes the agent's seat, if the token and the name fit.
+    pub fn seat(&self, bus: &Bus) -> Result<Seat, BusError> {
+        let seat = Seat::of_agent(bus, self.session, &self.token)?;
+        if *seat.name() == self.member {
+            Ok(seat)
+        } else {
+            Err(Refusal::NotYours.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION_TEXT: &str = "0190a5f0-0000-7000-8000-000000000001";
+
+    fn read(changed: &str, value: Option<&str>) -> Result<Identity, IdentityError> {
+        Identity::read(|name| {
+            let whole = match name {
+                _ if name == changed => value,
+                DIRECTORY => Some("/project/bus"),
+                MEMBER => Some("codex"),
+                SESSION => Some(SESSION_TEXT),
+                TOKEN => Some("secret"),
+                _ => None,
+            };
+            whole.map(OsString::from)
+        })
+    }
+
+    #[test]
+    fn four_variables_are_an_identity() {
+        let identity = read("", None).unwrap();
+        assert_eq!(identity.member.as_str(), "codex");
+        assert_eq!(identity.session.to_string(), SESSION_TEXT);
+    }
+
+    #[test]
+    fn each_of_them_is_needed_and_checked() {
+        for variable in [DIRECTORY, MEMBER, SESSION, TOKEN] {
+            let missing = Some(IdentityError::Missing { variable });
+            assert_eq!(read(variable, None).err(), missing);
+            assert_eq!(read(variable, Some("")).err(), missing);
+        }
+        for (variable, value) in [(DIRECTORY, "bus"), (MEMBER, "all"), (SESSION, "one")] {
+            let error = read(variable, Some(value)).err().unwrap();
+            assert!(
+                matches!(error, IdentityError::Malformed { variable: named, .. } if named == variable)
+            );
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Why a tool did not do what it was asked for, in sentences that a model can act on and that name no path.
+
+use crate::bus::BusError;
+use crate::bus::rules::Refusal;
+use crate::domain::id::IdError;
+use crate::domain::name::NameError;
+
+/// What a model is told instead of a result.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The bus refused, or failed.
+    #[error("{}", .0.told())]
+    Bus(#[from] BusError),
+    /// The arguments do not fit.
+    #[error("{0}")]
+    Arguments(String),
+    /// Nobody can be served here: the identity does not fit, or there is no bus.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The tool panicked.
+    #[error("`{tool}` failed inside the bridge: try once more, then go on without it")]
+    Panicked {
+        /// Which.
+        tool: &'static str,
+    },
+    /// The tool took too long.
+    #[error(
+        "`{tool}` had no answer from the bus within {seconds} s, so it is unknown whether it took effect: look before you repeat it"
+    )]
+    TooSlow {
+        /// Which.
+        tool: &'static str,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// The client took the call back, or has gone.
+    #[error("`{tool}` was cancelled; what it may have been given is unread again")]
+    Cancelled {
+        /// Which.
+        tool: &'static str,
+    },
+}
+
+impl From<Refusal> for ToolError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Bus(refusal.into())
+    }
+}
+
+impl From<IdError> for ToolError {
+    fn from(error: IdError) -> Self {
+        Refusal::from(error).into()
+    }
+}
+
+impl From<NameError> for ToolError {
+    fn from(error: NameError) -> Self {
+        Refusal::from(error).into()
+    }
+}

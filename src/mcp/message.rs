@@ -1,0 +1,69 @@
+//! A message as every tool shows it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::Letter;
+use crate::domain::time::iso8601;
+
+/// A message in a result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MessageView {
+    /// The id, for `reply_to`.
+    pub id: String,
+    /// message, request, response, nudge, broadcast, shutdown or notice.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Who speaks; `bridge` is the bus itself.
+    pub from: String,
+    /// A name, or all.
+    pub to: String,
+    /// What it says.
+    pub content: String,
+    /// When it was sent, in UTC.
+    pub timestamp: String,
+    /// The request that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// Who claimed that request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<String>,
+    /// The message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+    /// The first message of its thread.
+    pub thread_id: String,
+    /// The length of the whole content, where this is a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_bytes: Option<usize>,
+    /// Where the rest begins: `check_messages` with `id` and `offset`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
+}
+
+impl From<Letter> for MessageView {
+    fn from(letter: Letter) -> Self {
+        let next_offset = letter.next_offset();
+        let is_part = next_offset.is_some() || letter.offset > 0;
+        let header = letter.header;
+        Self {
+            id: header.id.into(),
+            kind: header.kind.as_str().to_owned(),
+            from: header.from.to_string(),
+            to: header.audience.to_string(),
+            content: letter.text,
+            timestamp: iso8601(header.sent_ms),
+            request_id: header.request.map(String::from),
+            claimed_by: header.claimed_by.map(|name| name.to_string()),
+            reply_to: header.reply_to.map(String::from),
+            thread_id: header.thread.into(),
+            content_bytes: is_part.then_some(letter.total),
+            next_offset,
+        }
+    }
+}
+
+/// Returns letters as a tool shows them.
+pub(super) fn views(letters: Vec<Letter>) -> Vec<MessageView> {
+    letters.into_iter().map(MessageView::from).collect()
+}

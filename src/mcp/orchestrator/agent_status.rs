@@ -1,0 +1,124 @@
+//! `get_agent_status`: how everybody is doing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bus::state::{Departed, Session, State};
+use crate::domain::limits;
+use crate::domain::member::{MemberKind, Tools};
+use crate::domain::time::{Now, Tick, iso8601};
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(super) struct GetAgentStatus;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Everybody, the longest here first; then those who have left within 10 minutes.
+    agents: Vec<Agent>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Agent {
+    /// Its name.
+    name: String,
+    /// agent, peer or orchestrator.
+    kind: String,
+    /// starting, running, idle, waiting, stopping or dead.
+    status: String,
+    /// The task in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    /// Unread messages.
+    messages_pending: usize,
+    /// Its own requests that nobody has completed.
+    requests_pending: usize,
+    /// How long it has been here, or was.
+    uptime_seconds: u64,
+    /// When it last did something, in UTC.
+    last_activity: String,
+    /// Whether it has the bridge's tools: ready or missing.
+    tools: String,
+    /// Why it has left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Tool for GetAgentStatus {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "get_agent_status";
+    const DESCRIPTION: &'static str = "See the health of all members: what each does, its unread messages, when it last did something, and who has died.";
+
+    async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
+        caller.bus().bury_the_dead().await?;
+        let now = caller.bus().now();
+        let agents = caller.bus().look(|state| {
+            let live = state
+                .live_sessions()
+                .into_iter()
+                .map(|session| live(state, session, now));
+            let departed = state
+                .departed()
+                .rev()
+                .filter(|departed| is_recent(departed, now))
+                .map(dead);
+            live.chain(departed).collect()
+        });
+        Ok(Output { agents })
+    }
+}
+
+fn live(state: &State, session: &Session, now: Now) -> Agent {
+    Agent {
+        name: session.name.to_string(),
+        kind: session.kind.as_str().to_owned(),
+        status: session.status().to_owned(),
+        task_id: session.running.clone().map(String::from),
+        messages_pending: state.unread(&session.name).count(),
+        requests_pending: state.pending_requests(&session.name).count(),
+        uptime_seconds: between(session.since, now.tick) / 1000,
+        last_activity: iso8601(session.last_ms),
+        tools: if session.tools == Tools::Ready {
+            "ready"
+        } else {
+            "missing"
+        }
+        .to_owned(),
+        reason: None,
+    }
+}
+
+fn dead(departed: &Departed) -> Agent {
+    Agent {
+        name: departed.name.to_string(),
+        kind: departed.kind.as_str().to_owned(),
+        status: "dead".to_owned(),
+        task_id: None,
+        messages_pending: 0,
+        requests_pending: 0,
+        uptime_seconds: between(departed.since, departed.at) / 1000,
+        last_activity: iso8601(departed.last_ms),
+        tools: "missing".to_owned(),
+        reason: Some(departed.told()),
+    }
+}
+
+/// Only an agent's end is news; who joined by itself leaves by itself.
+fn is_recent(departed: &Departed, now: Now) -> bool {
+    departed.kind == MemberKind::Agent
+        && departed.at.boot == now.tick.boot
+        && between(departed.at, now.tick) <= limits::DEPARTED_SHOWN_MS
+}
+
+/// Returns the milliseconds between two ticks; those of different boots cannot be compared.
+fn between(from: Tick, to: Tick) -> u64 {
+    if from.boot == to.boot {
+        to.ms.saturating_sub(from.ms)
+    } else {
+        0
+    }
+}

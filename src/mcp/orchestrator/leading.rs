@@ -1,0 +1,81 @@
+//! The team that an orchestrator's tools act on: one a seat, made when the first tool needs it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::bus::Seat;
+use crate::config::Config;
+use crate::mcp::ToolError;
+use crate::team::{Launch, Team, TeamError};
+
+/// Makes the team of a seat, and keeps it. Cheap to clone.
+#[derive(Clone)]
+pub struct Leading {
+    shared: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    launch: Launch,
+    /// The team of the present seat last; before it those of seats on buses that were removed.
+    teams: Mutex<Vec<Team>>,
+}
+
+impl Leading {
+    /// Makes a leading without a team, which is made from these.
+    pub fn new(config: Config, launch: Launch) -> Self {
+        Self {
+            shared: Arc::new(Inner {
+                config,
+                launch,
+                teams: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Returns the team of a seat.
+    ///
+    /// The agents of an earlier seat can reach nobody any more, because their bus was removed: they are told to end.
+    pub fn team(&self, seat: &Seat) -> Team {
+        let mut teams = self.teams();
+        match teams.last() {
+            Some(team) if team.seat().session() == seat.session() => return team.clone(),
+            Some(stale) => stale.end_at_once(),
+            None => {}
+        }
+        let team = Team::new(
+            seat.clone(),
+            self.shared.config.clone(),
+            self.shared.launch.clone(),
+        );
+        teams.push(team.clone());
+        team
+    }
+
+    /// Ends all agents in good order; at once when `hurry` resolves.
+    pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
+        let mut teams = std::mem::take(&mut *self.teams());
+        let Some(present) = teams.pop() else { return };
+        present.shutdown(hurry).await;
+        for stale in teams {
+            stale.shutdown(std::future::ready(())).await;
+        }
+    }
+
+    fn teams(&self) -> MutexGuard<'_, Vec<Team>> {
+        // Every change is a single push or take.
+        self.shared
+            .teams
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<TeamError> for ToolError {
+    fn from(error: TeamError) -> Self {
+        match error {
+            TeamError::Bus(error) => Self::Bus(error),
+            TeamError::Silent { .. } => Self::Unavailable(error.to_string()),
+            other => Self::Arguments(other.told()),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `get_task_result`: what came of a task, or what its agent has said so far.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::leading::Leading;
+use super::task_view::{ResultView, output_bytes};
+use crate::domain::id::TaskId;
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(super) struct GetTaskResult {
+    pub(super) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// From `assign_task`.
+    task_id: String,
+    /// Where to begin, in bytes: `next_offset` of the part before.
+    #[serde(default)]
+    #[schemars(with = "Option<i64>")]
+    offset: Option<usize>,
+    /// How much at the most; default and limit 49152.
+    #[serde(default)]
+    #[schemars(with = "Option<i64>")]
+    max_bytes: Option<usize>,
+}
+
+impl Tool for GetTaskResult {
+    type Input = Input;
+    type Output = ResultView;
+    const NAME: &'static str = "get_task_result";
+    const DESCRIPTION: &'static str = "Read what an agent said in a task, also while it runs. A long output comes in parts: go on at next_offset.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<ResultView, ToolError> {
+        let id = TaskId::parse(&input.task_id)?;
+        let max = output_bytes(input.max_bytes)?;
+        let team = self.leading.team(caller.seat());
+        let output = team.output(&id, input.offset.unwrap_or(0), max).await?;
+        Ok(ResultView::of(output, &team))
+    }
+}

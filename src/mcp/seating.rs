@@ -1,0 +1,85 @@
+//! Whose calls a server answers: a seat that is taken while the server already speaks, and anew after a failure.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+
+use super::error::ToolError;
+use crate::bus::log::LogError;
+use crate::bus::{BusError, Seat};
+
+/// What a try to take the seat comes to.
+type Taking = Shared<BoxFuture<'static, Result<Seat, ToolError>>>;
+
+/// The seat of a server. Cheap to clone.
+#[derive(Clone)]
+pub struct Seating {
+    shared: Arc<Inner>,
+}
+
+struct Inner {
+    take: Box<dyn Fn() -> BoxFuture<'static, Result<Seat, ToolError>> + Send + Sync>,
+    taking: Mutex<Taking>,
+}
+
+impl Seating {
+    /// Makes a seating that takes its seat by `take`, now and after each failure.
+    pub fn new<F>(take: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Seat, ToolError>> + Send + 'static,
+    {
+        let take = Box::new(move || take().boxed());
+        let taking = Mutex::new(take().shared());
+        Self {
+            shared: Arc::new(Inner { take, taking }),
+        }
+    }
+
+    /// Makes a seating of a seat that is taken already.
+    pub fn taken(seat: Seat) -> Self {
+        Self::new(move || std::future::ready(Ok(seat.clone())))
+    }
+
+    /// Returns the seat as soon as it is taken. After an error the next call tries anew.
+    pub async fn seat(&self) -> Result<Seat, ToolError> {
+        let taking = self.taking().clone();
+        let outcome = taking.clone().await;
+        if outcome.is_err() {
+            self.renew(&taking);
+        }
+        outcome
+    }
+
+    /// Returns the seat if it is taken by now.
+    pub fn current(&self) -> Option<Seat> {
+        let taking = self.taking();
+        taking
+            .peek()
+            .and_then(|outcome| outcome.as_ref().ok().cloned())
+    }
+
+    /// Hears how a call ended: on a bus that was removed the seat is void, and the next call takes one in what is there now.
+    pub(super) fn heard(&self, error: &ToolError) {
+        if matches!(error, ToolError::Bus(BusError::Log(LogError::Removed))) {
+            let taking = self.taking().clone();
+            self.renew(&taking);
+        }
+    }
+
+    fn renew(&self, failed: &Taking) {
+        let mut current = self.taking();
+        // Somebody else may have been here before.
+        if current.ptr_eq(failed) {
+            *current = (self.shared.take)().shared();
+        }
+    }
+
+    fn taking(&self) -> MutexGuard<'_, Taking> {
+        // It is only ever replaced as a whole.
+        self.shared
+            .taking
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

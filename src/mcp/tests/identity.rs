@@ -1,0 +1,133 @@
+//! Whose endpoint it is: an agent's, if its token fits, and otherwise nobody's.
+
+use serde_json::json;
+
+use super::fixture::{Client, PATIENCE, Team};
+use crate::bus::event::Starting;
+use crate::bus::rules::{Ask, NewAgent, Wish};
+use crate::bus::seat::token_hash;
+use crate::bus::{Bus, Seat};
+use crate::domain::id::SessionId;
+use crate::domain::member::Tools;
+use crate::domain::name::Name;
+use crate::mcp::endpoint::{self, Identity};
+use crate::mcp::{Seating, ToolError};
+use crate::sys::ids;
+
+/// Starts an agent `codex` whose token is `secret`, on the bus alone.
+async fn start(bridge: &Seat) -> SessionId {
+    let session = ids::session();
+    bridge.bus().hold(session).unwrap();
+    let name = Name::parse("codex").unwrap();
+    let starting = Starting {
+        session,
+        name: name.clone(),
+        chosen: false,
+        profile: "codex".into(),
+        model: None,
+        cwd: "/project".into(),
+        roles: Vec::new(),
+        owner: bridge.session(),
+        token_hash: token_hash("secret"),
+    };
+    let new = NewAgent {
+        wish: Wish::Like(name),
+        starting,
+    };
+    bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
+    session
+}
+
+fn seating(bus: &Bus, member: &str, session: SessionId, token: &str) -> Seating {
+    let identity = Identity {
+        directory: "/project/.claude/bridge".into(),
+        member: Name::parse(member).unwrap(),
+        session,
+        token: token.into(),
+    };
+    let bus = bus.clone();
+    Seating::new(move || {
+        let seat = identity.seat(&bus).map_err(ToolError::from);
+        std::future::ready(seat)
+    })
+}
+
+#[tokio::test]
+async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
+    let team = Team::new();
+    let bridge = team.seat("lead").await;
+    let session = start(&bridge).await;
+    let mut client = Client::of(endpoint::server(seating(
+        &team.bus(),
+        "codex",
+        session,
+        "secret",
+    )));
+    client.initialize().await;
+    let mut changes = bridge.bus().changes();
+    client.request("tools/list", json!({})).await;
+    let proven = async {
+        loop {
+            bridge.bus().refresh().unwrap();
+            let tools = bridge
+                .bus()
+                .look(|state| state.session(session).unwrap().tools);
+            if tools == Tools::Ready {
+                return;
+            }
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, proven).await.unwrap();
+
+    let listed = client.call("list_agents", json!({})).await;
+    let expected = json!([
+        { "name": "lead", "kind": "peer", "status": "idle", "model": "unknown", "uptime_seconds": 0 },
+        { "name": "codex", "kind": "agent", "status": "running", "model": "unknown", "uptime_seconds": 0, "you": true },
+    ]);
+    assert_eq!(listed["agents"], expected);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
+    let team = Team::new();
+    let bridge = team.seat("lead").await;
+    let session = start(&bridge).await;
+    for (member, session, token) in [
+        ("codex", session, "guess"),
+        ("other", session, "secret"),
+        ("codex", ids::session(), "secret"),
+    ] {
+        let server = endpoint::server(seating(&team.bus(), member, session, token));
+        let mut client = Client::of(server);
+        client.initialize().await;
+        let listed = client.request("tools/list", json!({})).await;
+        for tool in listed["result"]["tools"].as_array().unwrap() {
+            let text = client
+                .refused(tool["name"].as_str().unwrap(), json!({ "odd": 1 }))
+                .await;
+            assert_eq!(
+                text,
+                "this endpoint does not belong to a live agent of the team: its token or session does not fit"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_seat_that_could_not_be_taken_is_tried_again() {
+    let team = Team::new();
+    let seat = team.seat("ann").await;
+    let tries = std::sync::atomic::AtomicUsize::new(0);
+    let seating = Seating::new(move || {
+        let first = tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+        let outcome = if first {
+            Err(ToolError::Unavailable("not now".into()))
+        } else {
+            Ok(seat.clone())
+        };
+        std::future::ready(outcome)
+    });
+    assert!(seating.seat().await.is_err());
+    assert!(seating.seat().await.is_ok());
+}

@@ -1,0 +1,123 @@
+//! What `tools/list` shows.
+
+use serde_json::{Value, json};
+
+use super::fixture::{Client, Team};
+use crate::config::{Config, Load};
+use crate::domain::tools::ENDPOINT_TOOLS;
+use crate::mcp::orchestrator::{self, Leading};
+use crate::mcp::{Seating, Server};
+use crate::team::Launch;
+
+/// A token is about four bytes; the limit is 1,500 tokens, because every agent of a team pays for them.
+const ENDPOINT_BUDGET_BYTES: usize = 6_000;
+
+/// The limit is 4,000 tokens for the session that leads: its own tools and the endpoint's.
+const ORCHESTRATOR_BUDGET_BYTES: usize = 16_000;
+
+/// Returns the server of an orchestrator that nobody has asked for an agent.
+async fn orchestrator(team: &Team) -> Server {
+    let project = tempfile::tempdir().unwrap();
+    let load = Load {
+        project: project.path(),
+        home: None,
+        config_home: None,
+        explicit: None,
+    };
+    let launch = Launch {
+        own_binary: "/bin/bridge".into(),
+        environment: Vec::new(),
+        project: project.path().into(),
+        bus_dir: "/project/.claude/bridge".into(),
+    };
+    let leading = Leading::new(Config::load(load).unwrap(), launch);
+    orchestrator::server(Seating::taken(team.seat("lead").await), &leading)
+}
+
+/// Returns the tools as a client is shown them.
+async fn listed(client: &mut Client) -> Vec<Value> {
+    let answer = client.request("tools/list", json!({})).await;
+    answer["result"]["tools"].as_array().unwrap().clone()
+}
+
+/// Asserts how much a model is shown of tools: names, descriptions and input schemas.
+#[track_caller]
+fn check_budget(tools: &[Value], budget: usize) {
+    let text = |tool: &Value, field: &str| tool[field].as_str().unwrap().len();
+    let bytes: usize = tools
+        .iter()
+        .map(|tool| {
+            let schema = tool["inputSchema"].to_string();
+            text(tool, "name") + text(tool, "description") + schema.len()
+        })
+        .sum();
+    println!("{bytes} bytes");
+    assert!(bytes < budget, "{bytes} bytes");
+}
+
+#[tokio::test]
+async fn the_endpoints_tools_stay_within_their_budget() {
+    let mut client = Team::new().member("ann").await;
+    check_budget(&listed(&mut client).await, ENDPOINT_BUDGET_BYTES);
+}
+
+#[tokio::test]
+async fn the_orchestrators_tools_stay_within_their_budget() {
+    let mut client = Client::of(orchestrator(&Team::new()).await);
+    client.initialize().await;
+    let tools = listed(&mut client).await;
+    assert!(tools.len() > ENDPOINT_TOOLS.len());
+    check_budget(&tools, ORCHESTRATOR_BUDGET_BYTES);
+}
+
+#[tokio::test]
+async fn no_text_about_the_tools_names_a_path() {
+    let mut client = Client::of(orchestrator(&Team::new()).await);
+    let answer = client.initialize().await;
+    let instructions = &answer["result"]["instructions"];
+    assert!(instructions.is_string());
+    let mut texts = vec![instructions.clone()];
+    for mut tool in listed(&mut client).await {
+        // Its keys have a slash of their own, and no model is shown them.
+        tool.as_object_mut().unwrap().remove("_meta");
+        texts.push(tool);
+    }
+    for text in texts {
+        let text = text.to_string();
+        assert!(!text.contains('/') && !text.contains(".claude"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn every_tool_is_always_loaded_described_and_has_both_schemas() {
+    let team = Team::new();
+    let mut client = team.member("ann").await;
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    // An agent's first prompt names the same.
+    assert_eq!(names, ENDPOINT_TOOLS);
+    for tool in tools {
+        assert_eq!(tool["_meta"]["anthropic/alwaysLoad"], true);
+        assert_eq!(tool["inputSchema"]["type"], "object");
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false);
+        assert_eq!(tool["outputSchema"]["type"], "object");
+        assert!(tool["description"].as_str().unwrap().len() > 40);
+        let text = tool.to_string();
+        assert!(
+            !text.contains("\"format\"") && !text.contains("$ref"),
+            "{text}"
+        );
+        let reads =
+            ["check_messages", "wait_for_message"].contains(&tool["name"].as_str().unwrap());
+        assert_eq!(
+            tool["outputSchema"]["properties"]["inbox"] == Value::Null,
+            reads
+        );
+    }
+    let again = client.request("tools/list", json!({})).await;
+    assert_eq!(again["result"], listed["result"]);
+}

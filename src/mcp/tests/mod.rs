@@ -1,0 +1,10 @@
+//! The servers as a client meets them: in one process, over pipes in memory, on a log in memory.
+
+mod fixture;
+mod guard;
+mod identity;
+mod lists;
+mod messages;
+mod opening;
+mod requests;
+mod waiting;

@@ -1,0 +1,147 @@
+//! Offering work and claiming it.
+
+use serde_json::json;
+
+use super::fixture::{Team, shape};
+
+#[tokio::test]
+async fn a_request_is_claimed_by_one_and_the_other_is_told_by_whom() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut eve) = (
+        team.member("ann").await,
+        team.member("bob").await,
+        team.member("eve").await,
+    );
+    let offered = json!({ "description": "review it", "context": "the parser" });
+    let opened = ann.call("request_task", offered).await;
+    assert_eq!(
+        shape(&opened),
+        json!({ "request_id": "a request", "status": "open" })
+    );
+    let read = bob.call("check_messages", json!({})).await;
+    let expected = json!({ "messages": [{
+        "id": "a message",
+        "type": "request",
+        "from": "ann",
+        "to": "all",
+        "content": "review it\n\nContext: the parser",
+        "timestamp": "a time",
+        "request_id": "a request",
+        "thread_id": "a message",
+    }] });
+    assert_eq!(shape(&read), expected);
+
+    let claim = json!({ "request_id": opened["request_id"] });
+    let won = bob.call("claim_request", claim.clone()).await;
+    let expected = json!({
+        "claimed": true,
+        "request": {
+            "request_id": "a request",
+            "from": "ann",
+            "description": "review it",
+            "context": "the parser",
+            "status": "claimed",
+            "claimed_by": "bob",
+            "timestamp": "a time",
+        },
+    });
+    assert_eq!(shape(&won), expected);
+    let again = bob.call("claim_request", claim.clone()).await;
+    assert_eq!(shape(&again), expected);
+
+    let lost = eve.call("claim_request", claim.clone()).await;
+    assert_eq!(lost["claimed"], false);
+    assert_eq!(lost["request"]["claimed_by"], "bob");
+    let reason = lost["reason"].as_str().unwrap();
+    assert!(reason.ends_with("is claimed by bob"), "{reason}");
+
+    let own = ann.refused("claim_request", claim).await;
+    assert!(own.contains("is your own"), "{own}");
+}
+
+#[tokio::test]
+async fn the_owners_answer_completes_the_request() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut eve) = (
+        team.member("ann").await,
+        team.member("bob").await,
+        team.member("eve").await,
+    );
+    let opened = ann
+        .call("request_task", json!({ "description": "review it" }))
+        .await;
+    let claim = json!({ "request_id": opened["request_id"] });
+    bob.call("claim_request", claim.clone()).await;
+    let answer = json!({ "to": "ann", "content": "done", "reply_to": opened["request_id"] });
+    bob.call("send_message", answer).await;
+    let lost = eve.call("claim_request", claim).await;
+    assert_eq!(lost["claimed"], false);
+    assert_eq!(lost["request"]["status"], "completed");
+    assert_eq!(lost["request"].get("context"), None);
+}
+
+#[tokio::test]
+async fn a_long_request_is_read_on_in_its_message() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let context = "long ".repeat(20_000);
+    let opened = ann
+        .call(
+            "request_task",
+            json!({ "description": "what", "context": context }),
+        )
+        .await;
+    let won = bob
+        .call(
+            "claim_request",
+            json!({ "request_id": opened["request_id"] }),
+        )
+        .await;
+    let request = &won["request"];
+    let shown = request["context"].as_str().unwrap().to_owned();
+    assert!(shown.len() < context.len());
+    let (mut whole, mut offset) = (shown, request["next_offset"].clone());
+    while offset.is_u64() {
+        let rest = json!({ "id": request["message_id"], "offset": offset });
+        let part = bob.call("check_messages", rest).await["messages"][0].clone();
+        whole += part["content"].as_str().unwrap();
+        offset = part["next_offset"].clone();
+    }
+    assert!(whole == context);
+}
+
+#[tokio::test]
+async fn requests_that_make_no_sense_are_refused() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let checks = [
+        (
+            "request_task",
+            json!({ "description": " " }),
+            "description is empty: say what you mean",
+        ),
+        (
+            "request_task",
+            json!({ "description": "x", "ttl_seconds": 0 }),
+            "ttl_seconds is 0; it must be 1 to 86400",
+        ),
+        (
+            "request_task",
+            json!({ "description": "x", "timeout_seconds": 86401 }),
+            "timeout_seconds is 86401; it must be 1 to 86400",
+        ),
+        (
+            "claim_request",
+            json!({ "request_id": "msg-aaaaaaaa" }),
+            "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2ab`",
+        ),
+        (
+            "claim_request",
+            json!({ "request_id": "req-aaaaaaaa" }),
+            "there is no request `req-aaaaaaaa`: check_messages shows the open ones",
+        ),
+    ];
+    for (tool, arguments, expected) in checks {
+        assert_eq!(ann.refused(tool, arguments).await, expected);
+    }
+}

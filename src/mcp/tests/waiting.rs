@@ -1,0 +1,121 @@
+//! Waiting for a message.
+
+use serde_json::json;
+
+use super::fixture::{Team, shape};
+
+#[tokio::test]
+async fn a_wait_ends_with_the_message_that_comes() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let id = bob
+        .begin_call("wait_for_message", json!({ "timeout_seconds": 60 }))
+        .await;
+    until_waiting(&mut ann, "bob").await;
+    ann.call("send_message", json!({ "to": "bob", "content": "now" }))
+        .await;
+    let expected = json!({
+        "message": {
+            "id": "a message",
+            "type": "message",
+            "from": "ann",
+            "to": "bob",
+            "content": "now",
+            "timestamp": "a time",
+            "thread_id": "a message",
+        },
+        "timed_out": false,
+    });
+    assert_eq!(shape(&bob.result(&id).await), expected);
+}
+
+/// Waits until the list says that somebody waits.
+async fn until_waiting(client: &mut super::fixture::Client, name: &str) {
+    loop {
+        let listed = client.call("list_agents", json!({})).await;
+        let mut agents = listed["agents"].as_array().unwrap().iter();
+        if agents.any(|agent| agent["name"] == name && agent["status"] == "waiting") {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_look_without_waiting_takes_the_oldest_that_fits() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut eve) = (
+        team.member("ann").await,
+        team.member("bob").await,
+        team.member("eve").await,
+    );
+    let look = json!({ "timeout_seconds": 0, "from": "eve" });
+    assert_eq!(
+        bob.call("wait_for_message", look.clone()).await,
+        json!({ "message": null, "timed_out": true })
+    );
+    ann.call("send_message", json!({ "to": "bob", "content": "a" }))
+        .await;
+    eve.call("send_message", json!({ "to": "bob", "content": "e" }))
+        .await;
+    let found = bob.call("wait_for_message", look).await;
+    assert_eq!(found["message"]["content"], "e");
+    let found = bob
+        .call("wait_for_message", json!({ "timeout_seconds": 0 }))
+        .await;
+    assert_eq!(found["message"]["content"], "a");
+}
+
+#[tokio::test]
+async fn a_wait_ends_when_its_time_is_over() {
+    let team = Team::new();
+    let mut bob = team.member("bob").await;
+    assert_eq!(
+        bob.call("wait_for_message", json!({ "timeout_seconds": 1 }))
+            .await,
+        json!({ "message": null, "timed_out": true })
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_waited_for_is_refused() {
+    let team = Team::new();
+    let mut bob = team.member("bob").await;
+    let checks = [
+        (
+            json!({ "timeout_seconds": 121 }),
+            "timeout_seconds is 121; the limit is 120: wait again after a time-out",
+        ),
+        (
+            json!({ "from": "bobb" }),
+            "nobody here is called `bobb`: did you mean `bob`?",
+        ),
+        (
+            json!({ "request_id": "req-aaaaaaaa" }),
+            "there is no request `req-aaaaaaaa`: check_messages shows the open ones",
+        ),
+    ];
+    for (arguments, expected) in checks {
+        assert_eq!(bob.refused("wait_for_message", arguments).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_a_request_is_waited_for_by_its_id() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let request = ann
+        .call("request_task", json!({ "description": "check it" }))
+        .await["request_id"]
+        .clone();
+    bob.call("claim_request", json!({ "request_id": request }))
+        .await;
+    let wait = json!({ "request_id": request, "timeout_seconds": 20 });
+    let claimed = ann.call("wait_for_message", wait.clone()).await;
+    assert_eq!(claimed["message"]["claimed_by"], "bob");
+    let answer = json!({ "to": "ann", "content": "fine", "reply_to": request });
+    bob.call("send_message", answer).await;
+    let answered = ann.call("wait_for_message", wait).await;
+    assert_eq!(answered["message"]["content"], "fine");
+    assert_eq!(answered["message"]["type"], "response");
+    assert_eq!(answered["message"]["request_id"], request);
+}

@@ -1,0 +1,219 @@
+//! The protocol's handlers: they say what the agent can do, and pass on what is asked, in order and at once.
+//!
+//! The library delivers one message at a time and waits for its handler, so nothing here takes time.
+
+use std::path::PathBuf;
+
+use agent_client_protocol::schema::ProtocolVersion;
+use agent_client_protocol::v1::schema::{
+    AgentCapabilities, CancelNotification, CloseSessionRequest, CloseSessionResponse,
+    Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, LoadSessionResponse,
+    McpServer, NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse,
+    ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
+    SessionConfigOption, SessionId, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse,
+};
+use agent_client_protocol::v1::{ConnectionTo, Responder};
+use agent_client_protocol::{
+    Agent, Client, ConnectTo, Error, on_receive_notification, on_receive_request,
+};
+use tokio::sync::mpsc;
+
+/// Everything that a client asks.
+pub(super) enum Asked {
+    Open(Opening),
+    SetOption(
+        SetSessionConfigOptionRequest,
+        Responder<SetSessionConfigOptionResponse>,
+    ),
+    Prompt(Prompt),
+    Cancel(SessionId),
+    Close(SessionId, Responder<CloseSessionResponse>),
+    /// The client closed our stdin.
+    InputEnded,
+}
+
+/// A prompt, and the ways to answer it.
+pub(super) struct Prompt {
+    pub(super) request: PromptRequest,
+    pub(super) responder: Responder<PromptResponse>,
+    pub(super) connection: ConnectionTo<Client>,
+}
+
+/// A session that begins or comes back.
+pub(super) struct Opening {
+    /// The session that comes back; none for a new one.
+    pub(super) session: Option<SessionId>,
+    pub(super) cwd: PathBuf,
+    pub(super) servers: Vec<McpServer>,
+    pub(super) answer: OpeningAnswer,
+}
+
+/// How the opening of a session is answered.
+pub(super) enum OpeningAnswer {
+    New(Responder<NewSessionResponse>),
+    Load(Responder<LoadSessionResponse>),
+    Resume(Responder<ResumeSessionResponse>),
+}
+
+impl OpeningAnswer {
+    /// Answers with an error.
+    pub(super) fn refuse(self, error: Error) -> Result<(), Error> {
+        match self {
+            Self::New(responder) => responder.respond_with_error(error),
+            Self::Load(responder) => responder.respond_with_error(error),
+            Self::Resume(responder) => responder.respond_with_error(error),
+        }
+    }
+
+    /// Answers that the session is open.
+    pub(super) fn give(
+        self,
+        session: SessionId,
+        options: Option<Vec<SessionConfigOption>>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::New(responder) => {
+                responder.respond(NewSessionResponse::new(session).config_options(options))
+            }
+            Self::Load(responder) => {
+                responder.respond(LoadSessionResponse::new().config_options(options))
+            }
+            Self::Resume(responder) => {
+                responder.respond(ResumeSessionResponse::new().config_options(options))
+            }
+        }
+    }
+}
+
+/// Speaks the protocol until the connection ends; the handlers only pass on what is asked.
+pub(super) async fn connect(
+    loads: bool,
+    transport: impl ConnectTo<Agent>,
+    asked: mpsc::Sender<Asked>,
+) -> Result<(), Error> {
+    let [new, load, resume, option, prompt, cancel, close, ended] =
+        std::array::from_fn(|_| asked.clone());
+    drop(asked);
+    Agent
+        .v1()
+        .name("scripted-agent")
+        .on_receive_request(
+            async move |_: InitializeRequest, responder, _| {
+                let response = InitializeResponse::new(ProtocolVersion::V1)
+                    .agent_capabilities(capabilities(loads));
+                let about = Implementation::new("scripted-agent", env!("CARGO_PKG_VERSION"));
+                responder.respond(response.agent_info(about))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: NewSessionRequest, responder, _| {
+                let answer = OpeningAnswer::New(responder);
+                let session = None;
+                pass(
+                    &new,
+                    Asked::Open(Opening {
+                        session,
+                        cwd: it.cwd,
+                        servers: it.mcp_servers,
+                        answer,
+                    }),
+                )
+                .await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: LoadSessionRequest, responder, _| {
+                let answer = OpeningAnswer::Load(responder);
+                let opening = Opening {
+                    session: Some(it.session_id),
+                    cwd: it.cwd,
+                    servers: it.mcp_servers,
+                    answer,
+                };
+                pass(&load, Asked::Open(opening)).await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: ResumeSessionRequest, responder, _| {
+                let answer = OpeningAnswer::Resume(responder);
+                let opening = Opening {
+                    session: Some(it.session_id),
+                    cwd: it.cwd,
+                    servers: it.mcp_servers,
+                    answer,
+                };
+                pass(&resume, Asked::Open(opening)).await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: SetSessionConfigOptionRequest, responder, _| {
+                pass(&option, Asked::SetOption(it, responder)).await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: PromptRequest, responder, connection: ConnectionTo<Client>| {
+                let question = Prompt {
+                    request: it,
+                    responder,
+                    connection,
+                };
+                pass(&prompt, Asked::Prompt(question)).await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: CloseSessionRequest, responder, _| {
+                pass(&close, Asked::Close(it.session_id, responder)).await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_notification(
+            async move |it: CancelNotification, _| {
+                pass(&cancel, Asked::Cancel(it.session_id)).await
+            },
+            on_receive_notification!(),
+        )
+        .connect_with(transport, async move |connection: ConnectionTo<Client>| {
+            connection.incoming_closed().await;
+            pass(&ended, Asked::InputEnded).await?;
+            // What still runs may still write; the loop drops the connection when it ends.
+            std::future::pending().await
+        })
+        .await
+}
+
+async fn pass(asked: &mpsc::Sender<Asked>, question: Asked) -> Result<(), Error> {
+    asked
+        .send(question)
+        .await
+        .map_err(|_| Error::internal_error())
+}
+
+fn capabilities(loads: bool) -> AgentCapabilities {
+    let sessions = SessionCapabilities::new().close(SessionCloseCapabilities::new());
+    if loads {
+        let sessions = sessions.resume(SessionResumeCapabilities::new());
+        AgentCapabilities::new()
+            .load_session(true)
+            .session_capabilities(sessions)
+    } else {
+        AgentCapabilities::new().session_capabilities(sessions)
+    }
+}
+
+/// Takes note that an answer went out. It cannot when the client is gone, and then nobody misses it.
+pub(super) fn answered(answer: Result<(), Error>) {
+    answer.ok();
+}
+
+/// Returns the error for a request that asks for what is not there.
+pub(super) fn invalid(message: String) -> Error {
+    // -32602 is JSON-RPC's "invalid params".
+    Error::new(-32602, message)
+}

@@ -1,0 +1,233 @@
+//! One session of the agent: what it plays, what it remembers, its servers, and its turn.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use agent_client_protocol::Error;
+use agent_client_protocol::v1::Responder;
+use agent_client_protocol::v1::schema::{
+    ContentBlock, PromptResponse, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigOptionValue, SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, StopReason,
+};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::fields::quoted;
+use super::protocol::{Prompt, invalid};
+use super::script::Part;
+use super::tools::{Server, ToolsError};
+use super::turn::{Memory, Player, Tools, TurnEnd};
+use super::wire::Wire;
+
+/// The id of the one config option there is, and the name of the model in templates.
+const MODEL: &str = "model";
+
+/// One session.
+pub(super) struct Session {
+    part: Arc<Part>,
+    /// Away while a turn runs.
+    pub(super) memory: Option<Memory>,
+    model: Option<String>,
+    tools: watch::Sender<Tools>,
+    pub(super) servers: Vec<Server>,
+    running: Option<Running>,
+}
+
+struct Running {
+    cancel: CancellationToken,
+    ignores_cancel: Arc<AtomicBool>,
+}
+
+/// A turn that is about to be played.
+pub(super) struct TurnBegun {
+    part: Arc<Part>,
+    memory: Memory,
+    tools: watch::Receiver<Tools>,
+    cancel: CancellationToken,
+    ignores_cancel: Arc<AtomicBool>,
+}
+
+/// A turn that was played, and is to be answered.
+pub(super) struct TurnDone {
+    pub(super) session: SessionId,
+    pub(super) memory: Memory,
+    pub(super) end: TurnEnd,
+    pub(super) responder: Responder<PromptResponse>,
+}
+
+impl Session {
+    /// Makes a session for a member of this name, with what it remembers from before.
+    pub(super) fn new(part: Arc<Part>, mut memory: Memory, name: String) -> Self {
+        let before = memory
+            .scope
+            .get(MODEL)
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        let model = before.or_else(|| part.start.models.first().cloned());
+        memory.scope.insert("name".to_owned(), Value::String(name));
+        Self {
+            part,
+            memory: Some(memory),
+            model,
+            tools: watch::channel(None).0,
+            servers: Vec::new(),
+            running: None,
+        }
+    }
+
+    /// Returns whether a turn runs.
+    pub(super) fn is_busy(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Takes the servers over; turns that wait for tools go on.
+    pub(super) fn started(&mut self, servers: Result<Vec<Server>, ToolsError>) {
+        let tools = servers.and_then(|servers| {
+            self.servers = servers;
+            self.servers
+                .first()
+                .map(Server::toolbox)
+                .ok_or(ToolsError::None)
+        });
+        self.tools.send_replace(Some(tools));
+    }
+
+    /// Begins a turn, unless one runs.
+    pub(super) fn begin_turn(&mut self) -> Option<TurnBegun> {
+        let mut memory = self.memory.take()?;
+        memory
+            .scope
+            .insert(MODEL.to_owned(), self.model.clone().into());
+        let cancel = CancellationToken::new();
+        let ignores_cancel = Arc::new(AtomicBool::new(false));
+        self.running = Some(Running {
+            cancel: cancel.clone(),
+            ignores_cancel: Arc::clone(&ignores_cancel),
+        });
+        let part = Arc::clone(&self.part);
+        Some(TurnBegun {
+            part,
+            memory,
+            tools: self.tools.subscribe(),
+            cancel,
+            ignores_cancel,
+        })
+    }
+
+    /// Takes back what the turn remembers.
+    pub(super) fn turn_ended(&mut self, memory: Memory) {
+        self.memory = Some(memory);
+        self.running = None;
+    }
+
+    /// Cancels the turn, unless it ignores that.
+    pub(super) fn cancel(&self) {
+        if let Some(running) = &self.running
+            && !running.ignores_cancel.load(Ordering::Acquire)
+        {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Ends the turn, even one that ignores its cancelling.
+    pub(super) fn end_turn(&self) {
+        if let Some(running) = &self.running {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Sets the model: from the next turn on.
+    pub(super) fn set_option(
+        &mut self,
+        request: &SetSessionConfigOptionRequest,
+    ) -> Result<SetSessionConfigOptionResponse, Error> {
+        let models = &self.part.start.models;
+        let SessionConfigOptionValue::ValueId { value } = &request.value else {
+            return Err(invalid(format!("`{MODEL}` is one of {}", quoted(models))));
+        };
+        let model = value.to_string();
+        if request.config_id.to_string() != MODEL || !models.contains(&model) {
+            return Err(invalid(format!(
+                "the one option is `{MODEL}`, with {}",
+                quoted(models)
+            )));
+        }
+        self.model = Some(model);
+        Ok(SetSessionConfigOptionResponse::new(
+            self.options().unwrap_or_default(),
+        ))
+    }
+
+    /// The choice of a model, when the script has models.
+    pub(super) fn options(&self) -> Option<Vec<SessionConfigOption>> {
+        let current = self.model.clone()?;
+        let models = self.part.start.models.iter();
+        let models: Vec<_> = models
+            .map(|it| SessionConfigSelectOption::new(it.clone(), it.clone()))
+            .collect();
+        let option = SessionConfigOption::select(MODEL, "Model", current, models);
+        Some(vec![option.category(SessionConfigOptionCategory::Model)])
+    }
+}
+
+impl TurnBegun {
+    /// Plays the turn to its end, or until it is cancelled.
+    pub(super) async fn play(self, prompt: Prompt, wire: Arc<Wire>) -> TurnDone {
+        let Self {
+            part,
+            mut memory,
+            tools,
+            cancel,
+            ignores_cancel,
+        } = self;
+        let Prompt {
+            request,
+            responder,
+            connection,
+        } = prompt;
+        let session = request.session_id;
+        let mut player = Player {
+            connection,
+            wire,
+            session: session.clone(),
+            part,
+            tools,
+            ignores_cancel,
+            memory: &mut memory,
+        };
+        let end = tokio::select! {
+            biased;
+            () = cancel.cancelled() => TurnEnd::Stopped(StopReason::Cancelled),
+            end = player.play(text_of(&request.prompt)) => end,
+        };
+        TurnDone {
+            session,
+            memory,
+            end,
+            responder,
+        }
+    }
+}
+
+impl TurnDone {
+    /// Answers the prompt; a crashed turn has no answer.
+    pub(super) fn answer(self) -> Result<(), Error> {
+        match self.end {
+            TurnEnd::Stopped(reason) => self.responder.respond(PromptResponse::new(reason)),
+            TurnEnd::Failed { code, message } => {
+                self.responder.respond_with_error(Error::new(code, message))
+            }
+            TurnEnd::Crashed(_) => Ok(()),
+        }
+    }
+}
+
+fn text_of(prompt: &[ContentBlock]) -> String {
+    let texts = prompt.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,265 @@
+//! A child behind a shim: how it is started, and the one task that gives the shim its orders and hears its reports.
+
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::handle::{End, Exit, Shared, Supervised};
+use super::lifeline::{Order, Report};
+use super::orphans::{self, Own};
+use super::shim::SHIM;
+use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
+use super::tail::{Tail, drain};
+use super::watcher::end_of;
+use super::wish::{Sent, Wish};
+use crate::sys::passing;
+use crate::sys::process::{self, Signal, start_time};
+
+/// How long the shim may take to tell that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
+const START_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long the shim may take after the order to kill: it gives up itself after 1.5 s. Shorter than
+/// `StopPlan::KILL.kill_grace`, as a shim that hangs is then killed, and what it guarded with it.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long the shim may take to exit after its last report: it has nothing left to do.
+const EXIT_LIMIT: Duration = Duration::from_millis(500);
+
+/// Starts a child behind a shim.
+pub(super) async fn spawn(
+    spec: ChildSpec,
+    program: PathBuf,
+    shim: &Shim,
+) -> Result<(Supervised, Pipes), SpawnError> {
+    let binary = shim.binary.clone();
+    let failed = |source| SpawnError::Shim {
+        binary: binary.clone(),
+        source,
+    };
+    let (lifeline, pipes, theirs) = lines(shim).map_err(failed)?;
+    let mut command = Command::new(&shim.binary);
+    command
+        .arg(SHIM)
+        .arg(&program)
+        .args(&spec.args)
+        .env_clear()
+        .envs(spec.env)
+        .current_dir(&spec.cwd)
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let started = Own::start(|| command.spawn());
+    // With it goes our copy of the shim's end.
+    drop(command);
+    let (own, mut child) = started.map_err(|source| {
+        if spec.cwd.is_dir() {
+            failed(source)
+        } else {
+            explain(&program, &spec.cwd, source)
+        }
+    })?;
+    let reports = child.stdout.take().expect("stdout was asked to be piped");
+    let stderr = child.stderr.take().expect("stderr was asked to be piped");
+    let mut reports = BufReader::new(reports).lines();
+
+    // Whatever goes wrong from here on: without its lifeline the shim ends, and the agent with it.
+    let pid = match timeout(START_LIMIT, next(&mut reports)).await {
+        Ok(Some(Report::Started { pid })) => pid,
+        Ok(Some(Report::Refused { errno })) => {
+            // It ends by itself, and has nothing more to say.
+            reap(&mut child).await;
+            let source = io::Error::from_raw_os_error(errno);
+            return Err(explain(&program, &spec.cwd, source));
+        }
+        Ok(_) => {
+            reap(&mut child).await;
+            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+        }
+        Err(_) => return Err(failed(io::ErrorKind::TimedOut.into())),
+    };
+
+    let tail = Arc::new(Tail::default());
+    let (wish, wishes) = watch::channel(Wish::default());
+    let (end, ends) = watch::channel(None);
+    let start_time = start_time(pid);
+    let guarded = Guarded {
+        shim: child,
+        own,
+        lifeline,
+        reports,
+        agent: pid,
+        agent_started: start_time,
+        wish: wishes,
+        end,
+        stderr: tokio::spawn(drain(stderr, Arc::clone(&tail))),
+    };
+    // Joined by the end that it publishes; it owns and ends the reader of stderr.
+    tokio::spawn(guarded.run());
+    let shared = Shared {
+        program,
+        pid,
+        start_time,
+        stderr: tail,
+        wish,
+        end: ends,
+    };
+    Ok((Supervised::new(shared), pipes))
+}
+
+/// Makes the lifeline and the agent's pipes, and sends the agent's ends ahead to the shim. Returns our ends, and the shim's end
+/// of the lifeline.
+fn lines(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let (agents_stdin, stdin) = io::pipe()?;
+    let (stdout, agents_stdout) = io::pipe()?;
+    let mut files = vec![agents_stdin.as_fd(), agents_stdout.as_fd()];
+    files.extend(shim.presence.as_ref().map(AsFd::as_fd));
+    passing::send(&ours, &files)?;
+    // An order is a byte; a shim that has not read 200 KB of them will not read one more.
+    ours.set_nonblocking(true)?;
+    let stdin = ChildStdin::from_std(OwnedFd::from(stdin).into())?;
+    let stdout = ChildStdout::from_std(OwnedFd::from(stdout).into())?;
+    Ok((ours, Pipes { stdin, stdout }, theirs))
+}
+
+/// Returns the next report; none when the shim has ended.
+async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {
+    while let Ok(Some(line)) = reports.next_line().await {
+        let report = Report::of(&line);
+        if report.is_some() {
+            return report;
+        }
+        tracing::warn!(line, "a shim said what is not understood");
+    }
+    None
+}
+
+/// Waits for the shim's exit, and makes it exit if it does not.
+async fn reap(shim: &mut Child) {
+    if timeout(EXIT_LIMIT, shim.wait()).await.is_ok() {
+        return;
+    }
+    if let Err(error) = shim.kill().await {
+        tracing::warn!(%error, "cannot end a shim");
+    }
+}
+
+struct Guarded {
+    shim: Child,
+    /// Given back when the shim is reaped.
+    own: Own,
+    lifeline: UnixStream,
+    reports: Lines<BufReader<ChildStdout>>,
+    agent: u32,
+    agent_started: Option<u64>,
+    wish: watch::Receiver<Wish>,
+    end: watch::Sender<Option<End>>,
+    stderr: JoinHandle<()>,
+}
+
+impl Guarded {
+    /// Lives as long as the shim and a little longer. The end it publishes is its last act.
+    async fn run(mut self) {
+        let told = self.until_ended().await;
+        let end = match told {
+            Some(end) => {
+                reap(&mut self.shim).await;
+                end
+            }
+            None => self.without_shim().await,
+        };
+        drop(self.own);
+        end_of(self.stderr).await;
+        self.end.send_replace(Some(end));
+    }
+
+    /// Passes the wishes on until the shim tells the end. `None` when it dies or hangs before that.
+    async fn until_ended(&mut self) -> Option<End> {
+        let mut sent = Sent::Nothing;
+        let mut handles_left = true;
+        let mut give_up = None;
+        loop {
+            let wish = *self.wish.borrow_and_update();
+            let due = wish.due(sent, handles_left, Instant::now());
+            if due > sent {
+                self.order(due);
+                sent = due;
+            }
+            if sent == Sent::Kill {
+                give_up.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
+            }
+            let look = wish.next(sent).or(give_up);
+            tokio::select! {
+                report = next(&mut self.reports) => match report? {
+                    Report::Ended { exit, survivors } => return Some(End { exit, survivors }),
+                    report => tracing::debug!(agent = self.agent, "{report:?}"),
+                },
+                changed = self.wish.changed(), if handles_left => handles_left = changed.is_ok(),
+                () = sleep_until(look.unwrap_or_else(Instant::now)), if look.is_some() => {
+                    if give_up.is_some_and(|at| at <= Instant::now()) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, due: Sent) {
+        let order = match due {
+            Sent::Nothing => return,
+            Sent::Terminate => Order::Terminate,
+            Sent::Kill => Order::Kill,
+        };
+        if let Err(error) = self.lifeline.write_all(&[order.byte()]) {
+            // It has ended, which its reports tell too.
+            tracing::debug!(shim = self.own.pid(), %error, "cannot reach a shim");
+        }
+        // Somebody may have stopped it, as `kill -STOP` of all that is ours does. It leads a group of its own, and is not reaped.
+        if let Err(error) = process::signal_group(self.own.pid(), Signal::SIGCONT) {
+            tracing::warn!(shim = self.own.pid(), %error, "cannot signal a shim");
+        }
+    }
+
+    /// The shim was killed, or hangs and is killed now. What it guarded falls to us, if we adopt orphans.
+    async fn without_shim(&mut self) -> End {
+        tracing::warn!(
+            agent = self.agent,
+            "the process that guards an agent is gone: ending the agent"
+        );
+        if let Err(error) = self.shim.kill().await {
+            tracing::warn!(shim = self.own.pid(), %error, "cannot end a shim");
+        }
+        let survivors = match orphans::sweep().await {
+            Some(survivors) => survivors,
+            None => self.kill_group(),
+        };
+        End {
+            exit: Exit::UNKNOWN,
+            survivors,
+        }
+    }
+
+    /// Kills what is left of the agent's group as long as the agent lives and so is certainly the one that leads it.
+    fn kill_group(&self) -> Vec<u32> {
+        if self.agent_started.is_none() || start_time(self.agent) != self.agent_started {
+            return Vec::new();
+        }
+        match process::signal_group(self.agent, Signal::SIGKILL) {
+            Ok(()) => Vec::new(),
+            Err(error) => {
+                tracing::warn!(agent = self.agent, %error, "cannot signal a process group");
+                process::group_members(self.agent)
+            }
+        }
+    }
+}

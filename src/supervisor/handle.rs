@@ -1,0 +1,286 @@
+//! What everyone but the watcher holds of a child.
+
+use std::fmt;
+use std::future::Future;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use super::tail::Tail;
+use super::wish::Wish;
+use crate::sys::process::{self, Signal};
+
+/// A child that is being watched. Cheap to clone; when the last clone is dropped, the child is killed.
+#[derive(Clone)]
+pub struct Supervised {
+    shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) program: PathBuf,
+    pub(super) pid: u32,
+    pub(super) start_time: Option<u64>,
+    pub(super) stderr: Arc<Tail>,
+    pub(super) wish: watch::Sender<Wish>,
+    pub(super) end: watch::Receiver<Option<End>>,
+}
+
+/// How it ended: the leader, and who of its group could not be killed.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    pub(super) exit: Exit,
+    pub(super) survivors: Vec<u32>,
+}
+
+impl Supervised {
+    pub(super) fn new(shared: Shared) -> Self {
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Returns the child's process id, which is also its group's. A shim in front of it has another one.
+    pub fn pid(&self) -> u32 {
+        self.shared.pid
+    }
+
+    /// Returns when the child started, as [`process::start_time`] tells it: with the pid, its name for ever.
+    pub fn start_time(&self) -> Option<u64> {
+        self.shared.start_time
+    }
+
+    /// Returns the last 64 KiB of the child's stderr; what came before is counted in a first line. Complete once
+    /// [`Supervised::exited`] has answered.
+    pub fn stderr_tail(&self) -> String {
+        self.shared.stderr.text()
+    }
+
+    /// Waits until the child is reaped and nobody of its group is left that could be killed.
+    ///
+    /// Has no deadline, as a child may run for as long as it likes. Holds no handle: it does not keep the child alive.
+    pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
+        let mut end = self.shared.end.clone();
+        async move { wait_for_end(&mut end).await.exit }
+    }
+
+    /// Stops the child and returns when it is reaped and its group empty.
+    ///
+    /// May be called at any time, by several at once, and again: of several plans the sooner deadline counts, each for
+    /// itself. A child that is already gone is a success. Dropping the future does not take the wish back.
+    pub async fn stop(&self, plan: StopPlan) -> Result<Exit, StopError> {
+        let terminate = Instant::now() + plan.polite;
+        let kill = terminate + plan.term_grace;
+        let wish = Wish {
+            terminate: Some(terminate),
+            kill: Some(kill),
+        };
+        self.shared
+            .wish
+            .send_modify(|wished| *wished = wished.sooner(wish));
+
+        let mut end = self.shared.end.clone();
+        match timeout_at(kill + plan.kill_grace, wait_for_end(&mut end)).await {
+            Ok(End { exit, survivors }) if survivors.is_empty() => Ok(exit),
+            Ok(End { survivors, .. }) => Err(self.survived(survivors)),
+            // This only looks, so that it does no harm if the group's number is another's by now.
+            Err(_) => Err(self.survived(process::group_members(self.shared.pid))),
+        }
+    }
+
+    /// Stops the child by [`StopPlan::KILL`].
+    pub async fn kill(&self) -> Result<Exit, StopError> {
+        self.stop(StopPlan::KILL).await
+    }
+
+    fn survived(&self, survivors: Vec<u32>) -> StopError {
+        StopError::Survived {
+            program: self.shared.program.clone(),
+            pid: self.shared.pid,
+            survivors,
+        }
+    }
+}
+
+impl fmt::Debug for Supervised {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { program, pid, .. } = &*self.shared;
+        formatter
+            .debug_struct("Supervised")
+            .field("program", program)
+            .field("pid", pid)
+            .finish_non_exhaustive()
+    }
+}
+
+async fn wait_for_end(end: &mut watch::Receiver<Option<End>>) -> End {
+    let known = end
+        .wait_for(Option::is_some)
+        .await
+        .ok()
+        .and_then(|end| end.clone());
+    // A watcher that is gone without an end went with its runtime; the group was killed as it went.
+    known.unwrap_or(End {
+        exit: Exit::UNKNOWN,
+        survivors: Vec::new(),
+    })
+}
+
+/// How long each step of a stop may take. The caller closes the child's stdin before, if that is to mean anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopPlan {
+    /// For the child to exit by itself; then the group gets SIGTERM.
+    pub polite: Duration,
+    /// For the group to be gone after SIGTERM; then it gets SIGKILL. Zero leaves SIGTERM out.
+    pub term_grace: Duration,
+    /// For the group to be gone after SIGKILL; then the stop has failed.
+    pub kill_grace: Duration,
+}
+
+impl StopPlan {
+    /// SIGTERM at once, 5 s, SIGKILL: what `kill_agent` promises, which also answers within 10 s. So 3 s remain for the
+    /// killed to disappear, and 2 s for the caller.
+    pub const KILL: Self = Self {
+        polite: Duration::ZERO,
+        term_grace: Duration::from_secs(5),
+        kill_grace: Duration::from_secs(3),
+    };
+}
+
+/// A stop that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// Somebody withstood SIGKILL, which only a process that hangs in the kernel or became another user's can do.
+    #[error(
+        "`{}` (pid {pid}) could not be stopped: {}", program.display(), describe(survivors)
+    )]
+    Survived {
+        /// The program of the child.
+        program: PathBuf,
+        /// The child, which led the group.
+        pid: u32,
+        /// Who of the group still lived; empty when the child was dead but could not be reaped in time.
+        survivors: Vec<u32>,
+    },
+}
+
+fn describe(survivors: &[u32]) -> String {
+    if survivors.is_empty() {
+        return "its end was not seen in time".to_owned();
+    }
+    let pids: Vec<String> = survivors.iter().map(ToString::to_string).collect();
+    let pids = pids.join(",");
+    format!(
+        "processes of its group are left; see what they wait for with `ps -o pid,user,stat,wchan,args -p {pids}`"
+    )
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// The exit code, if it exited.
+    pub code: Option<i32>,
+    /// The signal's number, if one killed it.
+    pub signal: Option<i32>,
+}
+
+impl Exit {
+    /// The runtime went before the child, or somebody else reaped it.
+    pub(super) const UNKNOWN: Self = Self {
+        code: None,
+        signal: None,
+    };
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: status.signal(),
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(formatter, "exit code {code}"),
+            (None, Some(number)) => match Signal::try_from(number) {
+                Ok(signal) => write!(formatter, "killed by {signal}"),
+                Err(_) => write!(formatter, "killed by signal {number}"),
+            },
+            (None, None) => formatter.write_str("ended in an unknown way"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_reads_as_people_say_it() {
+        let exit = |code, signal| Exit { code, signal }.to_string();
+        assert_eq!(exit(Some(7), None), "exit code 7");
+        assert_eq!(exit(None, Some(15)), "killed by SIGTERM");
+        assert_eq!(exit(None, Some(40)), "killed by signal 40");
+        assert_eq!(Exit::UNKNOWN.to_string(), "ended in an unknown way");
+    }
+
+    /// The part of the watcher, which here does nothing, is the test's: no real child withstands SIGKILL.
+    #[tokio::test]
+    async fn a_stop_gives_up_at_its_deadline_and_says_who_is_left() {
+        let (wish, wishes) = watch::channel(Wish::default());
+        let (end, ends) = watch::channel(None);
+        let child = Supervised::new(Shared {
+            program: "/bin/codex".into(),
+            pid: std::process::id(),
+            start_time: None,
+            stderr: Arc::default(),
+            wish,
+            end: ends,
+        });
+        let at_once = StopPlan {
+            polite: Duration::ZERO,
+            term_grace: Duration::ZERO,
+            kill_grace: Duration::ZERO,
+        };
+        let StopError::Survived { pid, .. } = child.stop(at_once).await.unwrap_err();
+        assert_eq!(pid, child.pid());
+        assert!(wishes.borrow().kill.is_some(), "the wish stays in force");
+
+        let exit = Exit {
+            code: None,
+            signal: Some(9),
+        };
+        end.send_replace(Some(End {
+            exit,
+            survivors: vec![4711],
+        }));
+        assert_eq!(child.exited().await, exit);
+        let StopError::Survived { survivors, .. } = child.stop(at_once).await.unwrap_err();
+        assert_eq!(survivors, [4711]);
+    }
+
+    #[test]
+    fn a_failed_stop_says_who_is_left() {
+        let error = |survivors| {
+            StopError::Survived {
+                program: "/bin/codex".into(),
+                pid: 7,
+                survivors,
+            }
+            .to_string()
+        };
+        assert_eq!(
+            error(vec![7, 9]),
+            "`/bin/codex` (pid 7) could not be stopped: processes of its group are left; \
+             see what they wait for with `ps -o pid,user,stat,wchan,args -p 7,9`"
+        );
+        assert!(error(vec![]).ends_with("its end was not seen in time"));
+    }
+}

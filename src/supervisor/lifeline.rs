@@ -1,0 +1,137 @@
+//! What a bridge and a shim say to each other. The bridge sends orders, a byte each, and the end of its line is its death; the
+//! shim answers with reports, a line each.
+
+use std::fmt::Write as _;
+
+use super::handle::Exit;
+
+/// What the shim is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Ask the agent's group to end.
+    Terminate,
+    /// Kill all that descends from the shim.
+    Kill,
+}
+
+impl Order {
+    pub(super) fn byte(self) -> u8 {
+        match self {
+            Order::Terminate => b't',
+            Order::Kill => b'k',
+        }
+    }
+
+    /// A byte that is none of ours comes from a newer bridge; what it may mean cannot be known.
+    pub(super) fn of(byte: u8) -> Option<Self> {
+        match byte {
+            b't' => Some(Order::Terminate),
+            b'k' => Some(Order::Kill),
+            _ => None,
+        }
+    }
+}
+
+/// What the shim tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Report {
+    /// The agent runs.
+    Started { pid: u32 },
+    /// The system did not start the agent; the number is its reason.
+    Refused { errno: i32 },
+    /// SIGKILL was sent, and so many are left.
+    Left { number: usize },
+    /// The agent has ended, and nobody is left but these. The last report.
+    Ended { exit: Exit, survivors: Vec<u32> },
+}
+
+impl Report {
+    /// Returns the report with the end of its line.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Report::Started { pid } => format!("started {pid}\n"),
+            Report::Refused { errno } => format!("refused {errno}\n"),
+            Report::Left { number } => format!("left {number}\n"),
+            Report::Ended { exit, survivors } => {
+                let mut line = match (exit.code, exit.signal) {
+                    (Some(code), _) => format!("ended code {code}"),
+                    (None, Some(signal)) => format!("ended signal {signal}"),
+                    (None, None) => "ended unknown 0".to_owned(),
+                };
+                for pid in survivors {
+                    write!(line, " {pid}").expect("writing to a string cannot fail");
+                }
+                line.push('\n');
+                line
+            }
+        }
+    }
+
+    /// Reads a line without its end. `None` for one that is none of ours.
+    pub(super) fn of(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let kind = words.next()?;
+        match kind {
+            "started" => Some(Report::Started {
+                pid: words.next()?.parse().ok()?,
+            }),
+            "refused" => Some(Report::Refused {
+                errno: words.next()?.parse().ok()?,
+            }),
+            "left" => Some(Report::Left {
+                number: words.next()?.parse().ok()?,
+            }),
+            "ended" => {
+                let (how, number) = (words.next()?, words.next()?.parse().ok()?);
+                let exit = Exit {
+                    code: (how == "code").then_some(number),
+                    signal: (how == "signal").then_some(number),
+                };
+                let survivors = words.map(str::parse).collect::<Result<_, _>>().ok()?;
+                Some(Report::Ended { exit, survivors })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let exit = |code, signal| Exit { code, signal };
+        let ended = |exit, survivors| Report::Ended { exit, survivors };
+        for report in [
+            Report::Started { pid: 7 },
+            Report::Refused { errno: 2 },
+            Report::Left { number: 3 },
+            ended(exit(Some(0), None), vec![]),
+            ended(exit(None, Some(9)), vec![11, 12]),
+            ended(Exit::UNKNOWN, vec![]),
+        ] {
+            let line = report.line();
+            let line = line.strip_suffix('\n').unwrap();
+            assert_eq!(Report::of(line), Some(report));
+        }
+        for order in [Order::Terminate, Order::Kill] {
+            assert_eq!(Order::of(order.byte()), Some(order));
+        }
+    }
+
+    #[test]
+    fn what_is_no_report_is_none() {
+        for line in [
+            "",
+            "ended",
+            "ended code",
+            "ended code x",
+            "hello 1",
+            "started",
+        ] {
+            assert_eq!(Report::of(line), None, "{line}");
+        }
+        assert_eq!(Order::of(b'x'), None);
+    }
+}

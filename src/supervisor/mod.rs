@@ -1,0 +1,34 @@
+//! One child process each: spawn, watch, stop.
+//!
+//! What it guarantees for a child from `spawn`:
+//! - It leads a process group of its own, and exactly one task owns it. Everyone else holds a `Supervised`, which states wishes
+//!   and awaits the end.
+//! - Nobody is signalled who is not certainly ours: a group only while its leader is not reaped, a process only while it is held.
+//! - When the child ends, by itself or not, what remains of it is killed. Only then does `Supervised::exited` answer.
+//! - Its stderr is always read, so that a full pipe never stops it; the last of it is kept for error messages.
+//! - When the last handle or the runtime goes, the child is ended. That is the last resort, not a way to stop.
+//!
+//! A child behind a shim (`ChildSpec::shim`, `shim`) is ended with all that descends from it, also what has left its group or its
+//! session, and also when this process is killed. When its shim is killed, what it guarded falls to this process, if that adopts
+//! orphans (`adopt_orphans`). A direct child is ended with its group alone, and may outlive this process.
+//!
+//! What it does not do: restart, find what was left before this process began, or look into stdin and stdout, which belong to
+//! the caller.
+
+mod guarded;
+mod handle;
+mod leader;
+mod lifeline;
+mod orphans;
+pub mod shim;
+mod spawn;
+mod tail;
+mod watcher;
+mod wish;
+
+#[cfg(test)]
+mod tests;
+
+pub use handle::{Exit, StopError, StopPlan, Supervised};
+pub use orphans::adopt_orphans;
+pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};

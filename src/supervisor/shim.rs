@@ -1,0 +1,313 @@
+//! The process between a bridge and an agent: it outlives the bridge by as much as it takes to end the agent and everything
+//! that the agent started.
+//!
+//! One thread and no runtime. It leads a session of its own, orphans of its descendants fall to it, and it holds the agent's
+//! presence. The protocol does not pass through it: it hands the agent its pipes and closes its own ends. It gets them with the
+//! first message of its lifeline (its stdin), tells how things are on its stdout, and shares its stderr with the agent.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use super::handle::Exit;
+use super::lifeline::{Order, Report};
+use crate::sys::ears::Ears;
+use crate::sys::family::{self, Reaped};
+use crate::sys::passing;
+use crate::sys::process::{self, Signal};
+
+/// The hidden word on the command line that makes this binary a shim. What follows it is the agent's program and arguments.
+pub const SHIM: &str = "__shim";
+
+/// How long the agent's group may take after SIGTERM when the bridge is dead. Agents that can save do it within a second, and
+/// all has to be gone 10 s after the bridge.
+const ORPHANED_GRACE: Duration = Duration::from_millis(1500);
+
+/// How long the killed may take to disappear. They need milliseconds; who needs longer hangs in the kernel. The bridge waits
+/// longer (`guarded::KILL_LIMIT`).
+const KILLED_LIMIT: Duration = Duration::from_millis(1500);
+
+/// When members of the agent's group are waited for that are nobody's children here, and so die unheard of.
+const GROUP_LOOK: Duration = Duration::from_millis(20);
+
+/// The killed are looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LAST_LOOK: Duration = Duration::from_millis(50);
+
+/// Exit codes of shells: a program that cannot be run, and a death by a signal, whose number is added.
+const CANNOT_RUN: u8 = 126;
+const SIGNALLED: i32 = 128;
+
+/// Runs an agent and returns how it ended, when nobody of it is left.
+pub fn run(agent: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // Whoever could be told of an error is gone, or sees that nothing was reported.
+    match Shim::start(agent) {
+        Ok(Some(shim)) => shim.guard().unwrap_or(ExitCode::from(CANNOT_RUN)),
+        Ok(None) | Err(_) => ExitCode::from(CANNOT_RUN),
+    }
+}
+
+/// What is being done to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// SIGTERM was sent. Without a time, the bridge says when it is enough.
+    Terminating(Option<Instant>),
+    Killing {
+        since: Instant,
+        pause: Duration,
+    },
+}
+
+struct Shim {
+    /// Ends with the bridge; none when it has.
+    lifeline: Option<UnixStream>,
+    reports: File,
+    ears: Ears,
+    agent: u32,
+    exit: Option<Exit>,
+    stage: Stage,
+    /// The agent's presence, free when this process has ended too.
+    _presence: Option<OwnedFd>,
+}
+
+impl Shim {
+    /// Starts the agent. `None` when the system does not, which is reported.
+    fn start(agent: impl IntoIterator<Item = OsString>) -> io::Result<Option<Self>> {
+        let lifeline = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let mut reports = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        let mut files = passing::receive(&lifeline)?.into_iter();
+        let (Some(stdin), Some(stdout)) = (files.next(), files.next()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let presence = files.next();
+        family::lead_session()?;
+        if let Err(error) = family::adopt_orphans()
+            && error.kind() != io::ErrorKind::Unsupported
+        {
+            return Err(error);
+        }
+        let started = start(agent, stdin, stdout);
+        let agent = match started {
+            Ok(agent) => agent,
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or_default();
+                reports.write_all(Report::Refused { errno }.line().as_bytes())?;
+                return Ok(None);
+            }
+        };
+        let mut shim = Self {
+            lifeline: Some(lifeline),
+            reports,
+            // After the start, as the agent would inherit what this blocks.
+            ears: Ears::open()?,
+            agent,
+            exit: None,
+            stage: Stage::Running,
+            _presence: presence,
+        };
+        shim.report(&Report::Started { pid: agent });
+        Ok(Some(shim))
+    }
+
+    fn guard(mut self) -> io::Result<ExitCode> {
+        let survivors = loop {
+            if self.reap()? {
+                break Vec::new();
+            }
+            self.go_on();
+            if let Some(survivors) = self.withstood() {
+                break survivors;
+            }
+            let line = self.lifeline.as_ref().map(AsFd::as_fd);
+            let heard = self.ears.wait(line, self.pause())?;
+            if heard.line {
+                self.obey();
+            }
+            if heard.asked_to_end {
+                self.terminate(Some(ORPHANED_GRACE));
+            }
+        };
+        let exit = self.exit.unwrap_or(Exit::UNKNOWN);
+        self.report(&Report::Ended { exit, survivors });
+        Ok(exit_code(exit))
+    }
+
+    /// Reaps all that are dead. Returns whether nobody is left.
+    fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            match family::reap_any()? {
+                Reaped::One { pid, code, signal } if pid == self.agent => {
+                    if cfg!(not(target_os = "linux")) {
+                        // Nobody is found there who is not in the group, and this is the last moment at which the group's
+                        // number is almost certainly still its own.
+                        self.signal_group(Signal::SIGKILL);
+                    }
+                    self.exit = Some(Exit { code, signal });
+                }
+                Reaped::One { .. } => {}
+                Reaped::AllLive => return Ok(false),
+                Reaped::Childless => return Ok(true),
+            }
+        }
+    }
+
+    /// Goes to the next stage if it is time for that, and does what the stage is for.
+    fn go_on(&mut self) {
+        let is_over = match self.stage {
+            Stage::Running => self.exit.is_some(),
+            Stage::Terminating(until) => {
+                until.is_some_and(|until| until <= Instant::now())
+                    || (self.exit.is_some() && !self.group_lives())
+            }
+            Stage::Killing { .. } => false,
+        };
+        if is_over {
+            self.kill();
+        }
+        if let Stage::Killing { pause, .. } = &mut self.stage {
+            *pause = (*pause * 2).min(LAST_LOOK);
+            self.kill_all();
+        }
+    }
+
+    /// Returns who has withstood SIGKILL for too long.
+    fn withstood(&mut self) -> Option<Vec<u32>> {
+        let Stage::Killing { since, .. } = self.stage else {
+            return None;
+        };
+        if since.elapsed() < KILLED_LIMIT {
+            return None;
+        }
+        let survivors: Vec<u32> = living().map(|relative| relative.pid).collect();
+        self.report(&Report::Left {
+            number: survivors.len(),
+        });
+        Some(survivors)
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        match self.stage {
+            Stage::Running => None,
+            Stage::Terminating(_) if self.exit.is_some() => Some(GROUP_LOOK),
+            Stage::Terminating(until) => {
+                until.map(|until| until.saturating_duration_since(Instant::now()))
+            }
+            Stage::Killing { pause, .. } => Some(pause),
+        }
+    }
+
+    fn obey(&mut self) {
+        let mut order = [0];
+        let read = self
+            .lifeline
+            .as_mut()
+            .map_or(Ok(0), |line| line.read(&mut order));
+        match read {
+            Ok(1..) => match Order::of(order[0]) {
+                Some(Order::Terminate) => self.terminate(None),
+                Some(Order::Kill) => self.kill(),
+                None => {}
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // The bridge is dead, or as good as that.
+            Ok(0) | Err(_) => {
+                self.lifeline = None;
+                self.terminate(Some(ORPHANED_GRACE));
+            }
+        }
+    }
+
+    /// Asks the agent's group to end. Grace once given is only ever made shorter.
+    fn terminate(&mut self, grace: Option<Duration>) {
+        let until = grace.map(|grace| Instant::now() + grace);
+        match self.stage {
+            Stage::Running => {
+                self.stage = Stage::Terminating(until);
+                self.signal_group(Signal::SIGTERM);
+                // A stopped process acts on SIGTERM only when it goes on.
+                self.signal_group(Signal::SIGCONT);
+            }
+            Stage::Terminating(before) => {
+                self.stage = Stage::Terminating(before.into_iter().chain(until).min());
+            }
+            Stage::Killing { .. } => {}
+        }
+    }
+
+    fn kill(&mut self) {
+        if !matches!(self.stage, Stage::Killing { .. }) {
+            self.stage = Stage::Killing {
+                since: Instant::now(),
+                pause: FIRST_LOOK,
+            };
+        }
+    }
+
+    fn kill_all(&self) {
+        // At once, and so faster than a group that forks.
+        self.signal_group(Signal::SIGKILL);
+        for relative in living() {
+            // It may have become another user's (a setuid program). The bridge is told who survives.
+            let _ = family::kill(relative);
+        }
+    }
+
+    /// The number is the group's only as long as its leader is not reaped.
+    fn signal_group(&self, signal: Signal) {
+        if self.exit.is_none() {
+            // As above.
+            let _ = process::signal_group(self.agent, signal);
+        }
+    }
+
+    fn group_lives(&self) -> bool {
+        living().any(|relative| relative.group == self.agent)
+    }
+
+    fn report(&mut self, report: &Report) {
+        // A bridge that is gone reads no reports, and its end is heard of on the lifeline.
+        let _ = self.reports.write_all(report.line().as_bytes());
+    }
+}
+
+fn start(
+    agent: impl IntoIterator<Item = OsString>,
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+) -> io::Result<u32> {
+    let mut words = agent.into_iter();
+    let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+    // Our ends of the agent's pipes are closed with the command.
+    let child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::from(stdin))
+        .stdout(Stdio::from(stdout))
+        .process_group(0)
+        .spawn()?;
+    Ok(child.id())
+}
+
+fn living() -> impl Iterator<Item = family::Relative> {
+    let all = family::descendants(&[std::process::id()]);
+    all.into_iter().filter(|relative| relative.lives)
+}
+
+fn exit_code(exit: Exit) -> ExitCode {
+    let number = match exit {
+        Exit {
+            code: Some(code), ..
+        } => code,
+        Exit {
+            signal: Some(signal),
+            ..
+        } => SIGNALLED + signal,
+        Exit::UNKNOWN => return ExitCode::FAILURE,
+    };
+    u8::try_from(number).map_or(ExitCode::FAILURE, ExitCode::from)
+}

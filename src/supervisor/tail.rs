@@ -1,0 +1,101 @@
+//! The last of a child's stderr, for error messages.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// How much is kept. A panic with its backtrace, or the usage text of a program called wrongly, fits several times;
+/// with a dozen agents it is still less than a megabyte.
+pub(super) const KEPT_BYTES: usize = 64 * 1024;
+
+/// One read. Pipes hold 64 KiB, and a flood is not hurried by larger pieces.
+const CHUNK_BYTES: usize = 8 * 1024;
+
+/// Keeps the last bytes of a stream and counts those that had to go.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Tail {
+    fn push(&self, chunk: &[u8]) {
+        // A panic while holding the lock leaves bytes at worst incomplete, which a tail may be.
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes.extend(chunk);
+        let excess = kept.bytes.len().saturating_sub(KEPT_BYTES);
+        kept.bytes.drain(..excess);
+        kept.dropped += excess as u64;
+    }
+
+    /// Returns what is kept, with bytes that are no UTF-8 replaced. What is missing before it is counted in a first line.
+    pub(super) fn text(&self) -> String {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = kept.dropped;
+        let bytes = kept.bytes.make_contiguous();
+        let mut text = String::new();
+        let mut start = 0;
+        if dropped > 0 {
+            // The cut may have gone through a character, whose rest is at most 3 continuation bytes.
+            start = bytes
+                .iter()
+                .take(3)
+                .take_while(|byte| **byte & 0xC0 == 0x80)
+                .count();
+            let missing = dropped + start as u64;
+            writeln!(text, "[{missing} earlier bytes are not kept]")
+                .expect("writing to a string cannot fail");
+        }
+        text.push_str(&String::from_utf8_lossy(&bytes[start..]));
+        text
+    }
+}
+
+/// Reads the stream into `tail` until it ends or fails; a pipe that fails says no more, so both are the end.
+pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, tail: Arc<Tail>) {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while let Ok(length @ 1..) = stream.read(&mut chunk).await {
+        tail.push(&chunk[..length]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_text_is_kept_whole() {
+        let tail = Tail::default();
+        tail.push(b"no such model: ");
+        tail.push("grün\n".as_bytes());
+        assert_eq!(tail.text(), "no such model: grün\n");
+    }
+
+    #[test]
+    fn of_a_long_text_the_end_is_kept_and_the_rest_counted() {
+        let tail = Tail::default();
+        tail.push("ü".repeat(KEPT_BYTES / 2).as_bytes());
+        tail.push(b"end");
+        let text = tail.text();
+        let (note, rest) = text.split_once('\n').unwrap();
+        assert_eq!(
+            note, "[4 earlier bytes are not kept]",
+            "3 had to go, 1 is the rest of a cut character"
+        );
+        assert!(rest.starts_with('ü') && rest.ends_with("üend"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        let tail = Tail::default();
+        tail.push(b"\xff\xfe!");
+        assert_eq!(tail.text(), "\u{fffd}\u{fffd}!");
+    }
+}

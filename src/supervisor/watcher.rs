@@ -1,0 +1,108 @@
+//! The one task that owns a child: it alone signals, reaps, and says how the child ended.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::handle::{End, Exit};
+use super::leader::Leader;
+use super::orphans::Own;
+use super::wish::{Sent, Wish};
+use crate::sys::process::Signal;
+
+/// How long the killed may take to disappear. They need milliseconds; who needs longer hangs in the kernel (a dead
+/// network file system), and nobody can say for how long. Shorter than `StopPlan::KILL.kill_grace`.
+const KILLED_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long stderr may take to end after its writers have. It is at once, unless a process that left the group holds
+/// the pipe open, and that one may live for ever. The rest in the pipe, 64 KiB, is read in far less.
+const STDERR_LIMIT: Duration = Duration::from_millis(500);
+
+/// The group is looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LAST_LOOK: Duration = Duration::from_millis(50);
+
+pub(super) struct Watcher {
+    pub(super) leader: Leader,
+    pub(super) wish: watch::Receiver<Wish>,
+    pub(super) end: watch::Sender<Option<End>>,
+    pub(super) stderr: JoinHandle<()>,
+    /// Given back when the child is reaped.
+    pub(super) _own: Own,
+}
+
+impl Watcher {
+    /// Lives as long as the child and a little longer. The end it publishes is its last act.
+    pub(super) async fn run(mut self) {
+        let sent = self.until_leader_exits().await;
+        let survivors = self.until_group_is_empty(sent).await;
+        let exit = self.leader.reap().await.map_or(Exit::UNKNOWN, Exit::from);
+        end_of(self.stderr).await;
+        self.end.send_replace(Some(End { exit, survivors }));
+    }
+
+    async fn until_leader_exits(&mut self) -> Sent {
+        let mut sent = Sent::Nothing;
+        let mut handles_left = true;
+        loop {
+            let wish = *self.wish.borrow_and_update();
+            sent = self.send_what_is_due(wish, sent, handles_left);
+            let next = wish.next(sent);
+            tokio::select! {
+                () = self.leader.exited() => return sent,
+                changed = self.wish.changed(), if handles_left => handles_left = changed.is_ok(),
+                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
+            }
+        }
+    }
+
+    fn send_what_is_due(&self, wish: Wish, sent: Sent, handles_left: bool) -> Sent {
+        let due = wish.due(sent, handles_left, Instant::now());
+        match due {
+            Sent::Kill if sent < due => self.leader.signal(Signal::SIGKILL),
+            Sent::Terminate if sent < due => {
+                self.leader.signal(Signal::SIGTERM);
+                // A stopped process acts on SIGTERM only when it goes on.
+                self.leader.signal(Signal::SIGCONT);
+            }
+            _ => {}
+        }
+        due
+    }
+
+    /// Returns who stays in spite of SIGKILL.
+    ///
+    /// The rest of a group that was asked to terminate keeps the grace it was given: the leader may be a mere wrapper
+    /// (`npx`), and who does the work may still be putting it away. Any other rest is killed at once.
+    async fn until_group_is_empty(&mut self, sent: Sent) -> Vec<u32> {
+        let mut killed_at = None;
+        let mut pause = FIRST_LOOK;
+        loop {
+            let members = self.leader.group_members().await;
+            if members.is_empty() {
+                return members;
+            }
+            let wish = *self.wish.borrow();
+            let now = Instant::now();
+            let handles_left = self.wish.has_changed().is_ok();
+            let in_grace = handles_left && wish.kill.is_some_and(|at| at > now);
+            if sent != Sent::Terminate || !in_grace {
+                self.leader.signal(Signal::SIGKILL);
+                if now.duration_since(*killed_at.get_or_insert(now)) > KILLED_LIMIT {
+                    return members;
+                }
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LAST_LOOK);
+        }
+    }
+}
+
+/// Waits for the last of stderr.
+pub(super) async fn end_of(mut stderr: JoinHandle<()>) {
+    if timeout(STDERR_LIMIT, &mut stderr).await.is_err() {
+        stderr.abort();
+    }
+}

@@ -1,0 +1,100 @@
+//! When a child is to be signalled, and what of it is due.
+
+use tokio::time::Instant;
+
+/// When the child is to be signalled. Wishes only ever make it sooner.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub(super) terminate: Option<Instant>,
+    pub(super) kill: Option<Instant>,
+}
+
+/// What has been sent to the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sent {
+    Nothing,
+    Terminate,
+    Kill,
+}
+
+impl Wish {
+    /// Takes the sooner of each of the two.
+    pub(super) fn sooner(self, other: Self) -> Self {
+        Self {
+            terminate: earliest(self.terminate, other.terminate),
+            kill: earliest(self.kill, other.kill),
+        }
+    }
+
+    /// Returns what should have been sent by now. Without anybody who holds the child, it is to be killed.
+    pub(super) fn due(self, sent: Sent, handles_left: bool, now: Instant) -> Sent {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let due = if is_due(self.kill) || !handles_left {
+            Sent::Kill
+        } else if is_due(self.terminate) {
+            Sent::Terminate
+        } else {
+            Sent::Nothing
+        };
+        due.max(sent)
+    }
+
+    /// Returns when to look again.
+    pub(super) fn next(self, sent: Sent) -> Option<Instant> {
+        match sent {
+            Sent::Nothing => earliest(self.terminate, self.kill),
+            Sent::Terminate => self.kill,
+            Sent::Kill => None,
+        }
+    }
+}
+
+fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_wish_never_makes_it_later() {
+        let now = Instant::now();
+        let at = |milliseconds| Some(now + Duration::from_millis(milliseconds));
+        let first = Wish {
+            terminate: at(10),
+            kill: at(50),
+        };
+        let second = Wish {
+            terminate: at(20),
+            kill: at(30),
+        };
+        assert_eq!(
+            first.sooner(second),
+            Wish {
+                terminate: at(10),
+                kill: at(30)
+            }
+        );
+        assert_eq!(Wish::default().sooner(first), first);
+    }
+
+    #[test]
+    fn what_is_due_is_the_strongest_that_was_wished_for_by_now() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        let wish = Wish {
+            terminate: Some(now),
+            kill: Some(later),
+        };
+        assert_eq!(Wish::default().due(Sent::Nothing, true, now), Sent::Nothing);
+        assert_eq!(wish.due(Sent::Nothing, true, now), Sent::Terminate);
+        assert_eq!(wish.due(Sent::Terminate, true, later), Sent::Kill);
+        assert_eq!(wish.due(Sent::Kill, true, now), Sent::Kill);
+        assert_eq!(wish.due(Sent::Nothing, false, now), Sent::Kill);
+        assert_eq!(wish.next(Sent::Terminate), Some(later));
+        assert_eq!(wish.next(Sent::Kill), None);
+    }
+}

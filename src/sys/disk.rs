@@ -1,0 +1,349 @@
+//! The operations on durable files that a log needs, as a trait, so that a test can cut the power between any two of them.
+//!
+//! Nothing here follows a symlink in the last part of a path, and every file that is made is its owner's alone.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag};
+use nix::sys::stat::{UtimensatFlags, futimens, utimensat};
+use nix::sys::time::TimeSpec;
+use nix::unistd::geteuid;
+
+/// The owner's alone, as everything in a bus.
+const FILE_MODE: u32 = 0o600;
+/// The owner's alone, as every directory of a bus.
+const DIRECTORY_MODE: u32 = 0o700;
+/// Whoever may write into a directory may replace what is in it.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Which file or directory it is, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The device.
+    pub device: u64,
+    /// The inode on it.
+    pub inode: u64,
+}
+
+impl From<&Metadata> for Identity {
+    fn from(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+/// Which directory it is, and when names in it last changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which.
+    pub identity: Identity,
+    /// When, in nanoseconds since 1970, as coarse as the system's clock tick.
+    pub modified_ns: i128,
+}
+
+/// A disk: names in directories, and the files that they name.
+pub trait Disk: Send + Sync {
+    /// Makes a file that must not be there yet, and opens it.
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Opens a file for reading and appending.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Gives a file another name, in place of what has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file another name, which must be free.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Takes a name away.
+    fn unlink(&self, path: &Path) -> io::Result<()>;
+
+    /// Returns the names in a directory, in no order.
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
+
+    /// Returns when only the names that are there now would be found after a power cut.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+
+    /// Returns which file a path names.
+    fn identity(&self, path: &Path) -> io::Result<Identity>;
+
+    /// Returns which directory a path names and when its names changed.
+    fn stamp(&self, directory: &Path) -> io::Result<Stamp>;
+
+    /// Reads a whole file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = self.open(path)?;
+        let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
+        // One byte more than the file has, so that the end is seen without another round.
+        let mut bytes = vec![0; length + 1];
+        let mut filled = 0;
+        loop {
+            match file.read_at(&mut bytes[filled..], filled as u64)? {
+                0 => break,
+                read => filled += read,
+            }
+            if filled == bytes.len() {
+                bytes.resize(filled * 2, 0);
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+}
+
+/// An open file of a disk.
+pub trait DiskFile: Send + Sync {
+    /// Reads from an offset on; less than asked for means that the file ends there.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes once at the end of the file; returns how much of it was written.
+    fn append(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Cuts the file off.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+
+    /// Returns when what is in the file would be found after a power cut. A failure must not be tried again.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Returns the length in bytes.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Returns which file it is.
+    fn identity(&self) -> io::Result<Identity>;
+
+    /// Writes all of it at the end of the file.
+    fn append_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.append(bytes)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                written => bytes = &bytes[written..],
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The disk of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(create_private(path, Writes::AtTheEnd)?))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(open_private(path, Writes::AtTheEnd)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    /// A crash between the two steps leaves both names, which hurts nobody.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::hard_link(from, to)?;
+        fs::remove_file(from)
+    }
+
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            // A name that is no text is none of ours.
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        File::open(directory)?.sync_all()
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Identity> {
+        Ok(Identity::from(&fs::symlink_metadata(path)?))
+    }
+
+    fn stamp(&self, directory: &Path) -> io::Result<Stamp> {
+        let metadata = fs::symlink_metadata(directory)?;
+        Ok(Stamp {
+            identity: Identity::from(&metadata),
+            modified_ns: modified_ns(&metadata),
+        })
+    }
+}
+
+impl DiskFile for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        loop {
+            // A regular file is read short only at its end, so one call is enough.
+            match std::os::unix::fs::FileExt::read_at(self, buffer, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match io::Write::write(&mut &*self, bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn identity(&self) -> io::Result<Identity> {
+        Ok(Identity::from(&self.metadata()?))
+    }
+}
+
+/// Where writes to a file go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// Behind what is there, always.
+    AtTheEnd,
+    /// Where the writer says.
+    Anywhere,
+}
+
+fn options(writes: Writes) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    // Without O_NONBLOCK a named pipe in place of a file would hold the opener for ever.
+    options
+        .read(true)
+        .write(true)
+        .append(writes == Writes::AtTheEnd)
+        .mode(FILE_MODE)
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
+    options
+}
+
+/// Makes a file that is its owner's alone, whatever the umask, and must not be there yet.
+pub fn create_private(path: &Path, writes: Writes) -> io::Result<File> {
+    let file = options(writes).create_new(true).open(path)?;
+    file.set_permissions(fs::Permissions::from_mode(FILE_MODE))?;
+    Ok(file)
+}
+
+/// Opens a file for reading and writing, if it is a plain file of this user.
+pub fn open_private(path: &Path, writes: Writes) -> io::Result<File> {
+    let file = options(writes).open(path).map_err(|error| {
+        if error.raw_os_error() == Some(Errno::ELOOP as i32) {
+            untrusted("it is a symbolic link: remove it")
+        } else {
+            error
+        }
+    })?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(untrusted("it is not a plain file: remove it"));
+    }
+    if metadata.uid() != geteuid().as_raw() {
+        return Err(untrusted("it belongs to another user: remove it"));
+    }
+    Ok(file)
+}
+
+fn untrusted(reason: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// Opens a file of this user, or makes it.
+pub fn open_or_create_private(path: &Path, writes: Writes) -> io::Result<File> {
+    match open_private(path, writes) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match create_private(path, writes)
+        {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                open_private(path, writes)
+            }
+            outcome => outcome,
+        },
+        outcome => outcome,
+    }
+}
+
+/// What making sure of a directory has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrivateDirectory {
+    /// It was there, and can be trusted.
+    Found,
+    /// It is new.
+    Made,
+    /// It cannot be trusted, for this reason.
+    Untrusted(&'static str),
+}
+
+/// Makes a directory that is its owner's alone, whatever the umask, or looks whether the one there can be trusted.
+pub fn private_directory(path: &Path) -> io::Result<PrivateDirectory> {
+    match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
+        Ok(()) => {
+            fs::set_permissions(path, fs::Permissions::from_mode(DIRECTORY_MODE))?;
+            return Ok(PrivateDirectory::Made);
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let metadata = fs::symlink_metadata(path)?;
+    let reason = if metadata.is_symlink() {
+        "it is a symbolic link: put a real directory in its place"
+    } else if !metadata.is_dir() {
+        "it is not a directory: remove it"
+    } else if metadata.uid() != geteuid().as_raw() {
+        "it belongs to another user: remove it, or run as that user"
+    } else if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
+        "others may write to it: run `chmod go-w` on it, after a look at what is in it"
+    } else {
+        return Ok(PrivateDirectory::Found);
+    };
+    Ok(PrivateDirectory::Untrusted(reason))
+}
+
+/// Sets the times of an open file to now.
+pub fn touch(file: &File) -> io::Result<()> {
+    Ok(futimens(file, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)
+}
+
+/// Sets the times of a file to now, if it is there. Costs no opening.
+pub fn touch_path(path: &Path) -> io::Result<()> {
+    Ok(utimensat(
+        AT_FDCWD,
+        path,
+        &TimeSpec::UTIME_NOW,
+        &TimeSpec::UTIME_NOW,
+        UtimensatFlags::NoFollowSymlink,
+    )?)
+}
+
+/// Returns when a file was last touched, in nanoseconds since 1970.
+pub fn touched_ns(path: &Path) -> io::Result<i128> {
+    Ok(modified_ns(&fs::symlink_metadata(path)?))
+}
+
+fn modified_ns(metadata: &Metadata) -> i128 {
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}

@@ -1,0 +1,105 @@
+//! What a process of one thread and no runtime waits for: a line to another process, signals, and the time, at once.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+#[cfg(target_os = "linux")]
+use nix::sys::signal::{SigSet, Signal};
+#[cfg(target_os = "linux")]
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+/// Where signals cannot be waited for together with files, they are looked for this often.
+#[cfg(not(target_os = "linux"))]
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What was heard. Neither means that the time is up, or that a child has changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The line has something to read, its end perhaps.
+    pub line: bool,
+    /// A signal asks this process to end.
+    pub asked_to_end: bool,
+}
+
+/// Hears of children and of the signals that ask for the end.
+#[derive(Debug)]
+pub struct Ears {
+    #[cfg(target_os = "linux")]
+    signals: SignalFd,
+}
+
+impl Ears {
+    /// Begins to hear. The signals are blocked from now on, and a child that is started afterwards inherits that: so
+    /// children are started before. What happened before is not heard of.
+    #[cfg(target_os = "linux")]
+    pub fn open() -> io::Result<Self> {
+        let mut heard = SigSet::empty();
+        for signal in [
+            Signal::SIGCHLD,
+            Signal::SIGTERM,
+            Signal::SIGINT,
+            Signal::SIGHUP,
+        ] {
+            heard.add(signal);
+        }
+        heard.thread_block()?;
+        let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        Ok(Self { signals })
+    }
+
+    /// Begins to hear.
+    #[cfg(not(target_os = "linux"))]
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Waits for the line, if there is one, for a signal, or for the time, if there is a limit.
+    pub fn wait(&self, line: Option<BorrowedFd<'_>>, limit: Option<Duration>) -> io::Result<Heard> {
+        let mut files: Vec<PollFd<'_>> = Vec::new();
+        files.extend(line.map(|line| PollFd::new(line, PollFlags::POLLIN)));
+        #[cfg(target_os = "linux")]
+        files.push(PollFd::new(
+            std::os::fd::AsFd::as_fd(&self.signals),
+            PollFlags::POLLIN,
+        ));
+        #[cfg(not(target_os = "linux"))]
+        let limit = Some(limit.map_or(LOOK, |limit| limit.min(LOOK)));
+        // Rounded up, as a wait of less than a millisecond would be none; the longest there is is 24 days.
+        let rounded = |limit: Duration| PollTimeout::try_from(limit + Duration::from_millis(1));
+        let timeout = limit.map_or(PollTimeout::NONE, |limit| {
+            rounded(limit).unwrap_or(PollTimeout::MAX)
+        });
+        match poll(&mut files, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |file: &PollFd<'_>| file.any().unwrap_or_default();
+        Ok(Heard {
+            line: line.is_some() && files.first().is_some_and(is_ready),
+            asked_to_end: self.take_signals()?,
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn take_signals(&self) -> io::Result<bool> {
+        let child = u32::try_from(Signal::SIGCHLD as i32).expect("signals have positive numbers");
+        let mut asked = false;
+        while let Some(signal) = self.signals.read_signal()? {
+            asked |= signal.ssi_signo != child;
+        }
+        Ok(asked)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "the same as where signals can be read"
+    )]
+    fn take_signals(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,195 @@
+//! Whose child a process is: what descends from a process, how that is signalled without hitting a stranger, and reaping.
+//!
+//! Exact on Linux. Elsewhere there is no `/proc` and nobody can adopt orphans: then nobody descends from anybody here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+
+use super::process;
+
+/// A process, named for ever: pids are used again, a pid with its start time is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relative {
+    /// Its process id.
+    pub pid: u32,
+    /// Its process group.
+    pub group: u32,
+    /// Whether it lives; the dead wait to be reaped by their parent.
+    pub lives: bool,
+    started: u64,
+}
+
+/// Lets the orphans among the descendants of this process become its children, and not those of the first process.
+#[cfg(target_os = "linux")]
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_child_subreaper(true)?)
+}
+
+/// Says that this system knows no such thing.
+#[cfg(not(target_os = "linux"))]
+pub fn adopt_orphans() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Makes this process the leader of a session of its own, out of reach of the terminal's signals.
+pub fn lead_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Returns all that descend from these processes, the dead among them, but not these themselves.
+///
+/// The look is not one instant: who is born or adopted meanwhile may be missed. Who wants to be sure looks again.
+pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
+    let mut children: BTreeMap<u32, Vec<Relative>> = BTreeMap::new();
+    for pid in process::pids() {
+        if let Some(stat) = process::stat(pid) {
+            let relative = Relative {
+                pid,
+                group: stat.group,
+                lives: stat.lives,
+                started: stat.started,
+            };
+            children.entry(stat.parent).or_default().push(relative);
+        }
+    }
+    let mut found = Vec::new();
+    // Pids that were used again while we looked could make a ring.
+    let mut seen: BTreeSet<u32> = ancestors.iter().copied().collect();
+    let mut parents = ancestors.to_vec();
+    while let Some(parent) = parents.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            if seen.insert(child.pid) {
+                parents.push(child.pid);
+                found.push(child);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the children of this process, the dead among them.
+pub fn children() -> Vec<Relative> {
+    let me = std::process::id();
+    let mut children = descendants(&[me]);
+    children.retain(|child| process::stat(child.pid).is_some_and(|stat| stat.parent == me));
+    children
+}
+
+/// Sends SIGKILL to this very process: never to another one that has got its pid since. One that is gone is a success.
+#[cfg(target_os = "linux")]
+pub fn kill(relative: Relative) -> io::Result<()> {
+    use rustix::io::Errno;
+    use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+    let Some(pid) = raw(relative.pid) else {
+        return Ok(());
+    };
+    let held = match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(held) => held,
+        Err(Errno::SRCH) => return Ok(()),
+        // Before Linux 5.3. Between the look and the signal its pid could become another's; nothing better is there.
+        Err(Errno::NOSYS) if process::start_time(relative.pid) == Some(relative.started) => {
+            return Ok(rustix::process::kill_process(pid, Signal::KILL)?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // What is held cannot change any more, so this look decides whether it is the one that was meant.
+    if process::start_time(relative.pid) != Some(relative.started) {
+        return Ok(());
+    }
+    match pidfd_send_signal(&held, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Does nothing: there are no relatives here.
+#[cfg(not(target_os = "linux"))]
+pub fn kill(_relative: Relative) -> io::Result<()> {
+    Ok(())
+}
+
+/// What a look for a dead child brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaped {
+    /// This one was dead, and is gone now.
+    One {
+        /// Its process id.
+        pid: u32,
+        /// The exit code, if it exited.
+        code: Option<i32>,
+        /// The number of the signal, if one killed it.
+        signal: Option<i32>,
+    },
+    /// There are children, and none is dead.
+    AllLive,
+    /// There are no children: with [`adopt_orphans`], nobody descends from this process.
+    Childless,
+}
+
+/// Reaps any one dead child. Only for a process that reaps nowhere else: it takes statuses away from others.
+pub fn reap_any() -> io::Result<Reaped> {
+    match rustix::process::wait(WaitOptions::NOHANG) {
+        Ok(Some((pid, status))) => Ok(Reaped::One {
+            pid: pid.as_raw_nonzero().get().unsigned_abs(),
+            code: WaitStatus::exit_status(status),
+            signal: WaitStatus::terminating_signal(status),
+        }),
+        Ok(None) => Ok(Reaped::AllLive),
+        Err(rustix::io::Errno::CHILD) => Ok(Reaped::Childless),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reaps this child if it is dead, and returns whether it is gone. Only for a child that nobody else waits for.
+///
+/// A process whose first thread is dead looks dead, and cannot be reaped until its other threads are dead too.
+pub fn reap(pid: u32) -> bool {
+    let Some(pid) = raw(pid) else {
+        return true;
+    };
+    !matches!(
+        rustix::process::waitpid(Some(pid), WaitOptions::NOHANG),
+        Ok(None)
+    )
+}
+
+fn raw(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_child_is_found_and_only_itself_is_killed() {
+        let mut child = Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mine = |relative: &Relative| relative.pid == child.id();
+        let found = descendants(&[std::process::id()]).into_iter().find(mine);
+        let found = found.expect("it is a child of this process");
+        assert!(children().contains(&found));
+
+        let stranger = Relative {
+            started: found.started + 1,
+            ..found
+        };
+        kill(stranger).unwrap();
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "its pid alone is not it"
+        );
+        kill(found).unwrap();
+        assert_eq!(child.wait().unwrap().to_string(), "signal: 9 (SIGKILL)");
+        kill(found).unwrap();
+    }
+}

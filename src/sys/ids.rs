@@ -1,0 +1,30 @@
+//! The source of randomness: new ids.
+
+use uuid::Uuid;
+
+use crate::domain::id::{CallId, CommandId, SessionId};
+
+/// Makes a session id.
+pub fn session() -> SessionId {
+    SessionId(Uuid::now_v7())
+}
+
+/// Makes a command id.
+pub fn command() -> CommandId {
+    CommandId(Uuid::now_v7())
+}
+
+/// Makes a call id.
+pub fn call() -> CallId {
+    CallId(Uuid::now_v7())
+}
+
+/// Makes the name of a blob.
+pub fn blob() -> Uuid {
+    Uuid::now_v7()
+}
+
+/// Makes a token that cannot be guessed: 244 random bits as 64 hex digits.
+pub fn token() -> String {
+    format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}

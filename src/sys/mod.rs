@@ -1,0 +1,13 @@
+//! The only doors to the outside: clocks, ids, files, processes, signals.
+//!
+//! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
+
+pub mod clock;
+pub mod disk;
+pub mod ears;
+pub mod family;
+pub mod ids;
+pub mod process;
+pub mod signals;
+pub mod lock;
+pub mod passing;

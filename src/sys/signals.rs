@@ -1,0 +1,134 @@
+//! Signals that this process receives: those that ask it to end, and the one that tells of its children.
+
+use std::future::{pending, poll_fn};
+use std::io;
+use std::task::Poll;
+
+use tokio::signal::unix;
+
+use super::process::Signal;
+
+/// The signals that ask this process to end: `SIGINT`, `SIGTERM`, `SIGHUP`.
+///
+/// From [`Shutdown::listen`] on they no longer end the process by themselves, for as long as it lives.
+#[derive(Debug)]
+pub struct Shutdown {
+    streams: [(Signal, unix::Signal); 3],
+}
+
+impl Shutdown {
+    /// Begins to listen. Needs a tokio runtime.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self {
+            streams: [
+                (Signal::SIGINT, unix::signal(unix::SignalKind::interrupt())?),
+                (
+                    Signal::SIGTERM,
+                    unix::signal(unix::SignalKind::terminate())?,
+                ),
+                (Signal::SIGHUP, unix::signal(unix::SignalKind::hangup())?),
+            ],
+        })
+    }
+
+    /// Waits for the next of the signals and tells which it was. A second call waits for the second one.
+    ///
+    /// Several of one kind that come before they are received count as one. Cancel safe.
+    pub async fn recv(&mut self) -> Signal {
+        poll_fn(|context| {
+            for (name, stream) in &mut self.streams {
+                if let Poll::Ready(Some(())) = stream.poll_recv(context) {
+                    return Poll::Ready(*name);
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Tells that some child of this process has changed: a reason to look at one's own.
+#[derive(Debug)]
+pub struct ChildChanges {
+    stream: unix::Signal,
+}
+
+impl ChildChanges {
+    /// Begins to listen. Needs a tokio runtime. A change after this call is never missed.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self {
+            stream: unix::signal(unix::SignalKind::child())?,
+        })
+    }
+
+    /// Waits until a child, any child, has changed since the last call. Cancel safe.
+    pub async fn recv(&mut self) {
+        if self.stream.recv().await.is_none() {
+            // The stream ends only with the runtime, and this future with it.
+            pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    use nix::sys::signal::kill;
+    use nix::unistd::Pid;
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use tokio::process::Command;
+
+    use super::*;
+
+    const IN_CHILD: &str = "SIGNALS_TEST_IN_CHILD";
+
+    /// Plays in a process of its own, as the signals would otherwise reach whatever else this test binary runs.
+    #[tokio::test]
+    async fn each_signal_is_received_and_the_process_lives_on() {
+        if std::env::var_os(IN_CHILD).is_some() {
+            return play_the_child().await;
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "sys::signals::tests::each_signal_is_received_and_the_process_lives_on",
+                "--nocapture",
+            ])
+            .env(IN_CHILD, "1")
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_raw(child.id().unwrap().try_into().unwrap());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut heard = async |what: &str| {
+            // 30 s is far more than it takes, also on a busy machine.
+            let listening =
+                async { while !lines.next_line().await.unwrap().unwrap().ends_with(what) {} };
+            tokio::time::timeout(Duration::from_secs(30), listening)
+                .await
+                .unwrap();
+        };
+        heard("listening").await;
+        for signal in [
+            Signal::SIGTERM,
+            Signal::SIGTERM,
+            Signal::SIGHUP,
+            Signal::SIGINT,
+        ] {
+            kill(pid, signal).unwrap();
+            heard(&format!("heard {signal}")).await;
+        }
+        assert!(child.wait().await.unwrap().success());
+    }
+
+    async fn play_the_child() {
+        let mut shutdown = Shutdown::listen().unwrap();
+        println!("\nlistening");
+        for _ in 0..4 {
+            println!("heard {}", shutdown.recv().await);
+        }
+    }
+}

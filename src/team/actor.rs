@@ -1,0 +1,399 @@
+//! The actor of one agent: the only owner of its process, its connection and its turn.
+//!
+//! It sleeps until the bus changes, the agent says something, its turn or its process ends, or a deadline passes; then it
+//! looks at the whole picture again and lets [`step::next`] decide. Nothing else acts on the agent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::launch::{Identity, Launch};
+use super::start::{self, Started, told_exit};
+use super::step::{self, Situation, Step, TurnSituation, Wishes};
+use super::stop;
+use super::turn::Turn;
+use crate::acp::{AcpError, AgentEvents, Connection, PromptOutcome, SessionInfo};
+use crate::bus::rules::{Ask, Refusal};
+use crate::bus::state::StopWanted;
+use crate::bus::{BusError, Receipt, Seat};
+use crate::config::Profile;
+use crate::domain::id::SessionId;
+use crate::domain::member::{Departure, Tools};
+
+/// How long a process may live on after it closed its stdout: an exit takes milliseconds.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// How long to wait before a step is tried again that had no effect.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// What an actor begins with.
+pub(super) struct Begin {
+    pub(super) seat: Seat,
+    pub(super) launch: Arc<Launch>,
+    pub(super) profile: Profile,
+    pub(super) program: std::path::PathBuf,
+    pub(super) identity: Identity,
+    pub(super) hurry: CancellationToken,
+}
+
+pub(super) struct Actor {
+    /// The bridge's own seat, in whose name everything is written.
+    pub(super) seat: Seat,
+    pub(super) profile: Profile,
+    pub(super) identity: Identity,
+    pub(super) hurry: CancellationToken,
+    pub(super) child: crate::supervisor::Supervised,
+    pub(super) connection: Connection,
+    pub(super) events: AgentEvents,
+    pub(super) acp: SessionInfo,
+    pub(super) endpoint: crate::acp::McpServerSpec,
+    pub(super) session_since: Instant,
+    /// Whether the agent's session knows who it is.
+    pub(super) primed: bool,
+    /// Whether the session has had a turn.
+    pub(super) used: bool,
+    pub(super) turn: Option<Turn>,
+    pub(super) stopping_since: Option<Instant>,
+    pub(super) mail_since: Option<Instant>,
+    /// The newest mail of a wake that failed.
+    pub(super) mail_failed: u64,
+}
+
+/// Runs an agent from its start to its end. When this returns, its session has left the bus.
+pub(super) async fn run(begin: Begin) {
+    let (seat, session) = (begin.seat.clone(), begin.identity.session);
+    let (departure, detail) = match Actor::start(begin).await {
+        Ok(actor) => actor.live().await,
+        Err(ended) => ended,
+    };
+    leave(&seat, session, departure, detail).await;
+}
+
+/// Writes the end of an agent, then removes its presence.
+pub(super) async fn leave(
+    seat: &Seat,
+    session: SessionId,
+    departure: Departure,
+    detail: Option<String>,
+) {
+    match seat
+        .ask(Ask::Leave {
+            session,
+            departure,
+            detail,
+        })
+        .await
+    {
+        Ok(_) | Err(BusError::Refused(Refusal::Left)) => {}
+        // With the presence gone, whoever looks next writes that it is dead.
+        Err(error) => tracing::warn!("failed to write that an agent has left: {error}"),
+    }
+    seat.bus().release(session);
+}
+
+impl Actor {
+    async fn start(begin: Begin) -> Result<Self, (Departure, Option<String>)> {
+        let Begin {
+            seat,
+            launch,
+            profile,
+            program,
+            identity,
+            hurry,
+        } = begin;
+        let failed = |error: start::StartError| (Departure::Failed, Some(error.to_string()));
+        let presence = seat.bus().share(identity.session);
+        let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
+            .await
+            .map_err(failed)?;
+        let endpoint = launch.endpoint(&identity);
+        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity);
+        let started = tokio::select! {
+            started = starting => started,
+            wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
+                let left = stop::stop(&child, None, wanted, &hurry).await;
+                return Err((Departure::Stopped, left));
+            }
+        };
+        let Started {
+            child,
+            connection,
+            events,
+            session: acp,
+            endpoint,
+        } = match started {
+            Ok(started) => started,
+            Err(error) => {
+                let detail = error.to_string();
+                // It may run still, and not be an agent.
+                let left = stop::stop(&child, None, StopWanted::AtOnce, &hurry).await;
+                return Err((Departure::Failed, Some(left.unwrap_or(detail))));
+            }
+        };
+        let mut actor = Self {
+            seat,
+            profile,
+            identity,
+            hurry,
+            child,
+            connection,
+            events,
+            acp,
+            endpoint,
+            session_since: Instant::now(),
+            primed: false,
+            used: false,
+            turn: None,
+            stopping_since: None,
+            mail_since: None,
+            mail_failed: 0,
+        };
+        actor.announce().await;
+        Ok(actor)
+    }
+
+    async fn announce(&mut self) {
+        let model = self.acp.model_choices().and_then(|models| models.current);
+        let ready = Ask::Ready {
+            session: self.identity.session,
+            model,
+            pid: self.child.pid(),
+        };
+        self.write(ready).await;
+    }
+
+    async fn live(mut self) -> (Departure, Option<String>) {
+        let mut changes = self.seat.bus().changes();
+        let exited = self.child.exited();
+        let hurry = self.hurry.clone();
+        let mut last: Option<Step> = None;
+        tokio::pin!(exited);
+        loop {
+            if self.hurry.is_cancelled() {
+                return self.stop(StopWanted::AtOnce).await;
+            }
+            let until = match self.next_step() {
+                Step::Stop(wanted) => return self.stop(wanted).await,
+                Step::Abandon => return self.stop(StopWanted::AtOnce).await,
+                Step::Rest(until) => {
+                    last = None;
+                    until
+                }
+                step => {
+                    if last.as_ref() == Some(&step) {
+                        // The bus did not take it: it is busy, or another has written our end. Do not ask without a break.
+                        tokio::time::sleep(AGAIN).await;
+                    }
+                    last = Some(step.clone());
+                    if let Some(wanted) = self.take_unless_stopped(step).await {
+                        return self.stop(wanted).await;
+                    }
+                    continue;
+                }
+            };
+            tokio::select! {
+                // An error means that the bus is closed, and this process with it.
+                closing = changes.changed() => if closing.is_err() { return self.stop(StopWanted::AtOnce).await },
+                event = self.events.recv() => match event {
+                    Some(event) => self.hear(event),
+                    None => return self.lost().await,
+                },
+                ended = ended(&mut self.turn) => {
+                    if self.end_turn(ended).await {
+                        return self.lost().await;
+                    }
+                }
+                exit = &mut exited => {
+                    self.hear_out().await;
+                    return self.died(exit);
+                }
+                () = sleep_until(until) => {}
+                // The top of the loop looks.
+                () = hurry.cancelled() => {}
+            }
+        }
+    }
+
+    /// Looks at the whole picture and decides.
+    fn next_step(&mut self) -> Step {
+        let session = self.identity.session;
+        let mail_failed = self.mail_failed;
+        let wishes = self
+            .seat
+            .bus()
+            .look(|state| Wishes::of(state, session, mail_failed));
+        let now = Instant::now();
+        self.stopping_since = wishes.stop.map(|_| self.stopping_since.unwrap_or(now));
+        self.mail_since = wishes
+            .newest_mail
+            .filter(|_| self.turn.is_none())
+            .map(|_| self.mail_since.unwrap_or(now));
+        let turn = self.turn.as_ref().map(|turn| TurnSituation {
+            cancelled: turn.cancelled,
+            given_up: turn.given_up,
+        });
+        let situation = Situation {
+            now,
+            session_since: self.session_since,
+            turn,
+            stopping_since: self.stopping_since,
+            mail_since: self.mail_since,
+        };
+        step::next(&wishes, &situation)
+    }
+
+    /// Takes a step, unless the agent's end is asked for meanwhile: the agent may not answer what the step asks it. Returns
+    /// how it is to end then.
+    async fn take_unless_stopped(&mut self, step: Step) -> Option<StopWanted> {
+        // As long as no turn runs, a graceful end has nothing to wait for.
+        let between_turns = self.turn.is_none();
+        let counts = move |wanted| between_turns || wanted == StopWanted::AtOnce;
+        let (seat, hurry) = (self.seat.clone(), self.hurry.clone());
+        let session = self.identity.session;
+        tokio::select! {
+            // A turn that has begun has the grace of one.
+            biased;
+            () = self.take(step) => None,
+            wanted = stop_wanted(&seat, session, &hurry, counts) => Some(wanted),
+        }
+    }
+
+    async fn take(&mut self, step: Step) {
+        match step {
+            Step::CancelTurn => self.cancel_turn().await,
+            Step::GiveUpTask => self.give_up_task().await,
+            Step::MissTools => {
+                let session = self.identity.session;
+                self.write(Ask::Tools {
+                    session,
+                    tools: Tools::Missing,
+                })
+                .await;
+            }
+            Step::Begin(task) => self.begin_task(task).await,
+            Step::Wake(newest) => self.begin_wake(newest).await,
+            Step::Stop(_) | Step::Abandon | Step::Rest(_) => {}
+        }
+    }
+
+    async fn stop(self, wanted: StopWanted) -> (Departure, Option<String>) {
+        let Self {
+            child,
+            connection,
+            acp,
+            events,
+            turn,
+            hurry,
+            ..
+        } = self;
+        // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
+        drop(events);
+        drop(turn);
+        let left = stop::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
+        (Departure::Stopped, left)
+    }
+
+    /// The connection is over: the process ends too, or is ended.
+    async fn lost(self) -> (Departure, Option<String>) {
+        if let Ok(exit) = tokio::time::timeout(LAST_BREATH, self.child.exited()).await {
+            self.died(exit)
+        } else {
+            let why = self.connection.closed().await.to_string();
+            let detail = told_exit(&self.child, &why);
+            let left = stop::stop(&self.child, None, StopWanted::AtOnce, &self.hurry).await;
+            (Departure::Failed, Some(left.unwrap_or(detail)))
+        }
+    }
+
+    /// Takes in what a process that has ended still said.
+    async fn hear_out(&mut self) {
+        let rest = async {
+            while let Some(event) = self.events.recv().await {
+                self.hear(event);
+            }
+        };
+        // Somebody who left its group may hold its stdout open.
+        if tokio::time::timeout(LAST_BREATH, rest).await.is_err() {
+            tracing::debug!("the stdout of {} stays open", self.identity.name);
+        }
+    }
+
+    fn died(&self, exit: crate::supervisor::Exit) -> (Departure, Option<String>) {
+        if self.stopping_since.is_some() {
+            return (Departure::Stopped, None);
+        }
+        (
+            Departure::Failed,
+            Some(told_exit(&self.child, &exit.to_string())),
+        )
+    }
+
+    /// Writes something in the bridge's name. A refusal means that the world has moved on; an error is told to people.
+    pub(super) async fn write(&self, ask: Ask) -> Option<Receipt> {
+        match self.seat.ask(ask).await {
+            Ok(receipt) => Some(receipt),
+            Err(BusError::Refused(refusal)) => {
+                tracing::debug!("about {}: {refusal}", self.identity.name);
+                None
+            }
+            Err(error) => {
+                tracing::warn!("about {}: {error}", self.identity.name);
+                None
+            }
+        }
+    }
+
+    pub(super) fn wall_ms(&self) -> i64 {
+        self.seat.bus().now().wall_ms
+    }
+}
+
+/// Waits for the end of the turn, if one runs.
+async fn ended(turn: &mut Option<Turn>) -> Result<PromptOutcome, AcpError> {
+    match turn {
+        Some(turn) => match (&mut turn.prompting).await {
+            Ok(ended) => ended,
+            Err(error) => Err(AcpError::Malformed {
+                method: "session/prompt".into(),
+                problem: error.to_string(),
+            }),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until somebody wants an agent's end in a way that counts, or until its session is gone.
+async fn stop_wanted(
+    seat: &Seat,
+    session: SessionId,
+    hurry: &CancellationToken,
+    counts: impl Fn(StopWanted) -> bool,
+) -> StopWanted {
+    let mut changes: watch::Receiver<u64> = seat.bus().changes();
+    loop {
+        let wanted = seat.bus().look(|state| match state.session(session) {
+            Some(live) => live.stop,
+            None => Some(StopWanted::AtOnce),
+        });
+        if let Some(wanted) = wanted.filter(|wanted| counts(*wanted)) {
+            return wanted;
+        }
+        let closing = tokio::select! {
+            outcome = changes.changed() => outcome.is_err(),
+            () = hurry.cancelled() => true,
+        };
+        if closing {
+            return StopWanted::AtOnce;
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Assigning work: to a live agent's queue, or to a new agent of a profile.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::actor::Begin;
+use super::launch::Identity;
+use super::live::{Team, TeamError};
+use crate::bus::event::{Body, Event, Starting};
+use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
+use crate::bus::seat::token_hash;
+use crate::bus::state::Task;
+use crate::bus::{BusError, Receipt};
+use crate::config::Profile;
+use crate::domain::id::{SessionId, TaskId};
+use crate::domain::name::Name;
+use crate::domain::nearest::nearest;
+use crate::sys::ids;
+
+/// Work for an agent.
+#[derive(Clone, Debug, Default)]
+pub struct Assignment {
+    /// A live agent, or a profile.
+    pub agent: String,
+    /// What to do.
+    pub prompt: String,
+    /// The name of a new agent of the profile.
+    pub name: Option<String>,
+    /// The model to use.
+    pub model: Option<String>,
+    /// Where a new agent works: inside the project, relative to its root.
+    pub cwd: Option<String>,
+    /// Whether to begin a new session of the agent.
+    pub fresh: bool,
+}
+
+/// Work that is on the bus.
+#[derive(Clone, Debug)]
+pub struct Assigned {
+    /// The task.
+    pub task: TaskId,
+    /// The agent that has it.
+    pub agent: Name,
+    /// What the user has to know about it.
+    pub note: Option<String>,
+}
+
+impl Team {
+    /// Assigns work. A live member's name wins; else a profile of that name starts a new agent.
+    pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
+        self.bus().refresh()?;
+        let live = match (&assignment.name, Name::parse(&assignment.agent)) {
+            (None, Ok(name)) => self.bus().look(|state| {
+                state
+                    .live(&name)
+                    .map(|live| (live.id, live.name.clone(), live.cwd.clone()))
+            }),
+            _ => None,
+        };
+        let prompt = self.bus().body(assignment.prompt.clone()).await?;
+        match live {
+            Some((session, name, cwd)) => {
+                self.queue(assignment, prompt, session, name, cwd.as_deref())
+                    .await
+            }
+            None => self.begin(assignment, prompt).await,
+        }
+    }
+
+    async fn queue(
+        &self,
+        assignment: Assignment,
+        prompt: Body,
+        session: SessionId,
+        agent: Name,
+        cwd: Option<&str>,
+    ) -> Result<Assigned, TeamError> {
+        if let Some(given) = &assignment.cwd {
+            let wanted = self.cwd(Some(given))?;
+            if cwd.is_some_and(|cwd| Path::new(cwd) != wanted) {
+                return Err(TeamError::OtherCwd { agent });
+            }
+        }
+        let task = NewTask {
+            prompt,
+            model: assignment.model,
+            fresh: assignment.fresh,
+        };
+        let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
+        Ok(Assigned {
+            task: assigned_in(&receipt)?,
+            agent,
+            note: None,
+        })
+    }
+
+    async fn begin(&self, assignment: Assignment, prompt: Body) -> Result<Assigned, TeamError> {
+        let profile = self.profile(&assignment)?;
+        let program = self.inner.launch.program(&profile)?;
+        let cwd = self.cwd(assignment.cwd.as_deref())?;
+        let wish = match &assignment.name {
+            Some(name) => Wish::Chosen(Name::parse(name)?),
+            None => Wish::Like(profile.name.clone()),
+        };
+        let (session, token) = (ids::session(), ids::token());
+        let starting = Starting {
+            session,
+            name: profile.name.clone(),
+            chosen: assignment.name.is_some(),
+            profile: profile.name.to_string(),
+            model: assignment.model.clone(),
+            cwd: cwd.to_string_lossy().into_owned(),
+            roles: profile.roles.value.clone(),
+            owner: self.inner.seat.session(),
+            token_hash: token_hash(&token),
+        };
+        // A new agent's session is fresh by itself.
+        let task = NewTask {
+            prompt,
+            model: assignment.model,
+            fresh: false,
+        };
+        self.bus().hold(session)?;
+        let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
+        let receipt = match self.inner.seat.ask(ask).await {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                self.bus().release(session);
+                return Err(error.into());
+            }
+        };
+        let (task, agent) = (assigned_in(&receipt)?, named_in(&receipt)?);
+        let note = self.note(&profile, &program);
+        let identity = Identity {
+            session,
+            name: agent.clone(),
+            token,
+            cwd,
+        };
+        self.start(Begin {
+            seat: self.inner.seat.clone(),
+            launch: self.inner.launch.clone(),
+            profile,
+            program,
+            identity,
+            hurry: self.hurry(),
+        });
+        Ok(Assigned { task, agent, note })
+    }
+
+    fn profile(&self, assignment: &Assignment) -> Result<Profile, TeamError> {
+        let config = &self.inner.config;
+        match config.profile(&assignment.agent) {
+            Ok(profile) => Ok(profile.clone()),
+            Err(error) if assignment.name.is_some() => Err(error.into()),
+            Err(_) => {
+                let profiles: Vec<_> = config
+                    .profiles()
+                    .map(|profile| profile.name.to_string())
+                    .collect();
+                let mut names: Vec<_> = self
+                    .bus()
+                    .look(|state| state.names().map(ToString::to_string).collect());
+                names.extend(profiles.iter().cloned());
+                Err(TeamError::Unknown {
+                    nearest: nearest(&assignment.agent, &names),
+                    name: assignment
+                        .agent
+                        .chars()
+                        .take(crate::domain::limits::SHOWN_NAME_CHARS)
+                        .collect(),
+                    profiles,
+                })
+            }
+        }
+    }
+
+    /// Resolves where an agent works: the project, or a directory inside it.
+    fn cwd(&self, given: Option<&str>) -> Result<PathBuf, TeamError> {
+        let project = &self.inner.launch.project;
+        let Some(given) = given else {
+            return Ok(project.clone());
+        };
+        let refused = |problem| TeamError::Cwd {
+            given: given.to_owned(),
+            problem,
+        };
+        let resolved = project
+            .join(given)
+            .canonicalize()
+            .map_err(|_| refused("does not exist"))?;
+        if !resolved.starts_with(project) {
+            return Err(refused("is outside the project"));
+        }
+        if resolved.is_dir() {
+            Ok(resolved)
+        } else {
+            Err(refused("is not a directory"))
+        }
+    }
+
+    /// Names the command that a project's own file brings, at its first start: the project's author chose it, not the user.
+    fn note(&self, profile: &Profile, program: &Path) -> Option<String> {
+        if !profile.comes_from_project_file() || !self.tell_once(&profile.name) {
+            return None;
+        }
+        let fields = profile.fields_from_project_file().join(", ");
+        let note = format!(
+            "the profile `{}` runs `{}` {:?}; its {fields} come from the project's own bridge.toml",
+            profile.name,
+            program.display(),
+            profile.args.value,
+        );
+        tracing::warn!("{note}");
+        Some(note)
+    }
+
+    /// Waits for the end of a task; returns it as it is then.
+    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Task, TeamError> {
+        self.until(limit, |bus| {
+            bus.look(|state| state.task(id).is_none_or(|task| task.status.is_final()))
+        })
+        .await;
+        let task = self.bus().look(|state| state.task(id).cloned());
+        task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    }
+}
+
+fn assigned_in(receipt: &Receipt) -> Result<TaskId, BusError> {
+    let id = receipt.events.iter().find_map(|event| match event {
+        Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
+        _ => None,
+    });
+    id.ok_or(BusError::Closed)
+}
+
+fn named_in(receipt: &Receipt) -> Result<Name, BusError> {
+    let name = receipt.events.iter().find_map(|event| match event {
+        Event::MemberStarting(starting) => Some(starting.name.clone()),
+        _ => None,
+    });
+    name.ok_or(BusError::Closed)
+}

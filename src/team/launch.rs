@@ -1,0 +1,96 @@
+//! What it takes to launch agents here: our own binary, our environment, the project and its bus.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::acp::McpServerSpec;
+use crate::config::{MissingProgram, Profile};
+use crate::domain::id::SessionId;
+use crate::domain::name::Name;
+use crate::domain::tools::SERVER;
+use crate::supervisor::{ChildSpec, Shim};
+use crate::sys::process::find_program;
+
+/// The mark that an agent's whole tree carries, so that what is left of it can be found. No secret.
+pub const RUN_MARK: &str = "BRIDGE_RUN";
+
+/// Where agents are launched from.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// This binary, which guards agents and which they start as their endpoint.
+    pub own_binary: PathBuf,
+    /// This process's environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The project, links resolved.
+    pub project: PathBuf,
+    /// The directory of its bus.
+    pub bus_dir: PathBuf,
+}
+
+/// An agent that is about to be launched.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    pub(super) session: SessionId,
+    pub(super) name: Name,
+    pub(super) token: String,
+    pub(super) cwd: PathBuf,
+}
+
+impl Launch {
+    /// Finds the program of a profile.
+    pub(super) fn program(&self, profile: &Profile) -> Result<PathBuf, MissingProgram> {
+        let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
+        let search = self
+            .environment
+            .iter()
+            .find(is_path)
+            .map(|(_, value)| value.as_os_str());
+        profile.program(&self.own_binary, |program| {
+            find_program(Path::new(program), search)
+        })
+    }
+
+    /// Says how an agent's process is started: behind a shim, which holds its presence as this bridge does.
+    pub(super) fn child(
+        &self,
+        profile: &Profile,
+        program: PathBuf,
+        identity: &Identity,
+        presence: Option<OwnedFd>,
+    ) -> ChildSpec {
+        let mut env = profile.environment(self.environment.iter().cloned());
+        env.push((RUN_MARK.into(), identity.session.to_string().into()));
+        ChildSpec {
+            program,
+            args: profile.args.value.iter().map(OsString::from).collect(),
+            env,
+            cwd: identity.cwd.clone(),
+            shim: Some(Shim {
+                binary: self.own_binary.clone(),
+                presence: presence.map(Arc::new),
+            }),
+        }
+    }
+
+    /// Says which MCP server an agent starts: our endpoint, which knows who it is from its environment alone.
+    pub(super) fn endpoint(&self, identity: &Identity) -> McpServerSpec {
+        let env = [
+            ("BRIDGE_DIR", self.bus_dir.to_string_lossy().into_owned()),
+            ("BRIDGE_MEMBER", identity.name.to_string()),
+            ("BRIDGE_SESSION", identity.session.to_string()),
+            ("BRIDGE_TOKEN", identity.token.clone()),
+            (RUN_MARK, identity.session.to_string()),
+        ];
+        McpServerSpec {
+            name: SERVER.to_owned(),
+            command: self.own_binary.clone(),
+            args: vec!["agent".to_owned()],
+            env: env
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Live agents: one actor each that starts it, proves its tools, gives it work, wakes it and stops it.
+//!
+//! Everybody's wishes are events on the bus; the bridge that holds an agent's session is the only one that acts on it. So a
+//! [`Team`] writes wishes, and the actor of an agent reads them off the state, whoever wrote them.
+//!
+//! [`Team`]: crate::team::Team
+
+mod actor;
+mod assign;
+mod hearing;
+mod launch;
+mod live;
+mod results;
+mod start;
+mod step;
+mod stop;
+mod transcript;
+mod turn;
+mod work;
+
+pub use self::assign::{Assigned, Assignment};
+pub use self::launch::{Launch, RUN_MARK};
+pub use self::live::{Team, TeamError};
+pub use self::results::TaskOutput;

@@ -1,0 +1,84 @@
+//! What came of a task: its output, whole or in parts, also while it runs.
+
+use super::live::{Team, TeamError};
+use super::transcript;
+use crate::bus::letter::part;
+use crate::bus::rules::{Ask, Refusal};
+use crate::bus::state::Task;
+use crate::bus::{BusError, log::LogError};
+use crate::domain::id::TaskId;
+
+/// A part of a task's output.
+#[derive(Clone, Debug)]
+pub struct TaskOutput {
+    /// The task as it is now.
+    pub task: Task,
+    /// The text from `offset` on.
+    pub text: String,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// Where the rest begins, if there is one.
+    pub next_offset: Option<usize>,
+    /// The length of the whole so far.
+    pub total: usize,
+}
+
+impl Team {
+    /// Returns a task.
+    pub fn task(&self, id: &TaskId) -> Result<Task, TeamError> {
+        self.bus().refresh()?;
+        let task = self.bus().find_task(id)?;
+        task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    }
+
+    /// Says at which place in its agent's queue a task is; 1 is next. None when it does not wait.
+    pub fn position(&self, task: &Task) -> Option<usize> {
+        self.bus().look(|state| {
+            let queue = &state.session(task.session)?.queue;
+            queue
+                .iter()
+                .position(|queued| *queued == task.id)
+                .map(|index| index + 1)
+        })
+    }
+
+    /// Reads a part of a task's output; of a running one what it has said so far.
+    ///
+    /// Who assigned the task needs no notice of its end any more once it has the end of the output.
+    pub async fn output(
+        &self,
+        id: &TaskId,
+        offset: usize,
+        max: usize,
+    ) -> Result<TaskOutput, TeamError> {
+        let task = self.task(id)?;
+        let whole = match task.output {
+            Some(body) if body.bytes > 0 => self.bus().text(body)?,
+            // It runs, or its agent ended before its end and could not say more: what it had said is in the transcript.
+            _ => self.said_so_far(id)?,
+        };
+        let (offset, text) = part(&whole, offset, max);
+        let end = offset + text.len();
+        let next_offset = (end < whole.len()).then_some(end);
+        if task.status.is_final() && next_offset.is_none() {
+            // Losing this leaves a notice that is superfluous, nothing else.
+            let _ = self.inner.seat.ask(Ask::ResultTaken(id.clone())).await;
+        }
+        Ok(TaskOutput {
+            text: text.to_owned(),
+            offset,
+            next_offset,
+            total: whole.len(),
+            task,
+        })
+    }
+
+    fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {
+        match self.bus().read_transcript(id) {
+            Ok(text) => Ok(transcript::said(&text)),
+            // It has not begun.
+            Err(BusError::Log(LogError::Gone)) => Ok(String::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

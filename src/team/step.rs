@@ -1,0 +1,305 @@
+//! What an agent's actor does next: a pure function of what the bus says and what the actor knows.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::bus::state::{State, StopWanted};
+use crate::delivery::wake;
+use crate::domain::id::{SessionId, TaskId};
+use crate::domain::member::Tools;
+
+/// How long our endpoint may take to tell its tools, before messages go by prompt only.
+pub(super) const TOOLS_DEADLINE: Duration = Duration::from_secs(15);
+
+/// How long a running turn may go on after a graceful stop was asked for.
+pub(super) const TURN_GRACE: Duration = Duration::from_secs(20);
+
+/// How long an agent may take to end a turn that was cancelled. All five real agents took 0.1 s.
+pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(10);
+
+/// The same while the agent is being stopped: the whole stop has 30 s.
+pub(super) const CANCEL_GRACE_STOPPING: Duration = Duration::from_secs(2);
+
+/// What the bus says about an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wishes {
+    /// Whether the session is still on the bus.
+    pub(super) live: bool,
+    /// Whether and how it is to end.
+    pub(super) stop: Option<StopWanted>,
+    /// Whether the end of the running task is asked for.
+    pub(super) cancel: bool,
+    /// The next task.
+    pub(super) next_task: Option<TaskId>,
+    /// Whether its tools are not known yet.
+    pub(super) unproven: bool,
+    /// The place of the newest message that is worth a turn.
+    pub(super) newest_mail: Option<u64>,
+}
+
+/// What the actor knows itself.
+#[derive(Clone, Debug)]
+pub(super) struct Situation {
+    /// The time.
+    pub(super) now: Instant,
+    /// When the agent's session began.
+    pub(super) session_since: Instant,
+    /// The turn that runs.
+    pub(super) turn: Option<TurnSituation>,
+    /// When the wish to stop was first seen.
+    pub(super) stopping_since: Option<Instant>,
+    /// When mail that is worth a turn was first seen.
+    pub(super) mail_since: Option<Instant>,
+}
+
+/// What there is to know of the running turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TurnSituation {
+    /// When it was cancelled.
+    pub(super) cancelled: Option<Instant>,
+    /// Whether its task has been given up already.
+    pub(super) given_up: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// End the agent.
+    Stop(StopWanted),
+    /// End the actor: somebody else has written that the session is gone.
+    Abandon,
+    /// Tell the agent to end its turn.
+    CancelTurn,
+    /// End the task, although the agent has not ended its turn.
+    GiveUpTask,
+    /// Say that the tools are missing.
+    MissTools,
+    /// Begin the turn of a task.
+    Begin(TaskId),
+    /// Begin a turn with the mail, which goes up to this place.
+    Wake(u64),
+    /// Wait until something changes, or until then.
+    Rest(Option<Instant>),
+}
+
+impl Wishes {
+    /// Reads them off the state. `mail_after` is the newest mail of a wake that failed.
+    pub(super) fn of(state: &State, session: SessionId, mail_after: u64) -> Self {
+        let Some(live) = state.session(session) else {
+            return Self::default();
+        };
+        let running = live.running.as_ref().and_then(|task| state.task(task));
+        Self {
+            live: true,
+            stop: live.stop,
+            cancel: running.is_some_and(|task| task.cancel_asked),
+            next_task: live.queue.front().cloned(),
+            unproven: live.tools == Tools::Unproven,
+            newest_mail: wake::worth_a_turn(state, &live.name, mail_after),
+        }
+    }
+}
+
+/// Decides what to do next. A stop goes before everything, a task before mail, and no turn begins while one runs.
+pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
+    let now = situation.now;
+    match wishes.stop {
+        _ if !wishes.live => return Step::Abandon,
+        Some(StopWanted::AtOnce) => return Step::Stop(StopWanted::AtOnce),
+        Some(StopWanted::Gracefully) => return stopping(situation),
+        None => {}
+    }
+    if let Some(turn) = situation.turn {
+        return match turn.cancelled {
+            None if wishes.cancel => Step::CancelTurn,
+            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => Step::GiveUpTask,
+            Some(at) if !turn.given_up => Step::Rest(Some(at + CANCEL_GRACE)),
+            _ => Step::Rest(None),
+        };
+    }
+    if wishes.unproven {
+        let deadline = situation.session_since + TOOLS_DEADLINE;
+        return if now >= deadline {
+            Step::MissTools
+        } else {
+            Step::Rest(Some(deadline))
+        };
+    }
+    if let Some(task) = &wishes.next_task {
+        return Step::Begin(task.clone());
+    }
+    match (wishes.newest_mail, situation.mail_since) {
+        (Some(newest), Some(since)) if now >= since + wake::GATHER => Step::Wake(newest),
+        (Some(_), since) => Step::Rest(Some(since.unwrap_or(now) + wake::GATHER)),
+        (None, _) => Step::Rest(None),
+    }
+}
+
+fn stopping(situation: &Situation) -> Step {
+    let Some(turn) = situation.turn else {
+        return Step::Stop(StopWanted::Gracefully);
+    };
+    let since = situation.stopping_since.unwrap_or(situation.now);
+    let (deadline, then) = match turn.cancelled {
+        None => (since + TURN_GRACE, Step::CancelTurn),
+        Some(at) => (
+            at + CANCEL_GRACE_STOPPING,
+            Step::Stop(StopWanted::Gracefully),
+        ),
+    };
+    if situation.now >= deadline {
+        then
+    } else {
+        Step::Rest(Some(deadline))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wishes() -> Wishes {
+        Wishes {
+            live: true,
+            ..Wishes::default()
+        }
+    }
+
+    fn idle(now: Instant) -> Situation {
+        Situation {
+            now,
+            session_since: now,
+            turn: None,
+            stopping_since: None,
+            mail_since: None,
+        }
+    }
+
+    fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
+        Situation {
+            turn: Some(TurnSituation {
+                cancelled,
+                given_up: false,
+            }),
+            ..idle(now)
+        }
+    }
+
+    #[test]
+    fn no_turn_begins_while_one_runs() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let wishes = Wishes {
+            next_task: Some(task.clone()),
+            newest_mail: Some(9),
+            ..wishes()
+        };
+        assert_eq!(next(&wishes, &busy(now, None)), Step::Rest(None));
+        assert_eq!(next(&wishes, &idle(now)), Step::Begin(task));
+    }
+
+    #[test]
+    fn mail_is_gathered_for_a_moment_and_gives_way_to_a_task() {
+        let now = Instant::now();
+        let wishes = Wishes {
+            newest_mail: Some(9),
+            ..wishes()
+        };
+        let since = Situation {
+            mail_since: Some(now),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &since), Step::Rest(Some(now + wake::GATHER)));
+        let later = Situation {
+            now: now + wake::GATHER,
+            ..since
+        };
+        assert_eq!(next(&wishes, &later), Step::Wake(9));
+        let task = TaskId::from_bits(1);
+        let with_task = Wishes {
+            next_task: Some(task.clone()),
+            ..wishes
+        };
+        assert_eq!(next(&with_task, &later), Step::Begin(task));
+    }
+
+    #[test]
+    fn the_first_prompt_waits_for_the_tools_but_not_for_ever() {
+        let now = Instant::now();
+        let wishes = Wishes {
+            next_task: Some(TaskId::from_bits(1)),
+            unproven: true,
+            ..wishes()
+        };
+        assert_eq!(
+            next(&wishes, &idle(now)),
+            Step::Rest(Some(now + TOOLS_DEADLINE))
+        );
+        let late = Situation {
+            now: now + TOOLS_DEADLINE,
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &late), Step::MissTools);
+    }
+
+    #[test]
+    fn a_cancelled_turn_that_does_not_end_is_given_up() {
+        let now = Instant::now();
+        let wishes = Wishes {
+            cancel: true,
+            ..wishes()
+        };
+        assert_eq!(next(&wishes, &busy(now, None)), Step::CancelTurn);
+        assert_eq!(
+            next(&wishes, &busy(now, Some(now))),
+            Step::Rest(Some(now + CANCEL_GRACE))
+        );
+        assert_eq!(
+            next(&wishes, &busy(now + CANCEL_GRACE, Some(now))),
+            Step::GiveUpTask
+        );
+    }
+
+    #[test]
+    fn a_graceful_stop_lets_the_turn_end_then_cancels_it_then_stops_all_the_same() {
+        let now = Instant::now();
+        let wishes = Wishes {
+            stop: Some(StopWanted::Gracefully),
+            ..wishes()
+        };
+        assert_eq!(
+            next(&wishes, &idle(now)),
+            Step::Stop(StopWanted::Gracefully)
+        );
+        let running = Situation {
+            stopping_since: Some(now),
+            ..busy(now, None)
+        };
+        assert_eq!(next(&wishes, &running), Step::Rest(Some(now + TURN_GRACE)));
+        let late = Situation {
+            now: now + TURN_GRACE,
+            ..running
+        };
+        assert_eq!(next(&wishes, &late), Step::CancelTurn);
+        let cancelled = busy(now + CANCEL_GRACE_STOPPING, Some(now));
+        assert_eq!(
+            next(&wishes, &cancelled),
+            Step::Stop(StopWanted::Gracefully)
+        );
+    }
+
+    #[test]
+    fn a_kill_waits_for_nothing() {
+        let now = Instant::now();
+        let wishes = Wishes {
+            stop: Some(StopWanted::AtOnce),
+            ..wishes()
+        };
+        assert_eq!(
+            next(&wishes, &busy(now, None)),
+            Step::Stop(StopWanted::AtOnce)
+        );
+        assert_eq!(next(&Wishes::default(), &busy(now, None)), Step::Abandon);
+    }
+}

@@ -1,0 +1,210 @@
+//! One turn of an agent: what it was given, what it has said so far, and what its end means.
+
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
+use crate::domain::id::{CallId, TaskId};
+use crate::domain::task::{TaskError, TaskStatus};
+
+/// The longest output that is kept for a task's result; the transcript has everything.
+const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
+
+/// The end of a turn, when it comes. It runs by itself, so that the prompt is on its way at once, and ends with its turn.
+pub(super) type Prompting = AbortOnDropHandle<Result<PromptOutcome, AcpError>>;
+
+/// A running turn.
+pub(super) struct Turn {
+    /// The task that it plays; none for a wake.
+    pub(super) task: Option<TaskId>,
+    /// The name of its transcript.
+    pub(super) transcript: TaskId,
+    /// The call under which messages went into its prompt.
+    pub(super) injected: Option<CallId>,
+    /// The newest of those messages.
+    pub(super) newest_mail: u64,
+    /// The end, when it comes.
+    pub(super) prompting: Prompting,
+    /// When it was cancelled.
+    pub(super) cancelled: Option<Instant>,
+    /// Whether its task has been given up already.
+    pub(super) given_up: bool,
+    /// What the agent has said.
+    pub(super) output: String,
+    /// Whether the output is longer than what is kept.
+    overlong: bool,
+    /// Whether the model has shown a sign of its own.
+    pub(super) alive: bool,
+    /// The tool calls of the turn.
+    pub(super) calls: ToolCalls,
+}
+
+/// What the end of a turn means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) status: TaskStatus,
+    pub(super) stop_reason: Option<String>,
+    pub(super) error: Option<TaskError>,
+    /// The tokens that the turn used.
+    pub(super) usage: Option<TokenUsage>,
+    /// Whether the agent's connection is over.
+    pub(super) gone: bool,
+}
+
+impl Turn {
+    pub(super) fn new(task: Option<TaskId>, transcript: TaskId, prompting: Prompting) -> Self {
+        Self {
+            task,
+            transcript,
+            injected: None,
+            newest_mail: 0,
+            prompting,
+            cancelled: None,
+            given_up: false,
+            output: String::new(),
+            overlong: false,
+            alive: false,
+            calls: ToolCalls::default(),
+        }
+    }
+
+    /// Takes in what the agent says.
+    pub(super) fn hear(&mut self, update: &Update) {
+        match update {
+            Update::MessageText(text) => {
+                self.alive = true;
+                if self.output.len() + text.len() <= MAX_OUTPUT_BYTES {
+                    self.output.push_str(text);
+                } else if !self.overlong {
+                    self.overlong = true;
+                    self.output
+                        .push_str("\n[longer than 8 MiB: the transcript has the rest]");
+                }
+            }
+            Update::ToolCall(call) => {
+                self.alive = true;
+                self.calls.see((**call).clone());
+            }
+            Update::ThoughtText(_) | Update::Plan(_) => self.alive = true,
+            _ => {}
+        }
+    }
+}
+
+impl Outcome {
+    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end.
+    pub(super) fn of(ended: &Result<PromptOutcome, AcpError>, asked: bool) -> Self {
+        match ended {
+            Ok(outcome) => Self {
+                usage: outcome.usage,
+                ..Self::of_stop(&outcome.stop_reason)
+            },
+            Err(AcpError::Closed { .. }) => Self {
+                gone: true,
+                ..Self::error(
+                    TaskStatus::Interrupted,
+                    "crashed",
+                    "the agent ended during its turn",
+                )
+            },
+            // Some agents answer a cancelled prompt with an error.
+            Err(_) if asked => Self::plain(TaskStatus::Cancelled),
+            Err(error) => Self::error(TaskStatus::Failed, "agent", &error.to_string()),
+        }
+    }
+
+    /// An end about which there is nothing to say.
+    pub(super) fn plain(status: TaskStatus) -> Self {
+        Self {
+            status,
+            stop_reason: None,
+            error: None,
+            usage: None,
+            gone: false,
+        }
+    }
+
+    fn of_stop(reason: &StopReason) -> Self {
+        let mut outcome = match reason {
+            StopReason::EndTurn | StopReason::Other(_) => Self::plain(TaskStatus::Done),
+            StopReason::Cancelled => Self::plain(TaskStatus::Cancelled),
+            StopReason::Refusal => {
+                Self::error(TaskStatus::Failed, "refused", "the agent refuses to go on")
+            }
+            StopReason::MaxTokens => Self::error(
+                TaskStatus::Failed,
+                "limit",
+                "the limit of tokens is reached",
+            ),
+            StopReason::MaxTurnRequests => Self::error(
+                TaskStatus::Failed,
+                "limit",
+                "the limit of model requests in one turn is reached",
+            ),
+        };
+        outcome.stop_reason = Some(reason.as_str().to_owned());
+        outcome
+    }
+
+    pub(super) fn error(status: TaskStatus, class: &str, message: &str) -> Self {
+        let error = TaskError {
+            class: class.to_owned(),
+            message: message.to_owned(),
+        };
+        Self {
+            error: Some(error),
+            ..Self::plain(status)
+        }
+    }
+
+    /// Says whether the model has taken what its prompt carried, given that it showed a sign of its own.
+    pub(super) fn proves_taking(&self) -> bool {
+        self.error.is_none()
+            || self
+                .error
+                .as_ref()
+                .is_some_and(|error| error.class == "limit")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop(reason: StopReason) -> Outcome {
+        Outcome::of(
+            &Ok(PromptOutcome {
+                stop_reason: reason,
+                usage: None,
+                meta: None,
+            }),
+            false,
+        )
+    }
+
+    #[test]
+    fn every_stop_reason_has_its_meaning() {
+        assert_eq!(stop(StopReason::EndTurn).status, TaskStatus::Done);
+        assert_eq!(stop(StopReason::Cancelled).status, TaskStatus::Cancelled);
+        assert_eq!(stop(StopReason::Refusal).error.unwrap().class, "refused");
+        assert_eq!(stop(StopReason::MaxTokens).error.unwrap().class, "limit");
+        assert_eq!(
+            stop(StopReason::Refusal).stop_reason.as_deref(),
+            Some("refusal")
+        );
+    }
+
+    #[test]
+    fn an_error_after_a_cancel_is_a_cancel() {
+        let refused = || {
+            Err(AcpError::Refused {
+                method: "session/prompt".into(),
+                code: -32603,
+                message: "x".into(),
+                data: None,
+            })
+        };
+        assert_eq!(Outcome::of(&refused(), true).status, TaskStatus::Cancelled);
+        assert_eq!(Outcome::of(&refused(), false).error.unwrap().class, "agent");
+    }
+}

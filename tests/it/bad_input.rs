@@ -1,0 +1,297 @@
+//! What cannot be done is refused with a sentence to act on, and the process lives.
+
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Raw, Stage};
+
+async fn check(member: &Member, tool: &str, arguments: Value, sentence: &str) {
+    assert_eq!(member.refused(tool, arguments).await, sentence);
+}
+
+#[tokio::test]
+async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
+    let stage = Stage::new("[agents.default]");
+    let (lead, ann) = (stage.orchestrator().await, stage.peer("annabel").await);
+    let send = |to: &str| json!({ "to": to, "content": "x" });
+    let no_name = |name: &str| {
+        format!(
+            "{name:?} is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
+        )
+    };
+    for name in ["../../etc/passwd", "", "a b", "\u{1b}[31m", "-rf"] {
+        let nobody = format!("nobody here is called `{name}`: list_agents shows who is here");
+        check(&lead, "send_message", send(name), &nobody).await;
+        check(&lead, "kill_agent", json!({ "agent": name }), &nobody).await;
+        let new = json!({ "agent": "scripted", "name": name, "prompt": "x" });
+        check(&lead, "assign_task", new, &no_name(name)).await;
+    }
+    for name in ["all", "bridge", "human", "you", "s12"] {
+        let new = json!({ "agent": "scripted", "name": name, "prompt": "x" });
+        let sentence = format!("`{name}` is reserved: choose another name");
+        check(&lead, "assign_task", new, &sentence).await;
+    }
+    let long = "x".repeat(100_000);
+    let refused = lead.refused("send_message", send(&long)).await;
+    assert!(refused.len() < 400, "{} bytes", refused.len());
+
+    check(
+        &lead,
+        "send_message",
+        send("anabel"),
+        "nobody here is called `anabel`: did you mean `annabel`?",
+    )
+    .await;
+    check(
+        &lead,
+        "wait_for_message",
+        json!({ "from": "anabel" }),
+        "nobody here is called `anabel`: did you mean `annabel`?",
+    )
+    .await;
+    check(
+        &lead,
+        "send_message",
+        send("orchestrator"),
+        "a message to yourself goes nowhere: name another member",
+    )
+    .await;
+    check(
+        &lead,
+        "assign_task",
+        json!({ "agent": "script", "prompt": "x" }),
+        "`script` is neither a live agent nor a profile: did you mean `scripted`?",
+    )
+    .await;
+    check(
+        &lead,
+        "assign_task",
+        json!({ "agent": "zzz", "prompt": "x" }),
+        "`zzz` is neither a live agent nor a profile; profiles: `scripted`",
+    )
+    .await;
+    check(
+        &lead,
+        "assign_task",
+        json!({ "agent": "annabel", "prompt": "x" }),
+        "`annabel` is not an agent that a bridge started, but a peer: send_message asks it for help",
+    )
+    .await;
+    let taken = json!({ "agent": "scripted", "name": "Annabel", "prompt": "x" });
+    check(
+        &lead,
+        "assign_task",
+        taken,
+        "the name `Annabel` is taken by a live peer: choose another",
+    )
+    .await;
+    assert_eq!(lead.names().await, ["orchestrator", "annabel"]);
+    lead.close().await;
+    ann.close().await;
+}
+
+#[tokio::test]
+async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_right() {
+    let stage = Stage::new("[agents.default]");
+    let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
+    let limit = 1024 * 1024;
+    let send = |length: usize| json!({ "to": "ann", "content": "x".repeat(length) });
+    let too_long = |what: &str| {
+        format!(
+            "{what} is 1048577 bytes long; the limit is 1048576 bytes (1 MiB): put it into a file of the project and name \
+             the file"
+        )
+    };
+    check(&lead, "send_message", send(limit + 1), &too_long("content")).await;
+    let work = json!({ "agent": "scripted", "prompt": "x".repeat(limit + 1) });
+    check(&lead, "assign_task", work, &too_long("prompt")).await;
+    lead.call("send_message", send(limit)).await;
+    let message = ann.hear(|message| message["from"] == "orchestrator").await;
+    assert_eq!(message["content_bytes"], limit);
+    check(
+        &lead,
+        "send_message",
+        send(0),
+        "content is empty: say what you mean",
+    )
+    .await;
+
+    let cases = [
+        (
+            "send_message",
+            json!({ "to": 7, "content": "x" }),
+            "`to` of `send_message` must be a string, not 7",
+        ),
+        (
+            "send_message",
+            json!({ "to": "ann" }),
+            "`send_message` needs `content`, a string",
+        ),
+        (
+            "send_message",
+            json!({ "to": "ann", "contents": "x" }),
+            "`send_message` has no argument `contents`: did you mean `content`?",
+        ),
+        (
+            "assign_task",
+            json!({ "agent": "scripted", "prompt": "x", "wait": "yes" }),
+            "`wait` of `assign_task` must be true or false, not a string",
+        ),
+        (
+            "assign_task",
+            json!({ "agent": "scripted", "prompt": "x", "wait": true, "timeout_seconds": 121 }),
+            "timeout_seconds is 121; it is 1 to 120: the task goes on after it",
+        ),
+        (
+            "wait_for_message",
+            json!({ "timeout_seconds": 121 }),
+            "timeout_seconds is 121; the limit is 120: wait again after a time-out",
+        ),
+        (
+            "get_task_result",
+            json!({ "task_id": "task-zzzzzzzz" }),
+            "there is no task `task-zzzzzzzz`",
+        ),
+        (
+            "get_task_result",
+            json!({ "task_id": "../log" }),
+            "\"../log\" is not a task id: one looks like `task-k3j7x2ab`",
+        ),
+        (
+            "claim_request",
+            json!({ "request_id": "req-zzzzzzzz" }),
+            "there is no request `req-zzzzzzzz`: check_messages shows the open ones",
+        ),
+    ];
+    for (tool, arguments, sentence) in cases {
+        check(&lead, tool, arguments, sentence).await;
+    }
+    lead.close().await;
+    ann.close().await;
+}
+
+#[tokio::test]
+async fn lines_that_are_no_messages_between_good_calls_end_nothing() {
+    let stage = Stage::new("[agents.default]");
+    for command in [&["orchestrator"][..], &["peer", "--name", "ann"]] {
+        let mut raw = Raw::open(stage.start(command).await).await;
+        for line in [
+            "this is no JSON",
+            "{\"jsonrpc\":\"2.0\"",
+            "[]",
+            "null",
+            "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"tools/list\"}",
+            "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}",
+            "\u{0}\u{1}\u{2}",
+            "",
+        ] {
+            raw.say(line).await;
+            let answer = raw.call("list_agents", json!({})).await;
+            assert!(
+                answer["result"]["structuredContent"]["agents"].is_array(),
+                "after {line:?}: {answer}"
+            );
+        }
+        let unknown = raw.call("list_agent", json!({})).await;
+        let told = unknown["error"]["message"].as_str().unwrap();
+        let expected = "there is no tool `list_agent`: did you mean list_agents";
+        assert!(told.starts_with(expected), "{unknown}");
+        raw.close().await;
+    }
+    stage.check_nobody_is_left();
+}
+
+/// Checks that every tool of a peer answers with a sentence while the bus cannot be used, and works once it can.
+async fn check_refused_bus(stage: &Stage, sentence: &str, repair: impl FnOnce()) {
+    let mut peer = Raw::open(stage.start(&["peer", "--name", "ann"]).await).await;
+    for _ in 0..2 {
+        let answer = peer.call("list_agents", json!({})).await;
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert_eq!(answer["result"]["content"][0]["text"], sentence);
+    }
+    repair();
+    let answer = peer.call("list_agents", json!({})).await;
+    assert_eq!(
+        answer["result"]["structuredContent"]["agents"][0]["name"], "ann",
+        "{answer}"
+    );
+    peer.close().await;
+}
+
+#[tokio::test]
+async fn a_bus_directory_that_is_a_link_is_refused() {
+    let stage = Stage::new("[agents.default]");
+    let elsewhere = stage.home().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, stage.bus()).unwrap();
+    check_refused_bus(
+        &stage,
+        "the bus directory is refused: it is a symbolic link: put a real directory in its place",
+        || std::fs::remove_file(stage.bus()).unwrap(),
+    )
+    .await;
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_bus_directory_that_others_may_write_to_is_refused() {
+    let stage = Stage::new("[agents.default]");
+    std::fs::create_dir(stage.bus()).unwrap();
+    let mode = |mode| {
+        std::fs::set_permissions(stage.bus(), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o777);
+    check_refused_bus(
+        &stage,
+        "the bus directory is refused: others may write to it: run `chmod go-w` on it, after a look at what is in it",
+        || mode(0o700),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_bus_of_a_newer_format_is_refused() {
+    let stage = Stage::new("[agents.default]");
+    stage.peer("bob").await.close().await;
+    let identity = stage.bus().join("bus.json");
+    let text = std::fs::read_to_string(&identity).unwrap();
+    std::fs::write(&identity, text.replace("\"format\":1", "\"format\":2")).unwrap();
+    check_refused_bus(
+        &stage,
+        "a newer cli-team-bridge works here: restart this one",
+        || std::fs::write(&identity, &text).unwrap(),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_damaged_log_costs_what_is_damaged_and_nothing_else() {
+    let stage = Stage::new("[agents.default]");
+    let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
+    lead.send("ann", "before").await;
+    let segment = stage.bus().join("log/00000000000000000001.jsonl");
+    let append = |bytes: &[u8]| {
+        let mut log = std::fs::File::options()
+            .append(true)
+            .open(&segment)
+            .unwrap();
+        log.write_all(bytes).unwrap();
+    };
+    append(b"this is no line of a log\n{\"seq\":7}\n\xff\xfe\n");
+    lead.send("ann", "between").await;
+    append(b"{\"seq\":9,\"ts\":17");
+    lead.send("ann", "after").await;
+    for content in ["before", "between", "after"] {
+        ann.hear(|message| message["content"] == content).await;
+    }
+    // Whoever opens it now reads the same.
+    let bob = stage.peer("bob").await;
+    assert_eq!(bob.names().await, ["orchestrator", "ann", "bob"]);
+    for member in [lead, ann, bob] {
+        member.close().await;
+    }
+    stage.check_nobody_is_left();
+}

@@ -1,0 +1,255 @@
+//! Processes that are killed in the middle of writing: nothing that was acknowledged is lost, and a claim has one winner.
+//!
+//! The test binary runs itself again as the other process. `BRIDGE_KILLS` sets how many are killed.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use cli_team_bridge::bus::rules::Wish;
+use cli_team_bridge::bus::{Bus, Claimed, Seat};
+use cli_team_bridge::domain::id::{MessageId, RequestId};
+use cli_team_bridge::domain::member::MemberKind;
+
+use crate::logs::{Chance, ids, join, name, open_files, peer, take, within};
+
+/// What a process that this one started is to do, and in which directory.
+const PART: &str = "BRIDGE_TEST_PART";
+const DIRECTORY: &str = "BRIDGE_TEST_DIRECTORY";
+
+/// Writers at the same time.
+const WRITERS: usize = 3;
+
+/// Processes that race for each request.
+const RACERS: usize = 16;
+
+/// Requests that are raced for.
+const REQUESTS: usize = 12;
+
+/// Another process, which does not outlive its test.
+struct Other {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Other {
+    fn start(part: &str, directory: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kills::play_a_part", "--nocapture"])
+            .env(PART, part)
+            .env(DIRECTORY, directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// Reads the next word of the other's own; what the test runner says is passed over.
+    fn hear(&mut self) -> Option<String> {
+        let mut line = String::new();
+        while self.lines.read_line(&mut line).unwrap() > 0 {
+            // A line that was cut by death says nothing.
+            if let Some((_, word)) = line.split_once('>')
+                && let Some(word) = word.strip_suffix('\n')
+            {
+                return Some(word.to_owned());
+            }
+            line.clear();
+        }
+        None
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Does nothing, unless another test of this file has started this process.
+#[tokio::test]
+async fn play_a_part() {
+    let (Ok(part), Some(directory)) = (std::env::var(PART), std::env::var_os(DIRECTORY)) else {
+        return;
+    };
+    let bus = open_files(directory.as_ref());
+    match part.as_str() {
+        "write" => write(&bus).await,
+        _ => race(&bus).await,
+    }
+}
+
+/// Sends without end, and tells each message that was acknowledged.
+async fn write(bus: &Bus) {
+    let seat = join(bus, Wish::Like(name("writer")), MemberKind::Peer).await;
+    loop {
+        let id = crate::logs::send(&seat, "reader", "some words").await;
+        println!(">{id}");
+    }
+}
+
+/// Claims whatever is open, tells what it won, and lives until it is told to end.
+async fn race(bus: &Bus) {
+    let seat = join(bus, Wish::Like(name("racer")), MemberKind::Peer).await;
+    println!(">ready");
+    let mut start = [0];
+    std::io::stdin().read_exact(&mut start).unwrap();
+    let open: Vec<RequestId> = bus.look(|state| {
+        let open = state.unanswered_requests();
+        open.map(|request| request.id.clone()).collect()
+    });
+    assert_eq!(open.len(), REQUESTS);
+    for id in open {
+        let mut call = seat.call();
+        if let Claimed::Won(request) = call.claim(id).await.unwrap() {
+            println!(">{}", request.id);
+        }
+        call.answered().await;
+    }
+    println!(">done");
+    // The end of the input tells that all have finished: before that, an end would free its claims.
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// Reads all that is there; nothing comes twice.
+async fn read_all(reader: &Seat, received: &mut BTreeSet<MessageId>) {
+    loop {
+        let mut call = reader.call();
+        let letters = take(&mut call).await;
+        call.answered().await;
+        if letters.is_empty() {
+            return;
+        }
+        for id in ids(&letters) {
+            assert!(received.insert(id), "handed twice");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
+    let kills: usize = std::env::var("BRIDGE_KILLS").map_or(9, |kills| kills.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("bridge");
+    let mut chance = Chance::new();
+    let bus = open_files(&directory);
+    let reader = peer(&bus, "reader").await;
+    let mut acknowledged: Vec<MessageId> = Vec::new();
+    let mut received = BTreeSet::new();
+    let mut writers: Vec<_> = (0..WRITERS)
+        .map(|_| Other::start("write", &directory))
+        .collect();
+    for kill in 0..kills {
+        let writer = &mut writers[kill % WRITERS];
+        for _ in 0..=chance.below(30) {
+            let word = writer.hear().expect("it writes until it is killed");
+            acknowledged.push(MessageId::parse(&word).unwrap());
+        }
+        let moment = Duration::from_micros(chance.below(2_000));
+        tokio::time::sleep(moment).await;
+        writer.kill();
+        while let Some(word) = writer.hear() {
+            acknowledged.push(MessageId::parse(&word).unwrap());
+        }
+        *writer = Other::start("write", &directory);
+        read_all(&reader, &mut received).await;
+    }
+    for mut writer in writers {
+        writer.kill();
+        while let Some(word) = writer.hear() {
+            acknowledged.push(MessageId::parse(&word).unwrap());
+        }
+    }
+    read_all(&reader, &mut received).await;
+    // A fresh process reads everything from the disk.
+    let fresh = open_files(&directory);
+    let (found, _) = fresh
+        .history(None, |_| true, reader.name(), usize::MAX)
+        .unwrap();
+    let readable: BTreeSet<_> = found.into_iter().map(|message| message.id).collect();
+    let is_lost = |id: &&MessageId| !readable.contains(id) || !received.contains(id);
+    let lost: Vec<_> = acknowledged.iter().filter(is_lost).collect();
+    println!(
+        "{} acknowledged, {} readable",
+        acknowledged.len(),
+        readable.len()
+    );
+    assert!(lost.is_empty(), "{} lost: {lost:?}", lost.len());
+    assert!(acknowledged.len() >= kills);
+    check_alike(&fresh, &bus).await;
+}
+
+/// Who was there all along comes to know the same as a fresh process, once the dead are buried.
+async fn check_alike(fresh: &Bus, old: &Bus) {
+    fresh.bury_the_dead().await.unwrap();
+    let alike = || {
+        fresh.refresh().unwrap();
+        old.refresh().unwrap();
+        fresh.look(Clone::clone) == old.look(Clone::clone)
+    };
+    within(async {
+        while !alike() {
+            // Either may just be writing what it found to be due.
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claim_is_exclusive_across_processes() {
+    use std::io::Write as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("bridge");
+    let bus = open_files(&directory);
+    let asker = peer(&bus, "asker").await;
+    let mut requests = Vec::new();
+    for _ in 0..REQUESTS {
+        let mut call = asker.call();
+        let hour = Duration::from_hours(1);
+        requests.push(
+            call.open_request("work".into(), None, hour, hour)
+                .await
+                .unwrap(),
+        );
+        call.answered().await;
+    }
+    let mut racers: Vec<_> = (0..RACERS)
+        .map(|_| Other::start("race", &directory))
+        .collect();
+    for racer in &mut racers {
+        assert_eq!(racer.hear().as_deref(), Some("ready"));
+    }
+    for racer in &mut racers {
+        racer.child.stdin.as_mut().unwrap().write_all(b"!").unwrap();
+    }
+    let mut won = Vec::new();
+    for racer in &mut racers {
+        loop {
+            let word = racer.hear().expect("it tells when it is done");
+            if word == "done" {
+                break;
+            }
+            won.push(RequestId::parse(&word).unwrap());
+        }
+    }
+    won.sort();
+    requests.sort();
+    assert_eq!(won, requests, "one winner each");
+    for mut racer in racers {
+        drop(racer.child.stdin.take());
+        assert!(racer.child.wait().unwrap().success());
+    }
+}

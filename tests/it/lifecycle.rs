@@ -1,0 +1,584 @@
+//! How agents, peers and bridges end, by themselves and by others' will, and what is left of them: the log, and nothing else.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Raw, Stage, until};
+
+/// Agents that do one thing, as their task says.
+const AGENTS: &str = r#"
+[agents.default.start]
+models = ["small", "large"]
+[[agents.default.turns]]
+when = "Your task: wait"
+steps = [{ wait_for = { from = "gate", seconds = 100 }, save = "end" }, { say = "heard {{end.message.type}}" }]
+[[agents.default.turns]]
+when = "Your task: hang"
+steps = [{ say = "for ever" }, { hang = true }]
+[[agents.default.turns]]
+when = "Your task: fork"
+steps = [{ fork = "sleep 300" }, { say = "forked" }]
+[[agents.default.turns]]
+when = "Your task: where"
+steps = [{ fork = "pwd > $HOME/here.new; mv $HOME/here.new $HOME/here" }]
+[[agents.default.turns]]
+when = "Your task: model"
+steps = [{ say = "{{model}}" }]
+[[agents.default.turns]]
+steps = [{ say = "{{prompt}}" }]
+
+[agents.stubborn.start]
+ignore_eof = true
+ignore_term = true
+[[agents.stubborn.turns]]
+steps = [{ ignore_cancel = true }, { say = "never" }, { hang = true }]
+
+[[agents.crasher.turns]]
+steps = [
+  { wait_for = { seconds = 100 }, save = "offer" },
+  { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
+  { say = "half of it" },
+  { stderr = "out of memory" },
+  { crash = 7 },
+]
+
+[agents.torpid.start]
+sessions = 1
+[[agents.torpid.turns]]
+steps = [{ say = "once" }]
+
+[agents.deaf.start]
+mcp = "ignore"
+[[agents.deaf.turns]]
+steps = [{ say = "{{prompt}}" }]
+"#;
+
+/// How an orchestrator may be told to end.
+enum End {
+    Input,
+    Signal(Signal),
+}
+
+async fn check_end(end: End) {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "fork").await;
+    lead.start_and_wait("ben", "hello").await;
+    // Starting when it is to end.
+    lead.start("cid", "hello").await;
+    assert!(stage.processes().len() >= 6, "{:?}", stage.processes());
+    match end {
+        End::Input => drop(lead.close().await),
+        End::Signal(signal) => {
+            lead.signal(signal);
+            assert_eq!(lead.exit().await.code, Some(0), "{}", lead.stderr());
+        }
+    }
+    stage.check_nobody_is_left();
+    let stopped = stage.events_of("member_left");
+    assert_eq!(stopped.len(), 4, "{stopped:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_its_input_ends_an_orchestrator_and_all_its_agents() {
+    check_end(End::Input).await;
+}
+
+#[tokio::test]
+async fn sigterm_ends_an_orchestrator_and_all_its_agents() {
+    check_end(End::Signal(Signal::SIGTERM)).await;
+}
+
+#[tokio::test]
+async fn sigint_ends_an_orchestrator_and_all_its_agents() {
+    check_end(End::Signal(Signal::SIGINT)).await;
+}
+
+#[tokio::test]
+async fn sighup_ends_an_orchestrator_and_all_its_agents() {
+    check_end(End::Signal(Signal::SIGHUP)).await;
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_agents_that_would_have_had_longer() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("stubborn", "hang").await;
+    lead.task_is(&task, "running").await;
+    lead.signal(Signal::SIGTERM);
+    until("the agent is asked to end", || {
+        !stage.events_of("stop_asked").is_empty()
+    })
+    .await;
+    let began = std::time::Instant::now();
+    lead.signal(Signal::SIGINT);
+    assert_eq!(lead.exit().await.code, Some(0), "{}", lead.stderr());
+    let took = began.elapsed();
+    // 2 s for the agents, and the bus's own last words. Without the second signal it is at least 20 s.
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_the_waits_of_a_turn_and_returns_queued_work() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let running = lead.start("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    let queued = lead.assign("ann", "later").await;
+    let stop = json!({ "agent": "ann", "reason": "enough" });
+    let stopped = lead.call("shutdown_agent", stop).await;
+    assert_eq!(stopped, json!({ "acknowledged": true }));
+    assert_eq!(lead.done(&running).await, "heard shutdown");
+    let returned = lead.ended(&queued).await;
+    assert_eq!(returned["status"], "cancelled");
+    assert_eq!(
+        returned["error"],
+        json!({ "class": "cancelled", "message": "ann was stopped" })
+    );
+    lead.until_agent("ann", |agent| agent["status"] == "dead")
+        .await;
+    assert_eq!(lead.names().await, ["orchestrator", "gate"]);
+    let refused = lead
+        .refused("shutdown_agent", json!({ "agent": "gate" }))
+        .await;
+    assert!(
+        refused.starts_with("`gate` is not an agent that a bridge started, but a peer: "),
+        "{refused}"
+    );
+    lead.close().await;
+    gate.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn an_agent_that_is_being_stopped_takes_no_more_work_and_can_be_killed() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "hang").await;
+    lead.until("get_task_result", json!({ "task_id": task }), |result| {
+        result["output"] == "for ever"
+    })
+    .await;
+    lead.call("shutdown_agent", json!({ "agent": "ann" })).await;
+    let refused = lead
+        .refused("assign_task", json!({ "agent": "ann", "prompt": "more" }))
+        .await;
+    assert_eq!(
+        refused,
+        "`ann` is being stopped: assign the work to another agent, or to a new one of its profile"
+    );
+    lead.call("kill_agent", json!({ "agent": "ann" })).await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "cancelled", "{result}");
+    assert_eq!(result["error"]["message"], "ann was stopped");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_kill_ends_an_agent_that_ignores_cancel_its_input_and_sigterm() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("stubborn", "go").await;
+    lead.until("get_task_result", json!({ "task_id": task }), |result| {
+        result["output"] == "never"
+    })
+    .await;
+    let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(
+        cancelled,
+        json!({ "task_id": task, "cancelled": false, "status": "running" })
+    );
+    let began = std::time::Instant::now();
+    let killed = lead
+        .call("kill_agent", json!({ "agent": "stubborn" }))
+        .await;
+    assert_eq!(killed, json!({ "killed": true }));
+    let took = began.elapsed();
+    assert!(
+        (Duration::from_secs(4)..Duration::from_secs(10)).contains(&took),
+        "{took:?}"
+    );
+    assert_eq!(stage.processes().len(), 1, "only the orchestrator is left");
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "cancelled", "{result}");
+    assert_eq!(result["output"], "never", "what it had said is kept");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn an_agent_that_opens_no_second_session_ends_when_it_is_asked_to() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    for tool in ["kill_agent", "shutdown_agent"] {
+        lead.start_and_wait("torpid", "hello").await;
+        let fresh = json!({ "agent": "torpid", "prompt": "again", "fresh": true });
+        let task = lead.call("assign_task", fresh).await;
+        let task = task["task_id"].as_str().unwrap();
+        lead.task_is(task, "running").await;
+        let began = std::time::Instant::now();
+        lead.call(tool, json!({ "agent": "torpid" })).await;
+        let result = lead.ended(task).await;
+        assert_eq!(result["error"]["class"], "cancelled", "{result}");
+        // A session may take a minute to open; nobody waits for it who wants the end.
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(10), "`{tool}` took {took:?}");
+        lead.until("list_agents", json!({}), |all| {
+            all["agents"].as_array().unwrap().len() == 1
+        })
+        .await;
+    }
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_killed_orchestrator_is_seen_dead_with_its_agents_and_another_goes_on() {
+    let stage = Stage::new(AGENTS);
+    let (one, two) = (stage.orchestrator().await, stage.orchestrator().await);
+    one.start_and_wait("ann", "hello").await;
+    two.start_and_wait("ben", "hello").await;
+    let task = two.assign("ann", "hang").await;
+    two.until("get_task_result", json!({ "task_id": task }), |result| {
+        result["output"] == "for ever"
+    })
+    .await;
+    one.die().await;
+    // The agent is there until its shim has ended it, and no longer.
+    two.until_agent("ann", |agent| agent["status"] == "dead")
+        .await;
+    assert_eq!(two.names().await, ["orchestrator-2", "ben"]);
+    let result = two.ended(&task).await;
+    assert_eq!(result["status"], "interrupted", "{result}");
+    assert_eq!(result["output"], "for ever", "what it had said is kept");
+    assert_eq!(
+        two.assign_and_wait("ben", "go on").await,
+        "Your task: go on"
+    );
+    // Both names are free again.
+    let again = stage.orchestrator().await;
+    again.start_and_wait("ann", "hello").await;
+    assert_eq!(
+        two.names().await,
+        ["orchestrator-2", "ben", "orchestrator", "ann"]
+    );
+    again.close().await;
+    assert_eq!(two.names().await, ["orchestrator-2", "ben"]);
+    two.close().await;
+}
+
+#[tokio::test]
+async fn a_peer_leaves_by_the_end_of_its_input_and_by_each_signal() {
+    let stage = Stage::new(AGENTS);
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let peer = stage.peer("ann").await;
+        peer.signal(signal);
+        assert_eq!(peer.exit().await.code, Some(0), "{}", peer.stderr());
+    }
+    stage.peer("ann").await.close().await;
+    stage.check_nobody_is_left();
+    assert_eq!(stage.events_of("member_left").len(), 4);
+}
+
+#[tokio::test]
+async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let bob = stage.peer("bob").await;
+    let task = lead.start("crasher", "go").await;
+    lead.until_waiting("crasher").await;
+    let asked = bob
+        .call("request_task", json!({ "description": "look" }))
+        .await;
+    let request = asked["request_id"].as_str().unwrap();
+    bob.hear(|message| message["claimed_by"] == "crasher").await;
+
+    let result = lead.ended(&task).await;
+    let why = "crasher has failed: exit code 7; its stderr ends: out of memory";
+    assert_eq!(result["status"], "interrupted", "{result}");
+    assert_eq!(
+        result["error"],
+        json!({ "class": "crashed", "message": why })
+    );
+    assert_eq!(result["output"], "half of it", "what it had said is kept");
+    lead.hear_notice(why).await;
+    bob.hear_notice(&format!(
+        "crasher is gone and held your request {request}: it is open again"
+    ))
+    .await;
+    let health = lead
+        .until_agent("crasher", |agent| agent["status"] == "dead")
+        .await;
+    let told = "failed: exit code 7; its stderr ends: out of memory";
+    assert_eq!(health["reason"], told, "{health}");
+    let claimed = lead
+        .call("claim_request", json!({ "request_id": request }))
+        .await;
+    assert_eq!(claimed["claimed"], true, "{claimed}");
+    lead.close().await;
+    bob.close().await;
+    stage.check_nobody_is_left();
+}
+
+/// Agents that are none, each in its own way.
+const BROKEN: &str = r#"
+[agents.dead]
+command = "sh"
+args = ["-c", "echo no api key >&2; exit 3"]
+[agents.babbling]
+command = "sh"
+args = ["-c", "echo Welcome to my agent; echo; printf '\\377\\n'; echo '{\"jsonrpc\":\"2.0\",\"id\":null}'; echo sorry >&2"]
+[agents.silent]
+command = "sh"
+args = ["-c", "cat > /dev/null; sleep 300"]
+[agents.missing]
+command = "no-such-program-anywhere"
+"#;
+
+#[tokio::test]
+async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
+    let stage = Stage::new(AGENTS).with_profiles(BROKEN);
+    let lead = stage.orchestrator().await;
+    let dead = json!({ "agent": "dead", "prompt": "x" });
+    let assigned = lead.call("assign_task", dead.clone()).await;
+    let note = assigned["note"].as_str().unwrap();
+    assert!(note.starts_with("the profile `dead` runs `"), "{note}");
+    assert!(
+        note.ends_with("its command, args come from the project's own bridge.toml"),
+        "{note}"
+    );
+    let result = lead.ended(assigned["task_id"].as_str().unwrap()).await;
+    let why =
+        "dead has failed: it ended before it was ready: exit code 3; its stderr ends: no api key";
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"], json!({ "class": "start", "message": why }));
+    let again = lead.call("assign_task", dead).await;
+    assert_eq!(again.get("note"), None, "the user is told once: {again}");
+
+    let babbling = lead.assign("babbling", "x").await;
+    let result = lead.ended(&babbling).await;
+    assert_eq!(
+        result["error"],
+        json!({ "class": "start", "message":
+            "babbling has failed: it ended before it was ready: exit code 0; its stderr ends: sorry" })
+    );
+
+    let silent = lead.assign("silent", "x").await;
+    lead.task_is(&silent, "starting").await;
+    let cancelled = lead.call("cancel_task", json!({ "task_id": silent })).await;
+    assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+    let more = lead.assign("silent", "y").await;
+    lead.call("kill_agent", json!({ "agent": "silent" })).await;
+    assert_eq!(lead.ended(&more).await["status"], "cancelled");
+
+    let missing = json!({ "agent": "missing", "prompt": "x" });
+    let refused = lead.refused("assign_task", missing).await;
+    assert!(
+        refused.starts_with(
+            "the profile `missing` needs the program `no-such-program-anywhere`, which is not on PATH: install it, or \
+             correct `command` of [agents.missing]"
+        ),
+        "{refused}"
+    );
+    assert_eq!(lead.names().await, ["orchestrator"]);
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_killed_peer_is_dead_at_once_and_its_claim_free_and_its_name_to_be_had() {
+    let stage = Stage::new(AGENTS);
+    let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
+    let bob = stage.peer("bob").await;
+    let asked = ann
+        .call("request_task", json!({ "description": "look" }))
+        .await;
+    let request = asked["request_id"].as_str().unwrap();
+    bob.call("claim_request", json!({ "request_id": request }))
+        .await;
+    bob.die().await;
+    let names = lead.names().await;
+    assert!(!names.contains(&"bob".to_owned()), "{names:?}");
+    ann.hear_notice(&format!(
+        "bob is gone and held your request {request}: it is open again"
+    ))
+    .await;
+
+    ann.send("bob", "for your return").await;
+    let bob = stage.peer("bob").await;
+    let message = bob.hear(|message| message["type"] == "message").await;
+    assert_eq!(message["content"], "for your return");
+    let claimed = bob
+        .call("claim_request", json!({ "request_id": request }))
+        .await;
+    assert_eq!(claimed["claimed"], true, "{claimed}");
+
+    // Its holder is dead, and nobody has noticed yet.
+    bob.die().await;
+    let bob = stage.peer("bob").await;
+    assert_eq!(bob.names().await.len(), 3);
+    for member in [lead, ann, bob] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let running = lead.start("ann", "hang").await;
+    let queued = lead.assign("ann", "never").await;
+    lead.task_is(&running, "running").await;
+    for task in [&queued, &running] {
+        let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+        assert_eq!(
+            cancelled,
+            json!({ "task_id": task, "cancelled": true, "status": "cancelled" })
+        );
+    }
+    let result = lead.ended(&queued).await;
+    assert_eq!(result["error"]["message"], "cancelled by orchestrator");
+    let result = lead.ended(&running).await;
+    assert_eq!(result["stop_reason"], "cancelled", "{result}");
+    let again = lead
+        .refused("cancel_task", json!({ "task_id": running }))
+        .await;
+    assert_eq!(again, format!("the task `{running}` was cancelled already"));
+    assert_eq!(
+        lead.assign_and_wait("ann", "go on").await,
+        "Your task: go on"
+    );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_wait_for_a_task_tells_its_progress_and_can_be_taken_back() {
+    let stage = Stage::new(AGENTS);
+    let gate = stage.peer("gate").await;
+    let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
+    let arguments = json!({ "agent": "scripted", "name": "ann", "prompt": "wait", "wait": true });
+    let params = json!({
+        "name": "assign_task", "arguments": arguments, "_meta": { "progressToken": "how far" }
+    });
+    let waiting = lead.request("tools/call", params).await;
+    let progress = lead.hear().await;
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["progressToken"], "how far");
+    assert_eq!(progress["params"]["total"], 50.0);
+    let message = progress["params"]["message"].as_str().unwrap();
+    let (task, rest) = message.split_once(' ').unwrap();
+    assert_eq!(rest, "is running");
+    lead.notify("notifications/cancelled", json!({ "requestId": waiting }))
+        .await;
+    let task = json!({ "task_id": task });
+    let status = lead.call("get_task_status", task.clone()).await;
+    assert_eq!(status["result"]["structuredContent"]["status"], "running");
+    gate.send("ann", "go on").await;
+    loop {
+        let result = lead.call("get_task_result", task.clone()).await;
+        let result: &Value = &result["result"]["structuredContent"];
+        if result["status"] != "running" {
+            assert_eq!(result["status"], "done", "{result}");
+            assert_eq!(result["output"], "heard message");
+            break;
+        }
+    }
+    lead.close().await;
+    gate.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let ask = async |arguments: Value| {
+        let assigned = lead.call("assign_task", arguments).await;
+        lead.ended(assigned["task_id"].as_str().unwrap()).await
+    };
+    // A directory of its own, inside the project and nowhere else.
+    std::fs::create_dir_all(stage.project().join("src/deep")).unwrap();
+    let new =
+        |cwd: &str| json!({ "agent": "scripted", "name": "ann", "prompt": "where", "cwd": cwd });
+    for (cwd, problem) in [
+        ("..", "is outside the project"),
+        ("/", "is outside the project"),
+        ("nowhere", "does not exist"),
+    ] {
+        assert_eq!(
+            lead.refused("assign_task", new(cwd)).await,
+            format!(
+                "cwd {cwd:?} {problem}: name a directory inside the project, relative to its root"
+            )
+        );
+    }
+    ask(new("src/deep")).await;
+    let here = stage.home().join("here");
+    until("the agent has said where it is", || here.exists()).await;
+    assert_eq!(
+        std::fs::read_to_string(here).unwrap().trim(),
+        stage.project().join("src/deep").to_str().unwrap()
+    );
+    let elsewhere = json!({ "agent": "ann", "prompt": "where", "cwd": "src" });
+    assert_eq!(
+        lead.refused("assign_task", elsewhere).await,
+        "`ann` works in another directory: assign without `cwd`, or start a new agent with `name`"
+    );
+
+    let model = |model: &str| json!({ "agent": "ann", "prompt": "model", "model": model });
+    assert_eq!(lead.assign_and_wait("ann", "model").await, "small");
+    assert_eq!(ask(model("large")).await["output"], "large");
+    let ann = lead
+        .until_agent("ann", |agent| agent["status"] == "idle")
+        .await;
+    assert_eq!(ann["tools"], "ready");
+    let all = lead.call("list_agents", json!({})).await;
+    assert_eq!(all["agents"][1]["model"], "large", "{all}");
+    let unknown = ask(model("huge")).await;
+    assert_eq!(unknown["status"], "failed", "{unknown}");
+    assert_eq!(unknown["error"]["class"], "model");
+    let message = unknown["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("`huge`") && message.contains("large"),
+        "{message}"
+    );
+
+    // It knows who it is until its session is a new one.
+    assert_eq!(lead.assign_and_wait("ann", "old").await, "Your task: old");
+    let fresh = ask(json!({ "agent": "ann", "prompt": "new", "fresh": true })).await;
+    let output = fresh["output"].as_str().unwrap();
+    assert!(output.starts_with("You are `ann`, "), "{output}");
+    assert!(output.ends_with("\n\nYour task: new"), "{output}");
+    lead.close().await;
+}
+
+/// Takes the 15 s that an agent's tools are waited for, so everything about such an agent is in here.
+#[tokio::test]
+async fn an_agent_without_our_tools_works_by_prompts_alone() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("deaf", "hello").await;
+    let said = lead.done(&task).await;
+    let expected = "You are `deaf`, an agent in a team with orchestrator. Messages from them come with your prompts; your \
+        answer goes to who gave you the task. Messages are from team-mates, not from your user.\n\nYour task: hello";
+    assert_eq!(said, expected);
+    let health = lead
+        .until_agent("deaf", |agent| agent["status"] == "idle")
+        .await;
+    assert_eq!(health["tools"], "missing", "{health}");
+    // Nothing is waited for any more.
+    lead.send("deaf", "news").await;
+    lead.until_idle("deaf").await;
+    assert_eq!(
+        lead.assign_and_wait("deaf", "go on").await,
+        "Your task: go on",
+        "the message has come by a prompt of its own"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -1,0 +1,178 @@
+//! Every log that a bus can stand on, and what the tests of a bus share.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cli_team_bridge::bus::file::{FileLog, Options};
+use cli_team_bridge::bus::memory::Store;
+use cli_team_bridge::bus::rules::{Pick, Wish};
+use cli_team_bridge::bus::state::State;
+use cli_team_bridge::bus::{Bus, Call, Joining, Letter, Seat};
+use cli_team_bridge::domain::id::MessageId;
+use cli_team_bridge::domain::member::MemberKind;
+use cli_team_bridge::domain::message::Way;
+use cli_team_bridge::domain::name::Name;
+use cli_team_bridge::sys::clock;
+use cli_team_bridge::sys::disk::RealDisk;
+
+/// Longer than anything takes here, also on a busy machine: a test that reaches it has failed.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// One project's log, which several buses open as several processes do.
+pub(crate) trait Logs {
+    fn new() -> Self;
+
+    /// Opens the bus once more.
+    fn bus(&self) -> Bus;
+
+    /// Returns the view of members.
+    fn view(&self) -> String;
+}
+
+pub(crate) struct InMemory(Store);
+
+impl Logs for InMemory {
+    fn new() -> Self {
+        Self(Store::new(Arc::new(clock::now)))
+    }
+
+    fn bus(&self) -> Bus {
+        Bus::open(Box::new(self.0.log())).unwrap()
+    }
+
+    fn view(&self) -> String {
+        self.0.view()
+    }
+}
+
+pub(crate) struct InFiles(tempfile::TempDir);
+
+impl Logs for InFiles {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn bus(&self) -> Bus {
+        open_files(&self.0.path().join("bridge"))
+    }
+
+    fn view(&self) -> String {
+        std::fs::read_to_string(self.0.path().join("bridge/agents.json")).unwrap_or_default()
+    }
+}
+
+/// Opens the bus in a directory.
+pub(crate) fn open_files(directory: &Path) -> Bus {
+    let log = FileLog::open(directory, Arc::new(RealDisk), Options::default()).unwrap();
+    Bus::open(Box::new(log)).unwrap()
+}
+
+/// Makes a test of each function, on each log.
+macro_rules! on_every_log {
+    ($($name:ident),* $(,)?) => {
+        crate::logs::on_every_log!(@ memory, InMemory, $($name),*);
+        crate::logs::on_every_log!(@ file, InFiles, $($name),*);
+    };
+    (@ $module:ident, $logs:ident, $($name:ident),*) => {
+        mod $module {
+            use crate::logs::Logs as _;
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::$name(crate::logs::$logs::new()).await;
+                }
+            )*
+        }
+    };
+}
+
+pub(crate) use on_every_log;
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+/// A peer of a chosen name.
+pub(crate) async fn peer(bus: &Bus, called: &str) -> Seat {
+    let wish = Wish::Chosen(name(called));
+    join(bus, wish, MemberKind::Peer).await
+}
+
+pub(crate) async fn join(bus: &Bus, wish: Wish, kind: MemberKind) -> Seat {
+    let joining = Joining {
+        wish,
+        kind,
+        roles: Vec::new(),
+    };
+    within(Seat::join(bus, joining)).await.unwrap()
+}
+
+/// Waits for what must come.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    let outcome = tokio::time::timeout(DEADLINE, future).await;
+    outcome.expect("it takes far less time")
+}
+
+/// Waits until the state of a bus shows something.
+pub(crate) async fn until(bus: &Bus, mut shows: impl FnMut(&State) -> bool) {
+    let mut changes = bus.changes();
+    within(async {
+        while !bus.look(&mut shows) {
+            changes.changed().await.unwrap();
+        }
+    })
+    .await;
+}
+
+/// Takes all unread messages for a call.
+pub(crate) async fn take(call: &mut Call) -> Vec<Letter> {
+    take_some(call, 500).await
+}
+
+pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<Letter> {
+    let pick = Pick {
+        from: None,
+        kind: None,
+        limit,
+        bytes: usize::MAX,
+        head_bytes: usize::MAX,
+    };
+    within(call.take(Way::Pull, pick)).await.unwrap()
+}
+
+pub(crate) async fn send(from: &Seat, to: &str, content: &str) -> MessageId {
+    let mut call = from.call();
+    let sent = call.send(to.into(), content.into(), None).await.unwrap();
+    call.answered().await;
+    sent.id
+}
+
+pub(crate) fn ids(letters: &[Letter]) -> Vec<MessageId> {
+    letters
+        .iter()
+        .map(|letter| letter.header.id.clone())
+        .collect()
+}
+
+/// A source of chance whose seed a failing test shows.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new() -> Self {
+        let (_, seed) = cli_team_bridge::sys::ids::blob().as_u64_pair();
+        println!("seed {seed}");
+        Self(seed)
+    }
+
+    /// Returns a number below `below`.
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        // Knuth's MMIX generator; its upper bits are the good ones.
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}

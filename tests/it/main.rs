@@ -1,0 +1,22 @@
+//! What the library promises at its boundary: the architecture of its sources, and the bus over every log there is; and what
+//! the program promises: teams of real processes, led over MCP.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and tells the seed of what it did"
+)]
+
+mod agent_messaging;
+mod agent_registry;
+mod architecture;
+mod bad_input;
+mod e2e_messaging;
+mod kills;
+mod lifecycle;
+mod logs;
+mod message_bus;
+mod request_claim;
+#[cfg(target_os = "linux")]
+mod supervision;
+mod support;

@@ -1,0 +1,139 @@
+//! Requests over several processes: one owner each, and everybody is told what concerns them.
+
+use std::time::Duration;
+
+use cli_team_bridge::bus::{Claimed, Seat, Waited};
+use cli_team_bridge::domain::id::RequestId;
+use cli_team_bridge::domain::message::MessageKind;
+use cli_team_bridge::domain::request::RequestStatus;
+
+use crate::logs::{Logs, on_every_log, peer, take, within};
+
+/// Longer than a test takes.
+const HOUR: Duration = Duration::from_hours(1);
+
+on_every_log!(
+    each_request_has_one_winner,
+    a_claim_and_its_answer_reach_the_requester,
+    an_unclaimed_request_is_nudged_and_expires_by_itself,
+);
+
+async fn open(seat: &Seat, nudge: Duration, ttl: Duration) -> RequestId {
+    let mut call = seat.call();
+    let id = call
+        .open_request("look at this".into(), Some("all of it".into()), nudge, ttl)
+        .await
+        .unwrap();
+    call.answered().await;
+    id
+}
+
+async fn each_request_has_one_winner(logs: impl Logs) {
+    let asker = peer(&logs.bus(), "asker").await;
+    let mut requests = Vec::new();
+    for _ in 0..12 {
+        requests.push(open(&asker, HOUR, HOUR).await);
+    }
+    let mut racers = Vec::new();
+    for number in 0..6 {
+        let racer = peer(&logs.bus(), &format!("racer-{number}")).await;
+        let requests = requests.clone();
+        racers.push(tokio::spawn(async move {
+            let mut won = Vec::new();
+            for id in requests {
+                let mut call = racer.call();
+                if let Claimed::Won(request) = call.claim(id).await.unwrap() {
+                    won.push(request.id);
+                }
+                call.answered().await;
+            }
+            (won, racer)
+        }));
+    }
+    let (mut won, mut alive) = (Vec::new(), Vec::new());
+    for racer in racers {
+        // A racer lives on: its end would free its claims.
+        let (its, racer) = within(racer).await.unwrap();
+        won.extend(its);
+        alive.push(racer);
+    }
+    won.sort();
+    requests.sort();
+    assert_eq!(won, requests);
+}
+
+async fn a_claim_and_its_answer_reach_the_requester(logs: impl Logs) {
+    let (asker, owner) = (
+        peer(&logs.bus(), "asker").await,
+        peer(&logs.bus(), "owner").await,
+    );
+    let id = open(&asker, HOUR, HOUR).await;
+    let mut call = owner.call();
+    let shown = take(&mut call).await;
+    assert_eq!(shown[0].header.request.as_ref(), Some(&id));
+    assert_eq!(shown[0].text, "look at this\n\nContext: all of it");
+    assert!(matches!(
+        call.claim(id.clone()).await.unwrap(),
+        Claimed::Won(_)
+    ));
+    call.answered().await;
+
+    let told = wait(&asker, &id).await;
+    assert_eq!(
+        (told.header.kind, told.text.as_str()),
+        (MessageKind::Response, "claimed by owner")
+    );
+    let mut call = owner.call();
+    call.send("asker".into(), "done".into(), Some(id.to_string()))
+        .await
+        .unwrap();
+    call.answered().await;
+    let answer = wait(&asker, &id).await;
+    assert_eq!(answer.text, "done");
+    let status = |state: &cli_team_bridge::bus::state::State| state.request(&id).unwrap().status;
+    assert_eq!(asker.bus().look(status), RequestStatus::Completed);
+}
+
+async fn wait(seat: &Seat, about: &RequestId) -> cli_team_bridge::bus::Letter {
+    let mut call = seat.call();
+    let Waited::Message(letter) = within(call.wait(None, Some(about.clone()), HOUR))
+        .await
+        .unwrap()
+    else {
+        panic!("it waits for long enough")
+    };
+    call.answered().await;
+    *letter
+}
+
+async fn an_unclaimed_request_is_nudged_and_expires_by_itself(logs: impl Logs) {
+    let (asker, idle) = (
+        peer(&logs.bus(), "asker").await,
+        peer(&logs.bus(), "idle").await,
+    );
+    open(&asker, Duration::from_millis(1), Duration::from_millis(400)).await;
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        let mut call = asker.call();
+        if let Waited::Message(letter) = within(call.wait(None, None, HOUR)).await.unwrap() {
+            assert_eq!(letter.header.kind, MessageKind::Notice);
+            told.push(letter.text);
+        }
+        call.answered().await;
+    }
+    assert!(told[0].contains("all were reminded"), "{told:?}");
+    assert!(told[1].contains("has expired"), "{told:?}");
+    idle.bus().refresh().unwrap();
+    let mut call = idle.call();
+    let kinds: Vec<_> = take(&mut call)
+        .await
+        .iter()
+        .map(|letter| letter.header.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        [MessageKind::Nudge],
+        "the request itself was withdrawn"
+    );
+    call.answered().await;
+}

@@ -1,0 +1,28 @@
+//! What the tests with real processes share: a project of their own, and clients of the programs that run in it.
+
+mod member;
+mod raw;
+mod stage;
+
+pub(crate) use member::Member;
+pub(crate) use raw::Raw;
+pub(crate) use stage::Stage;
+
+use std::time::Duration;
+
+/// Longer than anything takes here, also on a busy machine: a test that reaches it has failed.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
+
+/// The pause between two looks at what has no way to be waited for.
+pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+
+/// Waits until something outside of the team holds: a file, a process.
+pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
+    let looking = async {
+        while !holds() {
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    let looked = tokio::time::timeout(DEADLINE, looking).await;
+    assert!(looked.is_ok(), "it never came true that {what}");
+}

@@ -1,0 +1,91 @@
+//! A client that says whatever it likes, line by line: for what a well-made client never does.
+
+use cli_team_bridge::supervisor::{Pipes, Supervised};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::DEADLINE;
+
+/// A program and its bare pipes.
+pub(crate) struct Raw {
+    child: Supervised,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    calls: u64,
+}
+
+impl Raw {
+    /// Opens a conversation as MCP's clients do.
+    pub(crate) async fn open((child, pipes): (Supervised, Pipes)) -> Self {
+        let mut raw = Self {
+            child,
+            input: pipes.stdin,
+            output: BufReader::new(pipes.stdout).lines(),
+            calls: 0,
+        };
+        let about = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" }
+        });
+        let id = raw.request("initialize", about).await;
+        raw.answer(id).await;
+        raw.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())
+            .await;
+        raw
+    }
+
+    /// Writes a line as it is.
+    pub(crate) async fn say(&mut self, line: &str) {
+        self.input.write_all(line.as_bytes()).await.unwrap();
+        self.input.write_all(b"\n").await.unwrap();
+    }
+
+    /// Asks for something, and returns the number of the request.
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> u64 {
+        self.calls += 1;
+        let request =
+            json!({ "jsonrpc": "2.0", "id": self.calls, "method": method, "params": params });
+        self.say(&request.to_string()).await;
+        self.calls
+    }
+
+    /// Tells something.
+    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
+        let notification = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.say(&notification.to_string()).await;
+    }
+
+    /// Reads the next message.
+    pub(crate) async fn hear(&mut self) -> Value {
+        let line = tokio::time::timeout(DEADLINE, self.output.next_line()).await;
+        let line = line.expect("an answer comes").unwrap();
+        let line = line.unwrap_or_else(|| panic!("it ended: {}", self.child.stderr_tail()));
+        serde_json::from_str(&line).expect("every line is a message")
+    }
+
+    /// Reads on until the answer to a request.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.hear().await;
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// Calls a tool, and returns the whole answer.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let id = self.request("tools/call", params).await;
+        self.answer(id).await
+    }
+
+    /// Closes the input, and checks that the program ends well.
+    pub(crate) async fn close(self) {
+        let Self { child, input, .. } = self;
+        drop(input);
+        let exit = tokio::time::timeout(DEADLINE, child.exited()).await;
+        let exit = exit.expect("a program whose input is closed ends");
+        assert_eq!(exit.code, Some(0), "{exit}: {}", child.stderr_tail());
+    }
+}

@@ -1,0 +1,192 @@
+//! A project of a test's own, where this binary runs as orchestrator, peer and agents; nothing of it outlives the test.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use cli_team_bridge::supervisor::{self, ChildSpec, Pipes, Supervised};
+use cli_team_bridge::sys::process::marked;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::Member;
+
+/// The variable that marks every process of a stage: agents, their endpoints and their children have it from the orchestrator.
+const MARK: &str = "HOME";
+
+/// How long the last process of a stage may take to be gone after its orchestrator is.
+const GONE: Duration = Duration::from_secs(10);
+
+/// A temporary project. Declared before its members, it is dropped after them, and proves that nobody is left.
+pub(crate) struct Stage {
+    root: tempfile::TempDir,
+    project: PathBuf,
+    home: PathBuf,
+}
+
+impl Stage {
+    /// Builds a project whose agents of the profile `scripted` play this script.
+    pub(crate) fn new(script: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().canonicalize().unwrap();
+        let (project, home) = (base.join("project"), base.join("home"));
+        std::fs::create_dir_all(project.join(".claude")).unwrap();
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(home.join("script.toml"), script).unwrap();
+        Self {
+            root,
+            project,
+            home,
+        }
+    }
+
+    /// Adds profiles of the project's own.
+    pub(crate) fn with_profiles(self, toml: &str) -> Self {
+        std::fs::write(self.project.join(".claude/bridge.toml"), toml).unwrap();
+        self
+    }
+
+    pub(crate) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub(crate) fn bus(&self) -> PathBuf {
+        self.project.join(".claude/bridge")
+    }
+
+    /// Starts an orchestrator and connects to it.
+    pub(crate) async fn orchestrator(&self) -> Member {
+        let (child, pipes) = self.start(&["orchestrator"]).await;
+        Member::connect(child, pipes).await
+    }
+
+    /// Starts a peer and connects to it.
+    pub(crate) async fn peer(&self, name: &str) -> Member {
+        let (child, pipes) = self.start(&["peer", "--name", name]).await;
+        Member::connect(child, pipes).await
+    }
+
+    /// Starts this binary in the project.
+    pub(crate) async fn start(&self, arguments: &[&str]) -> (Supervised, Pipes) {
+        let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        args.extend(["--project".into(), self.project.clone().into()]);
+        let env = [
+            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+            (MARK.into(), self.home.clone().into()),
+            ("BRIDGE_SCRIPT".into(), self.home.join("script.toml").into()),
+        ];
+        supervisor::spawn(ChildSpec {
+            program: env!("CARGO_BIN_EXE_cli-team-bridge").into(),
+            args,
+            env: env.into(),
+            cwd: self.root.path().to_owned(),
+            shim: None,
+        })
+        .await
+        .unwrap()
+    }
+
+    /// Returns the live processes of this stage.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        marked(MARK, &self.home.to_string_lossy())
+    }
+
+    /// Returns all events of the log so far, in their order.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let mut segments: Vec<_> = std::fs::read_dir(self.bus().join("log"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        segments.sort();
+        let mut events = Vec::new();
+        for path in segments {
+            let bytes = std::fs::read(path).unwrap();
+            // A line that is being written is not there yet, and one that a test damaged is none.
+            let lines = bytes.split(|byte| *byte == b'\n');
+            let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+            for mut entry in entries {
+                if let Some(Value::Array(mut of_one)) = entry.get_mut("events").map(Value::take) {
+                    events.append(&mut of_one);
+                }
+            }
+        }
+        events
+    }
+
+    /// Returns all events of one kind.
+    pub(crate) fn events_of(&self, kind: &str) -> Vec<Value> {
+        let events = self.events().into_iter();
+        events
+            .filter_map(|event| event.get(kind).cloned())
+            .collect()
+    }
+
+    /// Checks what the end of all members leaves: the log, and nobody.
+    pub(crate) fn check_nobody_is_left(&self) {
+        assert!(self.gone(), "left: {}", self.left());
+        let presence: Vec<_> = std::fs::read_dir(self.bus().join("presence"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert!(presence.is_empty(), "presence is left: {presence:?}");
+        let view = std::fs::read_to_string(self.bus().join("agents.json")).unwrap();
+        let view: Value = serde_json::from_str(&view).unwrap();
+        assert_eq!(view["agents"], serde_json::json!([]), "{view}");
+        assert!(!self.events().is_empty(), "the log stays");
+    }
+
+    /// Waits until no process is left; a reaped tree takes a moment to disappear.
+    fn gone(&self) -> bool {
+        let deadline = Instant::now() + GONE;
+        while !self.processes().is_empty() {
+            if Instant::now() > deadline {
+                return false;
+            }
+            pause();
+        }
+        true
+    }
+
+    /// Describes the processes that are left.
+    fn left(&self) -> String {
+        let described = self.processes().into_iter().map(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            format!(
+                "{pid} {}",
+                String::from_utf8_lossy(&line).replace('\0', " ")
+            )
+        });
+        described.collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // The test's own words are the ones to read; what it started must not outlive it all the same.
+            let deadline = Instant::now() + GONE;
+            while !self.processes().is_empty() && Instant::now() < deadline {
+                for pid in self.processes() {
+                    let pid = Pid::from_raw(i32::try_from(pid).unwrap());
+                    // It may have ended by itself.
+                    let _ = kill(pid, Signal::SIGKILL);
+                }
+                pause();
+            }
+            return;
+        }
+        assert!(self.gone(), "processes outlive the test: {}", self.left());
+    }
+}
+
+/// Passes a moment without a runtime: nobody ever sends.
+fn pause() {
+    let (_sender, receiver) = mpsc::channel::<()>();
+    let _ = receiver.recv_timeout(super::PAUSE);
+}
