@@ -69,9 +69,12 @@ pub(crate) fn append(
     events: Vec<Event>,
 ) -> Result<u64, LogError> {
     let proposal = proposal(events);
-    match log.append(replica, &mut |_, _| Ok(Some(proposal.clone())))? {
-        Appended::Written(entry) => Ok(entry.seq),
-        other => panic!("{other:?}"),
+    loop {
+        match log.append(replica, &mut |_, _| Ok(Some(proposal.clone())))? {
+            Appended::Written(entry) => return Ok(entry.seq),
+            Appended::Contended => log.turn().wait()?,
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -1,20 +1,24 @@
 //! The handle that everyone uses: one replica of the state a process, one thread that brings appends to disk.
 //!
 //! A command is decided and appended, and the bells of those concerned are rung, on the thread that asks: waking another one first
-//! would cost more than all of that. The bus thread then syncs once for all the commands that wait, and only after that they are
-//! acknowledged; those that merely mark progress wait for no sync. Bells and the replica's own changes show as a growing number
+//! would cost more than all of that; only when another process writes, another thread waits for the turn. A short sync is done there
+//! as well, a long one by the bus thread, once for all the commands that wait; only after that they are acknowledged. Those that
+//! merely mark progress wait for no sync. Bells and the replica's own changes show as a growing number
 //! in [`Bus::changes`]; who waits for something looks at the state after each change.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
 use super::event::{Body, Event, Opened};
 use super::letter::RequestTexts;
-use super::log::{Appended, Durability, Hold, Log, LogError, Place, Presence, Replica};
+use super::log::{Appended, Durability, Hold, Log, LogError, Place, Presence, Replica, Turn};
+use super::queue::{self, Claim, Queued};
 use super::rules::{self, Ask, Command, Refusal};
 use super::state::{BodyRef, State};
 use super::worker::{self, Job};
@@ -78,6 +82,8 @@ pub(super) struct Shared {
     jobs: mpsc::Sender<Job>,
     changed: watch::Sender<u64>,
     durability: Arc<dyn Durability>,
+    turn: Arc<dyn Turn>,
+    queue: Mutex<Option<mpsc::Sender<Queued>>>,
 }
 
 /// The log and the state read from it: always together.
@@ -92,16 +98,13 @@ pub(super) struct Core {
     closed: bool,
 }
 
-/// Says when what was appended is on disk.
-type Synced = oneshot::Receiver<Result<(), LogError>>;
-
 impl Bus {
     /// Opens a log and starts the bus thread.
     pub fn open(mut log: Box<dyn Log>) -> Result<Self, BusError> {
         let replica = log.open()?;
         let (jobs, inbox) = mpsc::channel();
         let (changed, _) = watch::channel(replica.next_seq);
-        let durability = log.durability();
+        let (durability, turn) = (log.durability(), log.turn());
         let core = Core {
             log,
             replica,
@@ -114,22 +117,18 @@ impl Bus {
             jobs,
             changed,
             durability: Arc::clone(&durability),
+            turn,
+            queue: Mutex::default(),
         });
-        worker::start(Arc::downgrade(&shared), inbox, durability).map_err(|source| {
-            LogError::Io {
-                action: "start a thread for",
-                path: "bus".into(),
-                source: source.into(),
-            }
-        })?;
+        worker::start(Arc::downgrade(&shared), inbox, durability).map_err(no_thread)?;
         Ok(Self { shared })
     }
 
     /// Does what a session asks for. `taken` are its earlier calls that its model is known to have taken.
     ///
     /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
-    /// thread while it waits for the log's lock, which takes microseconds unless another process was stopped while holding it;
-    /// while it waits for the disk it does not.
+    /// thread while it decides and writes, and for a sync that is likely to be short; not while it waits for another process to
+    /// write, or for a slow disk. A command not begun within [`limits::BUSY_MS`] is withdrawn: the bus is busy.
     pub async fn submit(
         &self,
         by: Option<SessionId>,
@@ -142,9 +141,12 @@ impl Bus {
             taken,
             ask,
         };
-        let (receipt, synced) = self.shared.begin(&command)?;
-        if let Some(synced) = synced {
-            synced.await.map_err(|_| BusError::Closed)??;
+        let receipt = match self.shared.begin(&command)? {
+            Some(receipt) => receipt,
+            None => self.shared.queue(command).await?,
+        };
+        if !receipt.is_progress() {
+            self.shared.sync().await?;
         }
         Ok(receipt)
     }
@@ -320,24 +322,79 @@ impl Shared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a command, and asks for a sync where one is needed.
-    fn begin(&self, command: &Command) -> Result<(Receipt, Option<Synced>), BusError> {
-        let (begun, seq) = {
-            let mut core = self.core();
-            // Asking under the same lock puts the sync before the end of the bus thread.
-            let begun = core.begin(command, &self.jobs);
-            (begun, core.replica.next_seq)
-        };
-        self.publish(seq);
-        begun
+    /// Appends a command of this process.
+    fn begin(&self, command: &Command) -> Result<Option<Receipt>, BusError> {
+        let core = self.core();
+        if core.closed {
+            return Err(BusError::Closed);
+        }
+        self.append_in(core, command)
     }
 
-    /// Appends a command of the bus thread itself.
-    pub(super) fn append(&self, command: &Command) -> Result<Receipt, BusError> {
-        let (appended, seq) = {
-            let mut core = self.core();
-            (core.append(command), core.replica.next_seq)
+    /// Lets a command wait for its turn.
+    async fn queue(self: &Arc<Self>, command: Command) -> Result<Receipt, BusError> {
+        let claim = Arc::new(Claim::default());
+        let (reply, mut answer) = oneshot::channel();
+        let queued = Queued {
+            command,
+            claim: Arc::clone(&claim),
+            reply,
         };
+        self.queue_thread()?
+            .send(queued)
+            .map_err(|_| BusError::Closed)?;
+        let patience = Duration::from_millis(limits::BUSY_MS);
+        let answered = match tokio::time::timeout(patience, &mut answer).await {
+            Ok(answered) => answered,
+            Err(_) if claim.take() => {
+                let holder = self.turn.holder();
+                return Err(LogError::Busy { holder }.into());
+            }
+            // It has begun.
+            Err(_) => answer.await,
+        };
+        answered.map_err(|_| BusError::Closed)?
+    }
+
+    /// Returns the way to the thread that waits for turns, which is started when one is first waited for.
+    fn queue_thread(self: &Arc<Self>) -> Result<mpsc::Sender<Queued>, BusError> {
+        let mut thread = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = &*thread {
+            return Ok(sender.clone());
+        }
+        let started = queue::start(Arc::downgrade(self), Arc::clone(&self.turn));
+        let sender = started.map_err(no_thread)?;
+        *thread = Some(sender.clone());
+        Ok(sender)
+    }
+
+    /// Brings to disk what has been appended: here, where that is quick, else on the bus thread.
+    async fn sync(&self) -> Result<(), BusError> {
+        if let Some(synced) = self.durability.sync_if_quick() {
+            return Ok(synced?);
+        }
+        let (reply, synced) = oneshot::channel();
+        let answer = match self.jobs.send(Job::Sync { reply }) {
+            Ok(()) => synced.await.ok(),
+            Err(_) => None,
+        };
+        // The bus thread may have ended since the append: what is in the log is brought to disk all the same.
+        Ok(answer.unwrap_or_else(|| self.durability.sync())?)
+    }
+
+    /// Appends a command, of the other threads of the bus too; nothing when another process writes.
+    pub(super) fn append(&self, command: &Command) -> Result<Option<Receipt>, BusError> {
+        self.append_in(self.core(), command)
+    }
+
+    fn append_in(
+        &self,
+        mut core: MutexGuard<'_, Core>,
+        command: &Command,
+    ) -> Result<Option<Receipt>, BusError> {
+        let appended = core.append(command);
+        let seq = core.replica.next_seq;
+        drop(core);
         self.publish(seq);
         appended
     }
@@ -377,26 +434,8 @@ impl Shared {
 }
 
 impl Core {
-    fn begin(
-        &mut self,
-        command: &Command,
-        jobs: &mpsc::Sender<Job>,
-    ) -> Result<(Receipt, Option<Synced>), BusError> {
-        if self.closed {
-            return Err(BusError::Closed);
-        }
-        let receipt = self.append(command)?;
-        if receipt.is_progress() {
-            return Ok((receipt, None));
-        }
-        let (reply, synced) = oneshot::channel();
-        jobs.send(Job::Sync { reply })
-            .map_err(|_| BusError::Closed)?;
-        Ok((receipt, Some(synced)))
-    }
-
-    /// Decides and appends a command, and rings for those whom it concerns.
-    fn append(&mut self, command: &Command) -> Result<Receipt, BusError> {
+    /// Decides and appends a command, and rings for those whom it concerns; nothing when another process writes.
+    fn append(&mut self, command: &Command) -> Result<Option<Receipt>, BusError> {
         let Self { log, replica, .. } = self;
         let appended = log.append(replica, &mut |state, now| {
             rules::decide(state, now, command)
@@ -404,12 +443,13 @@ impl Core {
         match appended {
             Appended::Written(entry) => {
                 log.ring(&rules::concerned(&replica.state, &entry.events));
-                Ok(Receipt {
+                Ok(Some(Receipt {
                     events: entry.events,
-                })
+                }))
             }
-            Appended::Nothing => Ok(Receipt::default()),
+            Appended::Nothing => Ok(Some(Receipt::default())),
             Appended::Refused(refusal) => Err(refusal.into()),
+            Appended::Contended => Ok(None),
         }
     }
 
@@ -425,6 +465,14 @@ impl Core {
         live.into_iter()
             .filter(|session| self.log.held(*session) == Presence::Free)
             .collect()
+    }
+}
+
+fn no_thread(source: io::Error) -> LogError {
+    LogError::Io {
+        action: "start a thread for",
+        path: "bus".into(),
+        source: source.into(),
     }
 }
 

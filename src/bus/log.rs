@@ -72,6 +72,8 @@ pub enum Appended {
     Nothing,
     /// The rules say no.
     Refused(Refusal),
+    /// Another process writes. It is to be tried again after [`Turn::wait`]; nothing was done.
+    Contended,
 }
 
 /// What a decision is, given the state and the time: events, nothing, or a refusal. It may be called more than once.
@@ -143,8 +145,23 @@ pub trait Durability: Send + Sync {
     /// Returns when everything that was appended through this log before the call is on disk.
     fn sync(&self) -> Result<(), LogError>;
 
+    /// Does the same, unless it is likely to take longer than waking another thread for it would: then there is no answer.
+    fn sync_if_quick(&self) -> Option<Result<(), LogError>>;
+
     /// Stores a long text durably, before the event that names it.
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError>;
+}
+
+/// The turn to write, usable from any thread: for who may wait for it as long as another process writes.
+pub trait Turn: Send + Sync {
+    /// Returns when it is this process's turn: the next append has it.
+    fn wait(&self) -> Result<(), LogError>;
+
+    /// Gives back a turn that no append has used.
+    fn give_back(&self);
+
+    /// Says who writes, for those who have waited in vain.
+    fn holder(&self) -> String;
 }
 
 /// Keeps a presence held; dropping it frees it.
@@ -174,12 +191,16 @@ pub trait Log: Send {
     /// Reads everything new into the replica.
     fn catch_up(&mut self, replica: &mut Replica) -> Result<(), LogError>;
 
-    /// Catches up, decides, locks, catches up and decides again, writes, applies. What is written is on disk after `sync`.
+    /// Catches up, decides, locks, catches up and decides again, writes, applies. What is written is on disk after `sync`. It
+    /// does not wait for another process.
     fn append(
         &mut self,
         replica: &mut Replica,
         decide: &mut Decide<'_>,
     ) -> Result<Appended, LogError>;
+
+    /// Returns the handle to wait for a turn with, usable from another thread.
+    fn turn(&self) -> Arc<dyn Turn>;
 
     /// Returns the handle that makes appends durable, usable from another thread.
     fn durability(&self) -> Arc<dyn Durability>;

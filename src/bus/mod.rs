@@ -13,6 +13,7 @@ pub mod state;
 pub mod rules;
 pub mod log;
 pub mod memory;
+mod queue;
 mod worker;
 mod view;
 pub mod handle;

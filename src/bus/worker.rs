@@ -23,6 +23,9 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// What is due is written after a random delay of at most this, so that not every process of a machine tries at once.
 const SPREAD_MS: u64 = 200;
 
+/// When the bus thread tries again what found another process writing.
+const NEXT_TRY: Duration = Duration::from_millis(20);
+
 /// Commands that one sync answers at the most, so that the first of them does not wait for an endless queue.
 const BATCH: usize = 64;
 
@@ -202,20 +205,20 @@ impl Worker {
             taken: Vec::new(),
             ask,
         };
-        let synced = shared.append(&command).and_then(|receipt| {
-            if receipt.is_progress() {
-                Ok(())
-            } else {
-                self.durability.sync().map_err(BusError::Log)
+        let synced = match shared.append(&command) {
+            Ok(None) => {
+                // Who writes there writes what is due itself.
+                self.again = Some(Instant::now() + NEXT_TRY);
+                return;
             }
-        });
+            Ok(Some(receipt)) if receipt.is_progress() => Ok(()),
+            Ok(Some(_)) => self.durability.sync().map_err(BusError::Log),
+            Err(error) => Err(error),
+        };
         let failed_before = self.again.is_some();
         self.again = synced.is_err().then(|| Instant::now() + LOOK_AROUND);
         match synced {
             Ok(()) => {}
-            Err(BusError::Log(LogError::Busy { holder })) => {
-                tracing::debug!("the bus is busy: {holder} holds it");
-            }
             Err(error) if failed_before => tracing::debug!("still not written: {error}"),
             Err(error) => tracing::warn!("failed to write what is due: {error}"),
         }

@@ -1,14 +1,12 @@
 //! What a model is shown, and what no message can make of it.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 
 use super::frame::{BEGIN, END, frame};
 use super::primer::{MAX_PRIMER_BYTES, primer};
 use crate::bus::Letter;
 use crate::bus::log::Place;
-use crate::bus::state::{BodyRef, Message};
+use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::domain::id::{MessageId, RequestId};
 use crate::domain::message::{Audience, Author, MessageKind};
 use crate::domain::name::Name;
@@ -36,7 +34,7 @@ fn letter(from: &str, audience: Audience, text: &str) -> Letter {
             index: 0,
             bytes: text.len() as u64,
         },
-        deliveries: BTreeMap::new(),
+        deliveries: Deliveries::default(),
     };
     Letter {
         header,

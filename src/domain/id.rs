@@ -2,16 +2,22 @@
 //!
 //! Ids are made by `sys` or derived from a command's id; nothing here is random by itself.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
 use data_encoding::{Encoding, Specification};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Random bytes behind a short id: 40 bits make 8 base32 characters.
+/// Random bytes behind a short id.
 const SHORT_BYTES: usize = 5;
+
+/// The base32 characters that they make.
+const SHORT_CHARS: usize = 8;
+
+/// The bits of these bytes.
+const SHORT_MASK: u64 = (1 << (8 * SHORT_BYTES)) - 1;
 
 /// Lower-case base32 without padding, so that ids are easy to read and to type. Made once: its tables cost more than an id.
 static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
@@ -33,56 +39,91 @@ pub struct IdError {
     example: &'static str,
 }
 
+/// Reads the 8 characters of a short id.
+fn short_bits(text: &str) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let short = &mut bytes[8 - SHORT_BYTES..];
+    let fits =
+        text.len() == SHORT_CHARS && BASE32.decode_mut(text.as_bytes(), short) == Ok(SHORT_BYTES);
+    fits.then(|| u64::from_be_bytes(bytes))
+}
+
+/// Reads an id out of a text where that stands, without a copy of it.
+struct IdVisitor<I> {
+    expected: &'static str,
+    parse: fn(&str) -> Result<I, IdError>,
+}
+
+impl<I> Visitor<'_> for IdVisitor<I> {
+    type Value = I;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<I, E> {
+        (self.parse)(text).map_err(E::custom)
+    }
+}
+
 macro_rules! short_id {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $prefix:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "Cow<'_, str>", into = "String")]
-        pub struct $name(Box<str>);
+        ///
+        /// It is held as its bits: every process of a project holds thousands, and compares them with every event.
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u64);
 
         impl $name {
             /// Makes the id that these random bits stand for (the lowest 40 are used).
             pub fn from_bits(bits: u64) -> Self {
-                let bytes = &bits.to_be_bytes()[8 - SHORT_BYTES..];
-                Self(format!(concat!($prefix, "-{}"), BASE32.encode(bytes)).into())
+                Self(bits & SHORT_MASK)
             }
 
             /// Parses an id as a model wrote it.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 let rest = text.strip_prefix(concat!($prefix, "-"));
-                match rest.and_then(|rest| BASE32.decode(rest.as_bytes()).ok()) {
-                    Some(bytes) if bytes.len() == SHORT_BYTES => Ok(Self(text.into())),
-                    _ => Err(IdError {
-                        text: text.chars().take(64).collect(),
-                        kind: $kind,
-                        example: concat!($prefix, "-k3j7x2ab"),
-                    }),
-                }
-            }
-
-            /// Returns the id as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
+                rest.and_then(short_bits).map(Self).ok_or_else(|| IdError {
+                    text: text.chars().take(64).collect(),
+                    kind: $kind,
+                    example: concat!($prefix, "-k3j7x2ab"),
+                })
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                let mut text = [0; SHORT_CHARS];
+                BASE32.encode_mut(&self.0.to_be_bytes()[8 - SHORT_BYTES..], &mut text);
+                f.write_str(concat!($prefix, "-"))?;
+                f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
         }
 
-        impl TryFrom<Cow<'_, str>> for $name {
-            type Error = IdError;
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
 
-            fn try_from(text: Cow<'_, str>) -> Result<Self, IdError> {
-                Self::parse(&text)
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(IdVisitor {
+                    expected: concat!("a ", $kind, " id"),
+                    parse: Self::parse,
+                })
             }
         }
 
         impl From<$name> for String {
             fn from(id: $name) -> Self {
-                id.0.into()
+                id.to_string()
             }
         }
     };
@@ -145,8 +186,11 @@ mod tests {
     #[test]
     fn a_short_id_reads_back() {
         let id = MessageId::from_bits(0x12_3456_789a);
-        assert_eq!(id.as_str().len(), "msg-".len() + 8);
-        assert_eq!(MessageId::parse(id.as_str()), Ok(id));
+        assert_eq!(id.to_string().len(), "msg-".len() + 8);
+        assert_eq!(MessageId::parse(&id.to_string()), Ok(id.clone()));
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, format!("\"{id}\""));
+        assert_eq!(serde_json::from_str::<MessageId>(&json).unwrap(), id);
     }
 
     #[test]

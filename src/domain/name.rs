@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,10 @@ const RESERVED: [&str; 5] = ["all", "*", "human", "bridge", "you"];
 
 /// The name of a member: `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.
 ///
-/// Two names that differ in case only are the same name: they compare, order and hash as equal.
+/// Two names that differ in case only are the same name: they compare, order and hash as equal. A clone shares the text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Cow<'_, str>", into = "String")]
-pub struct Name(Box<str>);
+pub struct Name(Arc<str>);
 
 /// Why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -129,7 +130,7 @@ impl TryFrom<Cow<'_, str>> for Name {
 
 impl From<Name> for String {
     fn from(name: Name) -> Self {
-        name.0.into()
+        name.0.as_ref().to_owned()
     }
 }
 

@@ -5,59 +5,58 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
 
 use fs4::{FileExt, TryLockError};
 
 use super::disk::{self, Identity, Writes};
 
-/// How often a lock that is taken is asked for before this thread sleeps: it is held for about as long as these attempts take.
+/// How often a lock that is taken is asked for before it counts as taken: it is held for about as long as these attempts take.
 const ATTEMPTS: usize = 4;
-
-/// The longest name of a holder, in bytes; the file always has this length, so that one write replaces it.
-const HOLDER_BYTES: usize = 96;
 
 /// A lock file that one process at a time holds.
 ///
-/// A thread of its own blocks in `flock` when another process holds it: only a blocked one is served in turn. When the deadline
-/// comes first, the wish stays with that thread, which gives the lock back as soon as it gets it, unless somebody here wants it again.
+/// Only who blocks in `flock` is served in turn, and nothing can wake a thread from there. So a thread that must not block asks
+/// once, and leaves the rest to another one, by a [`Queue`]: that one has the lock when `flock` returns, and passes it on within
+/// the process. In the process one thread at a time has it or waits for it.
 pub struct LockFile {
     shared: Arc<Shared>,
     path: PathBuf,
     identity: Identity,
-    has_thread: bool,
 }
 
 struct Shared {
     file: File,
-    wish: Mutex<Wish>,
+    turn: Mutex<Turn>,
     changed: Condvar,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Wish {
-    /// Nobody here has it or wants it.
-    None,
-    /// The thread is to get it.
-    Wanted,
-    /// The thread still waits for it, and nobody here wants it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nobody here has it or waits for it.
+    Free,
+    /// A thread blocks for it.
+    Waiting,
+    /// A thread blocks for it, and nobody here wants it any more.
     Withdrawn,
-    /// The thread has got it for whoever wanted it.
+    /// A thread has got it, for whoever takes it.
     Granted,
     /// Somebody here has it.
     Held,
-    /// The thread could not get it.
-    Failed(io::ErrorKind),
-    /// Nobody here will want it again.
-    Closed,
 }
 
 /// The holding of a lock.
 pub struct Guard {
     shared: Arc<Shared>,
+}
+
+/// The waiting for a lock, for a thread that may block.
+#[derive(Clone)]
+pub struct Queue {
+    shared: Arc<Shared>,
+    inode: u64,
 }
 
 impl LockFile {
@@ -68,72 +67,53 @@ impl LockFile {
         Ok(Self {
             shared: Arc::new(Shared {
                 file,
-                wish: Mutex::new(Wish::None),
+                turn: Mutex::new(Turn::Free),
                 changed: Condvar::new(),
             }),
             path: path.to_owned(),
             identity,
-            has_thread: false,
         })
     }
 
-    /// Takes the lock; none when somebody else holds it for longer than `patience`.
-    pub fn acquire(&mut self, patience: Duration) -> io::Result<Option<Guard>> {
-        let shared = Arc::clone(&self.shared);
-        let mut wish = shared.wish();
-        if *wish == Wish::None {
-            for _ in 0..ATTEMPTS {
-                if try_exclusive(&shared.file)? {
-                    *wish = Wish::Held;
-                    return Ok(Some(self.guard()));
-                }
-                std::thread::yield_now();
-            }
-            self.ensure_thread()?;
+    /// Takes the lock if it is free, or was granted to the queue of this process.
+    pub fn try_acquire(&self) -> io::Result<Option<Guard>> {
+        let mut turn = self.shared.turn();
+        let got = match *turn {
+            Turn::Granted => true,
+            Turn::Free => self.shared.try_often()?,
+            Turn::Waiting | Turn::Withdrawn | Turn::Held => false,
+        };
+        if got {
+            *turn = Turn::Held;
         }
-        *wish = Wish::Wanted;
-        shared.changed.notify_all();
-        let deadline = Instant::now() + patience;
-        loop {
-            match *wish {
-                Wish::Granted => {
-                    *wish = Wish::Held;
-                    return Ok(Some(self.guard()));
-                }
-                Wish::Failed(kind) => {
-                    *wish = Wish::None;
-                    return Err(kind.into());
-                }
-                _ => {}
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                *wish = Wish::Withdrawn;
-                return Ok(None);
-            }
-            wish = shared
-                .changed
-                .wait_timeout(wish, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-    }
-
-    /// Starts the thread that blocks. It is not joined: it may be blocked for as long as another process likes, and ends after that.
-    fn ensure_thread(&mut self) -> io::Result<()> {
-        if !self.has_thread {
-            let shared = Arc::clone(&self.shared);
-            std::thread::Builder::new()
-                .name("bus-lock".to_owned())
-                .spawn(move || shared.serve())?;
-            self.has_thread = true;
-        }
-        Ok(())
-    }
-
-    fn guard(&self) -> Guard {
-        Guard {
+        Ok(got.then(|| Guard {
             shared: Arc::clone(&self.shared),
+        }))
+    }
+
+    /// Takes the lock; none when somebody else holds it for longer than `patience`.
+    pub fn acquire(&self, patience: Duration) -> io::Result<Option<Guard>> {
+        if let Some(guard) = self.try_acquire()? {
+            return Ok(Some(guard));
+        }
+        let queue = self.queue();
+        let (tell, told) = mpsc::channel();
+        // It is not joined: it may be blocked for as long as another process likes, and ends after that.
+        std::thread::Builder::new()
+            .name("bus-lock".to_owned())
+            .spawn(move || tell.send(queue.wait()))?;
+        match told.recv_timeout(patience) {
+            Ok(granted) => granted?,
+            Err(_) => self.shared.withdraw(),
+        }
+        self.try_acquire()
+    }
+
+    /// Returns the way to wait for the lock on another thread.
+    pub fn queue(&self) -> Queue {
+        Queue {
+            shared: Arc::clone(&self.shared),
+            inode: self.identity.inode,
         }
     }
 
@@ -142,93 +122,106 @@ impl LockFile {
         std::fs::symlink_metadata(&self.path)
             .is_ok_and(|metadata| Identity::from(&metadata) == self.identity)
     }
-
-    /// Returns the one who noted its name last.
-    pub fn holder(&self) -> String {
-        let mut bytes = [0; HOLDER_BYTES];
-        let read = self.shared.file.read_at(&mut bytes, 0).unwrap_or(0);
-        let text = String::from_utf8_lossy(&bytes[..read]).trim().to_owned();
-        if text.is_empty() {
-            "another process".to_owned()
-        } else {
-            text
-        }
-    }
 }
 
-impl Drop for LockFile {
-    fn drop(&mut self) {
-        *self.shared.wish() = Wish::Closed;
-        self.shared.changed.notify_all();
+impl Queue {
+    /// Returns when this process has the lock, for whoever takes it with [`LockFile::try_acquire`], or when it is no longer
+    /// wanted. It blocks for as long as another process holds it.
+    pub fn wait(&self) -> io::Result<()> {
+        let shared = &*self.shared;
+        let mut turn = shared.turn();
+        while *turn != Turn::Free {
+            turn = shared
+                .changed
+                .wait(turn)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *turn = Turn::Waiting;
+        drop(turn);
+        let outcome = exclusive(&shared.file);
+        turn = shared.turn();
+        if outcome.is_ok() && *turn == Turn::Waiting {
+            *turn = Turn::Granted;
+            return Ok(());
+        }
+        if outcome.is_ok() {
+            release(&shared.file);
+        }
+        *turn = Turn::Free;
+        shared.changed.notify_all();
+        outcome
+    }
+
+    /// Gives back a lock that was granted and that nobody took.
+    pub fn give_back(&self) {
+        let mut turn = self.shared.turn();
+        if *turn == Turn::Granted {
+            self.shared.free(&mut turn);
+        }
+    }
+
+    /// Says who holds the lock, as far as the system tells: the pid and the program of a process.
+    pub fn holder(&self) -> String {
+        holder_of(self.inode).unwrap_or_else(|| "another process".to_owned())
     }
 }
 
 impl Shared {
-    fn wish(&self) -> MutexGuard<'_, Wish> {
-        // The wish is whole after each assignment, so a panic of another thread does not spoil it.
-        self.wish.lock().unwrap_or_else(PoisonError::into_inner)
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        // It is whole after each assignment, so a panic of another thread does not spoil it.
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blocks for the lock whenever somebody here wants it.
-    fn serve(&self) {
-        let mut wish = self.wish();
-        loop {
-            while *wish != Wish::Wanted {
-                if *wish == Wish::Closed {
-                    return;
-                }
-                wish = self
-                    .changed
-                    .wait(wish)
-                    .unwrap_or_else(PoisonError::into_inner);
+    fn try_often(&self) -> io::Result<bool> {
+        for _ in 0..ATTEMPTS {
+            if try_exclusive(&self.file)? {
+                return Ok(true);
             }
-            drop(wish);
-            let outcome = exclusive(&self.file);
-            wish = self.wish();
-            match (outcome, &*wish) {
-                (Err(error), Wish::Wanted) => *wish = Wish::Failed(error.kind()),
-                (Ok(()), Wish::Wanted) => *wish = Wish::Granted,
-                (outcome, state) => {
-                    let closed = *state == Wish::Closed;
-                    if outcome.is_ok() {
-                        release(&self.file);
-                    }
-                    if closed {
-                        return;
-                    }
-                    *wish = Wish::None;
-                }
-            }
-            self.changed.notify_all();
+            std::thread::yield_now();
+        }
+        Ok(false)
+    }
+
+    /// Nobody here wants what a thread waits for: it gives it back as soon as it has it.
+    fn withdraw(&self) {
+        let mut turn = self.turn();
+        match *turn {
+            Turn::Waiting => *turn = Turn::Withdrawn,
+            Turn::Free | Turn::Withdrawn | Turn::Granted | Turn::Held => {}
         }
     }
-}
 
-impl Guard {
-    /// Notes who holds the lock, for those who wait for it; writes only what is not there already.
-    pub fn note(&self, holder: &str) -> io::Result<()> {
-        let mut wanted = [b' '; HOLDER_BYTES];
-        wanted[HOLDER_BYTES - 1] = b'\n';
-        for (place, byte) in wanted[..HOLDER_BYTES - 1].iter_mut().zip(holder.bytes()) {
-            *place = byte;
-        }
-        let mut present = [0; HOLDER_BYTES];
-        let read = self.shared.file.read_at(&mut present, 0)?;
-        if read < HOLDER_BYTES || present != wanted {
-            self.shared.file.write_all_at(&wanted, 0)?;
-        }
-        Ok(())
+    fn free(&self, turn: &mut Turn) {
+        release(&self.file);
+        *turn = Turn::Free;
+        self.changed.notify_all();
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut wish = self.shared.wish();
-        release(&self.shared.file);
-        if *wish == Wish::Held {
-            *wish = Wish::None;
-        }
+        self.shared.free(&mut self.shared.turn());
     }
+}
+
+/// Finds who has an exclusive `flock` on a file, in the list that Linux keeps: `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`.
+/// The device is not compared: some file systems show another one there.
+fn holder_of(inode: u64) -> Option<String> {
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let pid = locks.lines().find_map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, "WRITE", pid, file, ..] = words[..] else {
+            return None;
+        };
+        let found: u64 = file.rsplit(':').next()?.parse().ok()?;
+        (found == inode).then(|| pid.to_owned())
+    })?;
+    let program = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(
+        format!("process {pid} {}", program.trim())
+            .trim_end()
+            .to_owned(),
+    )
 }
 
 /// A file whose lock says that somebody lives, held for as long as it is open anywhere.
@@ -309,29 +302,24 @@ mod tests {
     fn a_lock_is_held_by_one_and_named_to_the_other() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let (mut one, mut other) = (
-            LockFile::open(&path).unwrap(),
-            LockFile::open(&path).unwrap(),
-        );
+        let one = LockFile::open(&path).unwrap();
+        let other = LockFile::open(&path).unwrap();
         let guard = one.acquire(SOON).unwrap().unwrap();
-        guard.note("one").unwrap();
         assert!(other.acquire(SOON).unwrap().is_none());
-        assert_eq!(other.holder(), "one");
+        if cfg!(target_os = "linux") {
+            let holder = other.queue().holder();
+            let named = format!("process {} ", std::process::id());
+            assert!(holder.starts_with(&named), "{holder}");
+        }
         drop(guard);
-        let guard = other.acquire(GENEROUS).unwrap().unwrap();
-        guard.note("the other").unwrap();
-        assert_eq!(one.holder(), "the other");
+        assert!(other.acquire(GENEROUS).unwrap().is_some());
     }
 
     #[test]
     fn a_lock_that_comes_too_late_is_given_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let (mut one, mut late, mut third) = (
-            LockFile::open(&path).unwrap(),
-            LockFile::open(&path).unwrap(),
-            LockFile::open(&path).unwrap(),
-        );
+        let [one, late, third] = [(); 3].map(|()| LockFile::open(&path).unwrap());
         let guard = one.acquire(SOON).unwrap().unwrap();
         assert!(late.acquire(SOON).unwrap().is_none());
         drop(guard);
@@ -340,6 +328,23 @@ mod tests {
         drop(guard);
         assert!(late.acquire(GENEROUS).unwrap().is_some());
         assert!(one.acquire(GENEROUS).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_granted_lock_is_taken_by_one_thread_or_given_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let [one, other] = [(); 2].map(|()| LockFile::open(&path).unwrap());
+        one.queue().wait().unwrap();
+        assert!(other.try_acquire().unwrap().is_none());
+        let guard = one.try_acquire().unwrap().unwrap();
+        assert!(one.try_acquire().unwrap().is_none(), "it is taken");
+        one.queue().give_back();
+        assert!(other.try_acquire().unwrap().is_none(), "it is still held");
+        drop(guard);
+        one.queue().wait().unwrap();
+        one.queue().give_back();
+        assert!(other.try_acquire().unwrap().is_some());
     }
 
     #[test]

@@ -3,18 +3,19 @@
 //! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
 //! an entry that is there, whether or not its writer knows.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::segments::{CHUNK_BYTES, Stop};
 use super::{FileLog, failed};
 use crate::bus::event::{Entry, Event};
 use crate::bus::line;
-use crate::bus::log::{Appended, Decide, LogError, Place, Proposal, Replica};
+use crate::bus::log::{Appended, Decide, LogError, Place, Proposal, Replica, Turn};
 use crate::bus::rules::Refusal;
 use crate::domain::time::Now;
 use crate::sys::disk::DiskFile;
 use crate::sys::ids;
-use crate::sys::lock::Guard;
+use crate::sys::lock::{Guard, LockFile, Queue};
 
 /// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
 const UNLOCKED_READS: usize = 4;
@@ -23,6 +24,36 @@ const UNLOCKED_READS: usize = 4;
 struct Prepared {
     entry: Entry,
     line: Vec<u8>,
+}
+
+/// The turn to write to the files of one bus.
+pub(super) struct WriteTurn {
+    queue: Queue,
+    path: PathBuf,
+}
+
+impl WriteTurn {
+    pub(super) fn of(lock: &LockFile, directory: &Path) -> Self {
+        Self {
+            queue: lock.queue(),
+            path: directory.join("lock"),
+        }
+    }
+}
+
+impl Turn for WriteTurn {
+    fn wait(&self) -> Result<(), LogError> {
+        let granted = self.queue.wait();
+        granted.map_err(|error| failed("lock", &self.path, error))
+    }
+
+    fn give_back(&self) {
+        self.queue.give_back();
+    }
+
+    fn holder(&self) -> String {
+        self.queue.holder()
+    }
 }
 
 /// What a decision came to.
@@ -49,13 +80,14 @@ impl FileLog {
     ) -> Result<Appended, LogError> {
         let mut attempts = 0;
         let (prepared, guard, unfinished) = loop {
-            self.read_new(replica, usize::MAX)?;
-            let decision = self.decide(replica, decide)?;
-            let Decision::Append(prepared) = decision else {
-                return Ok(without_append(decision));
+            let prepared = match self.decide_before_locking(replica, decide)? {
+                Decision::Append(prepared) => prepared,
+                other => return Ok(without_append(other)),
             };
             self.sync_before_roll(replica)?;
-            let guard = self.take_lock()?;
+            let Some(guard) = self.try_lock()? else {
+                return Ok(Appended::Contended);
+            };
             attempts += 1;
             let before = (replica.place, replica.next_seq);
             let limit = if attempts < UNLOCKED_READS {
@@ -70,13 +102,32 @@ impl FileLog {
             if before == (replica.place, replica.next_seq) {
                 break (prepared, guard, walked.unfinished);
             }
-            let decision = self.decide(replica, decide)?;
-            let Decision::Append(prepared) = decision else {
-                return Ok(without_append(decision));
-            };
-            break (prepared, guard, walked.unfinished);
+            match self.decide(replica, decide)? {
+                Decision::Append(prepared) => break (prepared, guard, walked.unfinished),
+                other => return Ok(without_append(other)),
+            }
         };
         self.write(replica, prepared, guard, unfinished)
+    }
+
+    /// Decides with what the segment in use says. Who finds nothing to append looks whether there is another one: what is to be
+    /// appended is decided once more anyway, when that is so.
+    fn decide_before_locking(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Decision, LogError> {
+        self.read_segment(replica)?;
+        let decision = self.decide(replica, decide)?;
+        if matches!(decision, Decision::Append(_)) {
+            return Ok(decision);
+        }
+        let before = (replica.place, replica.next_seq);
+        self.read_new(replica, usize::MAX)?;
+        if before == (replica.place, replica.next_seq) {
+            return Ok(decision);
+        }
+        self.decide(replica, decide)
     }
 
     fn decide(&self, replica: &Replica, decide: &mut Decide<'_>) -> Result<Decision, LogError> {
@@ -104,22 +155,10 @@ impl FileLog {
         Ok(())
     }
 
-    pub(super) fn take_lock(&mut self) -> Result<Guard, LogError> {
-        let path = self.directory.join("lock");
-        let guard = self
-            .lock
-            .acquire(self.options.patience)
-            .map_err(|error| failed("lock", &path, error))?;
-        let Some(guard) = guard else {
-            return Err(LogError::Busy {
-                holder: self.lock.holder(),
-            });
-        };
-        if let Err(error) = guard.note(&self.holder) {
-            // It is for people only.
-            tracing::warn!(%error, "failed to write the holder into the lock of the bus");
-        }
-        Ok(guard)
+    pub(super) fn try_lock(&self) -> Result<Option<Guard>, LogError> {
+        self.lock
+            .try_acquire()
+            .map_err(|error| failed("lock", &self.directory.join("lock"), error))
     }
 
     /// Writes a line behind everything that has been read under the lock.

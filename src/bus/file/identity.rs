@@ -30,7 +30,7 @@ struct Identity {
 pub(super) fn load_or_create(
     disk: &dyn Disk,
     directory: &Path,
-    lock: &mut LockFile,
+    lock: &LockFile,
     patience: Duration,
 ) -> Result<Uuid, LogError> {
     if let Some(id) = load(disk, directory)? {
@@ -42,7 +42,7 @@ pub(super) fn load_or_create(
         .map_err(|error| failed("lock", directory, error))?;
     let Some(_guard) = guard else {
         return Err(LogError::Busy {
-            holder: lock.holder(),
+            holder: lock.queue().holder(),
         });
     };
     if let Some(id) = load(disk, directory)? {

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use super::event::{Entry, Event};
 use super::log::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica,
+    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Turn,
 };
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
@@ -59,13 +59,11 @@ const SNAPSHOT_EVENTS: u64 = 2_048;
 /// What may differ between one use of a log and another.
 #[derive(Clone)]
 pub struct Options {
-    /// Who holds the lock, told to those who wait for it in vain; the pid is put in front.
-    pub holder: String,
     /// The length at which a segment is followed by the next.
     pub segment_bytes: u64,
     /// A snapshot is written by whoever appends past a multiple of this.
     pub snapshot_events: u64,
-    /// How long the lock is waited for before the bus counts as busy.
+    /// How long the making of a bus by another process is waited for.
     pub patience: Duration,
     /// How bells are listened to.
     pub listening: Listening,
@@ -76,7 +74,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            holder: "cli-team-bridge".to_owned(),
             segment_bytes: SEGMENT_BYTES,
             snapshot_events: SNAPSHOT_EVENTS,
             patience: Duration::from_millis(limits::BUSY_MS),
@@ -91,12 +88,13 @@ pub struct FileLog {
     directory: PathBuf,
     disk: Arc<dyn Disk>,
     options: Options,
-    holder: String,
     lock: LockFile,
     segments: segments::Segments,
     syncer: Arc<sync::Syncer>,
     snapshots: snapshot::Snapshots,
     bells: bell::Bells,
+    /// The last line read, as long as it is short: what it says is often wanted next.
+    last: Option<read::LastLine>,
     /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
     damaged_end: Option<(Place, u64)>,
 }
@@ -108,12 +106,10 @@ impl FileLog {
     pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
         directory::prepare(directory)?;
         let lock_path = directory.join("lock");
-        let mut lock =
-            LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
-        let bus = identity::load_or_create(&*disk, directory, &mut lock, options.patience)?;
+        let lock = LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
+        let bus = identity::load_or_create(&*disk, directory, &lock, options.patience)?;
         let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
         Ok(Self {
-            holder: format!("{} {}", std::process::id(), options.holder),
             lock,
             segments,
             syncer: Arc::new(sync::Syncer::new(
@@ -122,6 +118,7 @@ impl FileLog {
             )),
             snapshots: snapshot::Snapshots::new(Arc::clone(&disk), directory.join("snapshot"), bus),
             bells: bell::Bells::new(directory.join("bell"), options.listening),
+            last: None,
             damaged_end: None,
             directory: directory.to_owned(),
             disk,
@@ -153,6 +150,10 @@ impl Log for FileLog {
         decide: &mut Decide<'_>,
     ) -> Result<Appended, LogError> {
         self.append_decided(replica, decide)
+    }
+
+    fn turn(&self) -> Arc<dyn Turn> {
+        Arc::new(append::WriteTurn::of(&self.lock, &self.directory))
     }
 
     fn durability(&self) -> Arc<dyn Durability> {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::FileLog;
-use super::segments::{RawLine, Stop, Walked};
+use super::segments::{RawLine, Scope, Stop, Walked};
 use crate::bus::event::{Entry, Event};
 use crate::bus::line::{self, Decoded};
 use crate::bus::log::{LogError, Place, Replica};
@@ -14,13 +14,23 @@ const FREE_SEQS: u64 = 1_024;
 /// No event is shorter than this in the log, so a line has fewer events than its length by this.
 const SHORTEST_EVENT_BYTES: u64 = 16;
 
+/// A line longer than this is read again rather than kept.
+const KEPT_LINE_BYTES: u64 = 64 * 1024;
+
+/// What a line says.
+pub(super) struct LastLine {
+    place: Place,
+    /// Its events, each with its index in the line.
+    events: Vec<(u16, Event)>,
+}
+
 impl FileLog {
     /// Loads the newest usable snapshot, or begins before the first entry; then reads the rest.
     pub(super) fn load(&mut self) -> Result<Replica, LogError> {
         let mut replica = self.snapshots.newest().unwrap_or_default();
         self.segments.refresh()?;
         self.settle(&mut replica)?;
-        let walked = self.walk_into(&mut replica, usize::MAX)?;
+        let walked = self.walk_into(&mut replica, usize::MAX, Scope::Log)?;
         match walked.stop {
             Stop::Gone => Err(LogError::Gone),
             _ => Ok(replica),
@@ -67,13 +77,19 @@ impl FileLog {
         Ok(())
     }
 
+    /// Reads what is new in the segment in use, without a look whether there is another one: half as many calls as all of it.
+    pub(super) fn read_segment(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        self.walk_into(replica, usize::MAX, Scope::Segment)?;
+        Ok(())
+    }
+
     /// Reads up to `limit` bytes of what is new into a replica. One whose segment is gone begins again with the newest snapshot.
     pub(super) fn read_new(
         &mut self,
         replica: &mut Replica,
         limit: usize,
     ) -> Result<Walked, LogError> {
-        let walked = self.walk_into(replica, limit)?;
+        let walked = self.walk_into(replica, limit, Scope::Log)?;
         if walked.stop != Stop::Gone {
             return Ok(walked);
         }
@@ -83,39 +99,50 @@ impl FileLog {
         let damaged_lines = replica.damaged_lines;
         *replica = self.load()?;
         replica.damaged_lines += damaged_lines;
-        self.walk_into(replica, limit)
+        self.walk_into(replica, limit, Scope::Log)
     }
 
-    fn walk_into(&mut self, replica: &mut Replica, limit: usize) -> Result<Walked, LogError> {
+    fn walk_into(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+        scope: Scope,
+    ) -> Result<Walked, LogError> {
         let from = replica.place;
-        let damaged_end = &mut self.damaged_end;
-        let walked = self.segments.walk(from, limit, &mut |place, next, line| {
-            let outcome = take(replica, place, &line);
-            if outcome.is_ok() {
-                replica.place = next;
-            }
-            match outcome? {
-                Taken::Applied => *damaged_end = None,
-                Taken::Damaged => {
-                    let bytes = match line {
-                        RawLine::Whole(line) => line.len() as u64,
-                        RawLine::Unreadable(bytes) => bytes,
-                    };
-                    let free = FREE_SEQS.max(bytes / SHORTEST_EVENT_BYTES);
-                    let before = damaged_end
-                        .take_if(|(end, _)| *end == place)
-                        .map_or(0, |(_, free)| free);
-                    *damaged_end = Some((next, before + free));
-                    replica.damaged_lines += 1;
-                    tracing::warn!(
-                        segment = place.segment,
-                        offset = place.offset,
-                        "passed over a damaged line of the log"
-                    );
+        let (damaged_end, last) = (&mut self.damaged_end, &mut self.last);
+        let walked = self
+            .segments
+            .walk(from, limit, scope, &mut |place, next, line| {
+                let outcome = take(replica, place, &line);
+                if outcome.is_ok() {
+                    replica.place = next;
                 }
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+                match outcome? {
+                    Taken::Applied(events) => {
+                        *damaged_end = None;
+                        let is_short = next.offset - place.offset <= KEPT_LINE_BYTES;
+                        *last = is_short.then_some(LastLine { place, events });
+                    }
+                    Taken::Damaged => {
+                        let bytes = match line {
+                            RawLine::Whole(line) => line.len() as u64,
+                            RawLine::Unreadable(bytes) => bytes,
+                        };
+                        let free = FREE_SEQS.max(bytes / SHORTEST_EVENT_BYTES);
+                        let before = damaged_end
+                            .take_if(|(end, _)| *end == place)
+                            .map_or(0, |(_, free)| free);
+                        *damaged_end = Some((next, before + free));
+                        replica.damaged_lines += 1;
+                        tracing::warn!(
+                            segment = place.segment,
+                            offset = place.offset,
+                            "passed over a damaged line of the log"
+                        );
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
         // An empty segment at the end moves the place without a line.
         replica.place = walked.place;
         Ok(walked)
@@ -143,7 +170,7 @@ impl FileLog {
         }
         let walked = self
             .segments
-            .walk(place, usize::MAX, &mut |place, _, line| {
+            .walk(place, usize::MAX, Scope::Log, &mut |place, _, line| {
                 if let RawLine::Whole(line) = line {
                     match line::decode(line) {
                         Decoded::Entry { entry, .. } => entries.push((place, entry)),
@@ -168,29 +195,34 @@ impl FileLog {
         if place.segment == 0 {
             return Err(LogError::Gone);
         }
+        if let Some(last) = self.last.as_ref().filter(|last| last.place == place) {
+            let event = last.events.iter().find(|(known, _)| *known == index);
+            return event.map_or(Err(LogError::Gone), |(_, event)| Ok(event.clone()));
+        }
         let mut found = Err(LogError::Gone);
-        self.segments.walk(place, usize::MAX, &mut |at, _, line| {
-            if let RawLine::Whole(line) = line
-                && at == place
-            {
-                found = match line::decode(line) {
-                    Decoded::Entry { entry, indices, .. } => indices
-                        .iter()
-                        .position(|known| *known == index)
-                        .map(|known| entry.events[known].clone())
-                        .ok_or(LogError::Gone),
-                    Decoded::Damaged => Err(LogError::Gone),
-                    Decoded::Newer => Err(LogError::Newer),
-                };
-            }
-            Ok(ControlFlow::Break(()))
-        })?;
+        self.segments
+            .walk(place, usize::MAX, Scope::Segment, &mut |at, _, line| {
+                if let RawLine::Whole(line) = line
+                    && at == place
+                {
+                    found = match line::decode(line) {
+                        Decoded::Entry { entry, indices, .. } => indices
+                            .iter()
+                            .position(|known| *known == index)
+                            .map(|known| entry.events[known].clone())
+                            .ok_or(LogError::Gone),
+                        Decoded::Damaged => Err(LogError::Gone),
+                        Decoded::Newer => Err(LogError::Newer),
+                    };
+                }
+                Ok(ControlFlow::Break(()))
+            })?;
         found
     }
 }
 
 enum Taken {
-    Applied,
+    Applied(Vec<(u16, Event)>),
     Damaged,
 }
 
@@ -210,7 +242,9 @@ fn take(replica: &mut Replica, place: Place, line: &RawLine<'_>) -> Result<Taken
             replica.state.apply(&entry, &indices, place);
             replica.next_seq = entry.seq + count;
             replica.skipped_events |= (indices.len() as u64) < count;
-            Ok(Taken::Applied)
+            Ok(Taken::Applied(
+                indices.into_iter().zip(entry.events).collect(),
+            ))
         }
         Decoded::Damaged => Ok(Taken::Damaged),
         Decoded::Newer => Err(LogError::Newer),

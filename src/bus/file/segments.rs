@@ -43,6 +43,15 @@ pub(super) enum RawLine<'a> {
     Unreadable(u64),
 }
 
+/// How far a walk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// To the end of the segment that it begins in.
+    Segment,
+    /// To the end of the log.
+    Log,
+}
+
 /// Why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -210,11 +219,12 @@ impl Segments {
             .map_err(|error| failed("sync", &self.directory, error))
     }
 
-    /// Walks over the lines from a place on, through all segments, until `on_line` has enough or `limit` bytes are read.
+    /// Walks over the lines from a place on, through all segments or one, until `on_line` has enough or `limit` bytes are read.
     pub(super) fn walk(
         &mut self,
         from: Place,
         limit: usize,
+        scope: Scope,
         on_line: &mut OnLine<'_>,
     ) -> Result<Walked, LogError> {
         let mut walked = Walked {
@@ -238,7 +248,7 @@ impl Segments {
                 return Ok(walked);
             };
             self.walk_segment(&*file, &mut walked, &mut left, on_line)?;
-            if walked.stop != Stop::AtTheEnd {
+            if walked.stop != Stop::AtTheEnd || scope == Scope::Segment {
                 return Ok(walked);
             }
             self.refresh()?;

@@ -6,19 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use super::texts;
 use crate::bus::log::{Durability, LogError};
 use crate::sys::disk::{Disk, DiskFile};
+
+/// A disk that last took longer than this is waited for by the bus thread. It is what a task may keep its thread from others, and
+/// many times what it takes to wake a thread and be woken by it.
+const QUICK: Duration = Duration::from_millis(1);
 
 /// Brings the appends of one process to disk.
 pub(super) struct Syncer {
     disk: Arc<dyn Disk>,
     blobs: PathBuf,
     pending: Mutex<Pending>,
-    /// Held while syncing, so that one sync serves all who came before it began.
-    turn: Mutex<()>,
+    /// Held while syncing, so that one sync serves all who came before it began. It knows how long the last one took.
+    turn: Mutex<Option<Duration>>,
 }
 
 #[derive(Default)]
@@ -48,7 +53,7 @@ impl Syncer {
             disk,
             blobs,
             pending: Mutex::default(),
-            turn: Mutex::new(()),
+            turn: Mutex::new(None),
         }
     }
 
@@ -90,7 +95,7 @@ impl Syncer {
         file: &Arc<dyn DiskFile>,
         path: PathBuf,
     ) -> bool {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn();
         let last = {
             let pending = self.pending();
             if pending.failed.contains(&segment) {
@@ -109,10 +114,31 @@ impl Syncer {
     }
 
     fn flush(&self) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.flush_in(&mut self.turn());
+    }
+
+    fn flush_in(&self, took: &mut Option<Duration>) {
+        let begun = Instant::now();
         let dirty = self.pending().dirty.clone();
         for (segment, dirty) in dirty {
             self.sync_one(segment, &dirty);
+        }
+        *took = Some(begun.elapsed());
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Option<Duration>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how what was appended up to `target` fared.
+    fn outcome(&self, target: u64) -> Result<(), LogError> {
+        let mut pending = self.pending();
+        let told = !std::mem::take(&mut pending.untold);
+        match &pending.error {
+            Some(error) if !told || (target > 0 && target <= pending.unknown_through) => {
+                Err(error.clone())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -166,14 +192,22 @@ impl Durability for Syncer {
     fn sync(&self) -> Result<(), LogError> {
         let target = self.pending().appended;
         self.flush();
-        let mut pending = self.pending();
-        let told = !std::mem::take(&mut pending.untold);
-        match &pending.error {
-            Some(error) if !told || (target > 0 && target <= pending.unknown_through) => {
-                Err(error.clone())
-            }
-            _ => Ok(()),
+        self.outcome(target)
+    }
+
+    fn sync_if_quick(&self) -> Option<Result<(), LogError>> {
+        let target = self.pending().appended;
+        let mut took = match self.turn.try_lock() {
+            Ok(took) => took,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        if took.is_none_or(|took| took > QUICK) {
+            return None;
         }
+        self.flush_in(&mut took);
+        drop(took);
+        Some(self.outcome(target))
     }
 
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {

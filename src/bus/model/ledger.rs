@@ -283,7 +283,7 @@ impl Ledger {
         for message in state.messages.values() {
             let (seq, from) = &self.messages[&message.id];
             assert_eq!((message.seq, &message.from), (*seq, from));
-            for name in message.deliveries.keys() {
+            for name in message.deliveries.iter().map(|(name, _)| name) {
                 let place = (message.id.clone(), name.clone());
                 assert!(self.places.contains_key(&place), "addressed by an event");
             }
@@ -351,7 +351,7 @@ fn check_inboxes(state: &State) {
         }
     }
     for message in state.messages.values() {
-        for (name, delivery) in &message.deliveries {
+        for (name, delivery) in message.deliveries.iter() {
             let inbox = (message.id.clone(), name.clone());
             match *delivery {
                 Delivery::Unread { .. } => assert!(unread.remove(&inbox), "{inbox:?}"),

@@ -365,6 +365,7 @@ impl World {
         match appended.unwrap() {
             Appended::Refused(refusal) => Err(refusal),
             Appended::Nothing => Ok(Vec::new()),
+            Appended::Contended => panic!("nobody else writes now"),
             Appended::Written(entry) => {
                 assert!(!entry.events.is_empty());
                 self.ledger.enter(&entry);

@@ -367,7 +367,7 @@ fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &str) -> Mail {
         let listed: Vec<_> = ids
             .iter()
             .take(limits::NOTICE_IDS)
-            .map(MessageId::as_str)
+            .map(MessageId::to_string)
             .collect();
         let more = if ids.len() > listed.len() { " …" } else { "" };
         let text = format!(

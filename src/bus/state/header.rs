@@ -1,8 +1,6 @@
 //! The header of a message, as it follows from the event that put it on the bus: made here alone, for whoever needs one.
 
-use std::collections::BTreeMap;
-
-use super::{BodyRef, Message};
+use super::{BodyRef, Deliveries, Message};
 use crate::bus::event::{Body, Opened, Sent};
 use crate::bus::log::Place;
 use crate::domain::message::{Audience, Author, MessageKind};
@@ -56,7 +54,7 @@ impl Message {
             reply_to: sent.reply_to.clone(),
             thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
             body: origin.body(sent.body.bytes()),
-            deliveries: BTreeMap::new(),
+            deliveries: Deliveries::default(),
         }
     }
 
@@ -75,7 +73,7 @@ impl Message {
             reply_to: None,
             thread: opened.message.clone(),
             body: origin.body(opened.bytes()),
-            deliveries: BTreeMap::new(),
+            deliveries: Deliveries::default(),
         }
     }
 }

@@ -5,14 +5,29 @@ use crate::bus::state::apply::At;
 use crate::domain::id::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 
 impl State {
-    pub(super) fn message_arrives(&mut self, message: Message, to: &[Name]) {
+    pub(super) fn message_arrives(&mut self, mut message: Message, to: &[Name]) {
         let id = message.id.clone();
+        if let Author::Member(from) = &mut message.from {
+            self.share(from);
+        }
+        if let Audience::One(to) = &mut message.audience {
+            self.share(to);
+        }
         self.messages.insert(id.clone(), message);
         self.put_into_inboxes(&id, to);
+    }
+
+    /// Lets a name share the text of its member's: there may be thousands of messages of one member.
+    fn share(&self, name: &mut Name) {
+        if let Some(member) = self.members.get(name)
+            && member.name.as_str() == name.as_str()
+        {
+            *name = member.name.clone();
+        }
     }
 
     pub(super) fn put_into_inboxes(&mut self, id: &MessageId, to: &[Name]) {
@@ -22,7 +37,7 @@ impl State {
         for name in to {
             if let Some(member) = self.members.get_mut(name) {
                 let fresh = Delivery::Unread { last: None };
-                message.deliveries.insert(name.clone(), fresh);
+                message.deliveries.insert(member.name.clone(), fresh);
                 member.unread.insert(message.seq, id.clone());
             }
         }
@@ -180,7 +195,11 @@ impl State {
                 .and_then(|request| self.requests.get(request))
                 .is_some_and(|request| !request.status.is_final());
         let settled = |delivery: &Delivery| delivery.is_final();
-        !of_unanswered && message.deliveries.values().all(settled)
+        !of_unanswered
+            && message
+                .deliveries
+                .iter()
+                .all(|(_, delivery)| settled(delivery))
     }
 
     pub(super) fn wait_started(

@@ -4,6 +4,7 @@
 //! `bus::rules`. Bodies stay in the log; the state knows where.
 
 mod apply;
+mod deliveries;
 mod header;
 mod messages;
 mod query;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::deliveries::Deliveries;
 pub(super) use self::header::Origin;
 pub use self::timers::{Due, Timers};
 
@@ -44,8 +46,10 @@ pub struct Member {
     /// Whether somebody chose it: then mail waits for its return.
     pub chosen: bool,
     /// The live session of that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// What is in the inbox and not handed to anybody, by seq.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unread: BTreeMap<u64, MessageId>,
 }
 
@@ -59,18 +63,25 @@ pub struct Session {
     /// What kind of member it is.
     pub kind: MemberKind,
     /// The profile it was started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The model it uses, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Where it works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// What it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
     /// The bridge that holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,
     /// What its endpoints must show, hashed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_hash: Option<String>,
     /// Its process, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// What it does.
     pub activity: Activity,
@@ -83,14 +94,19 @@ pub struct Session {
     /// When it last did something, in wall time.
     pub last_ms: i64,
     /// The task in its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<TaskId>,
     /// The tasks behind that one.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub queue: VecDeque<TaskId>,
     /// Whether its end is asked for, and whether by signals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopWanted>,
     /// Which calls hold messages that have not been seen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handed: BTreeMap<CallId, Vec<MessageId>>,
     /// The calls that wait, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
 }
 
@@ -131,8 +147,10 @@ pub struct Wait {
     /// The call.
     pub call: CallId,
     /// Only from this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Name>,
     /// Only about this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
 }
 
@@ -152,19 +170,24 @@ pub struct Message {
     /// Whom it is shown to be for.
     pub audience: Audience,
     /// The request that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
     /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// Who claimed the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<Name>,
     /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
     /// The first message of its thread.
     pub thread: MessageId,
     /// Where its text is.
     pub body: BodyRef,
     /// How far it has come with each addressee.
-    pub deliveries: BTreeMap<Name, Delivery>,
+    #[serde(default, skip_serializing_if = "Deliveries::is_empty")]
+    pub deliveries: Deliveries,
 }
 
 /// How far a message has come with one addressee.
@@ -174,6 +197,7 @@ pub enum Delivery {
     /// In the inbox.
     Unread {
         /// The session and call that it was last given to in vain.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<(SessionId, CallId)>,
     },
     /// Given to a call.
@@ -214,12 +238,14 @@ pub struct Request {
     /// Where it stands.
     pub status: RequestStatus,
     /// Whose it is or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Claim>,
     /// Where its text is.
     pub body: BodyRef,
     /// Milliseconds of open time that are left, while it is claimed.
     pub open_left_ms: u64,
     /// Milliseconds to the nudge that are left, while it is claimed; none when it was nudged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nudge_left_ms: Option<u64>,
 }
 
@@ -250,6 +276,7 @@ pub struct Task {
     /// Whether its end is asked for.
     pub cancel_asked: bool,
     /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Whether it begins a new session of the agent.
     pub fresh: bool,
@@ -258,16 +285,22 @@ pub struct Task {
     /// When it was assigned, in wall time.
     pub queued_ms: i64,
     /// When its turn began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
     /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
     /// Where its output is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<BodyRef>,
     /// The last turn's stop reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
     /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
     /// The notice that told its assigner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<MessageId>,
 }
 

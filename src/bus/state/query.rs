@@ -188,7 +188,7 @@ impl Wait {
 impl Message {
     /// Says whether a member may see the message: its author and its addressees only.
     pub fn is_visible_to(&self, name: &Name) -> bool {
-        self.from.member() == Some(name) || self.deliveries.contains_key(name)
+        self.from.member() == Some(name) || self.deliveries.get(name).is_some()
     }
 
     /// Returns how far the message has come with a member.

@@ -66,7 +66,7 @@ fn of_state(state: &State) -> Count {
     };
     for delivery in state
         .messages()
-        .flat_map(|message| message.deliveries.values())
+        .flat_map(|message| message.deliveries.iter().map(|(_, delivery)| delivery))
     {
         count.sent += 1;
         match delivery {

@@ -10,6 +10,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::bus::contract::{self, append, joined, sent};
+use crate::bus::rules::Wish;
+use crate::bus::{Bus, BusError, Joining, Seat};
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
 use crate::sys::disk::RealDisk;
 
 /// A project with a bus.
@@ -242,22 +246,28 @@ fn a_reader_whose_segment_is_gone_begins_with_the_newest_snapshot() {
     assert_same(&project.open_short().1, &read);
 }
 
-#[test]
-fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
+#[tokio::test(start_paused = true)]
+async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
     let project = Project::new();
-    let options = Options {
-        patience: Duration::from_millis(20),
-        ..Options::default()
+    let (other, _) = project.open();
+    let bus = Bus::open(Box::new(project.try_open().unwrap())).unwrap();
+    let joining = Joining {
+        wish: Wish::Chosen(Name::parse("one").unwrap()),
+        kind: MemberKind::Peer,
+        roles: Vec::new(),
     };
-    let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
-    let mut replica = Log::open(&mut log).unwrap();
-    let (mut other, _) = project.open();
-    let guard = other.take_lock().unwrap();
-    let outcome = append(&mut log, &mut replica, vec![joined(1)]);
-    let Err(LogError::Busy { holder }) = outcome else {
-        panic!("{outcome:?}")
+    let guard = other.try_lock().unwrap().unwrap();
+    let outcome = Seat::join(&bus, joining.clone()).await;
+    let Err(BusError::Log(LogError::Busy { holder })) = outcome.map(drop) else {
+        panic!("it is held")
     };
-    assert_eq!(holder, format!("{} cli-team-bridge", std::process::id()));
+    if cfg!(target_os = "linux") {
+        let named = format!("process {} ", std::process::id());
+        assert!(holder.starts_with(&named), "{holder}");
+    }
     drop(guard);
-    append(&mut log, &mut replica, vec![joined(1)]).unwrap();
+    tokio::time::resume();
+    let seat = Seat::join(&bus, joining).await.unwrap();
+    assert_eq!(bus.look(|state| state.live_sessions().len()), 1);
+    assert_eq!(seat.name().as_str(), "one");
 }

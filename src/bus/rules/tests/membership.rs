@@ -94,7 +94,7 @@ fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
     let told = notices(&events, "b");
     assert_eq!(told.len(), 1);
-    assert!(told[0].contains(id.as_str()), "{told:?}");
+    assert!(told[0].contains(&id.to_string()), "{told:?}");
     assert!(world.state.member(&name("a")).is_none());
     assert!(matches!(
         world.refuse(b, sending("a", "again", None)),

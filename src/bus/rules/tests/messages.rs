@@ -194,7 +194,7 @@ fn a_message_is_its_authors_and_its_addressees_alone() {
     let message = world.state.message(&id).unwrap();
     let sees = |who: &str| message.is_visible_to(&name(who));
     assert_eq!((sees("a"), sees("b"), sees("c")), (true, true, false));
-    let refusal = world.refuse(c, sending("a", "what was it?", Some(id.as_str())));
+    let refusal = world.refuse(c, sending("a", "what was it?", Some(&id.to_string())));
     assert_eq!(refusal, Refusal::UnknownMessage { id });
 }
 
@@ -203,8 +203,8 @@ fn replies_form_a_thread() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let first = world.send(a, "b", "x");
-    let second = world.reply(b, "a", first.as_str());
-    let third = world.reply(a, "b", second.id.as_str());
+    let second = world.reply(b, "a", &first.to_string());
+    let third = world.reply(a, "b", &second.id.to_string());
     assert_eq!(second.kind, MessageKind::Message);
     assert_eq!(third.reply_to.as_ref(), Some(&second.id));
     assert_eq!(third.thread.as_ref(), Some(&first));

@@ -132,11 +132,11 @@ fn the_owners_answer_to_the_requester_completes_it_and_nobody_elses() {
     let id = world.open(a);
     let shown = world.shown(&id);
     world.ask(b, Ask::Claim(id.clone()));
-    let aside = world.reply(c, "a", id.as_str());
+    let aside = world.reply(c, "a", &id.to_string());
     assert_eq!(aside.kind, MessageKind::Response);
-    world.reply(b, "c", id.as_str());
+    world.reply(b, "c", &id.to_string());
     check_status(&world, &id, RequestStatus::Claimed);
-    let answer = world.reply(b, "a", shown.as_str());
+    let answer = world.reply(b, "a", &shown.to_string());
     assert_eq!(
         answer.kind,
         MessageKind::Response,
@@ -165,7 +165,7 @@ fn an_answer_without_a_claim_changes_no_state() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
-    world.reply(b, "a", id.as_str());
+    world.reply(b, "a", &id.to_string());
     check_status(&world, &id, RequestStatus::Open);
 }
 
@@ -322,7 +322,7 @@ fn a_request_of_a_chosen_name_outlives_its_session() {
     let id = world.open(a);
     world.leave(a);
     world.ask(b, Ask::Claim(id.clone()));
-    world.reply(b, "a", id.as_str());
+    world.reply(b, "a", &id.to_string());
     check_status(&world, &id, RequestStatus::Completed);
     assert_eq!(
         world.kinds("a"),

@@ -53,9 +53,9 @@ fn a_wait_passes_over_what_its_filters_do_not_fit() {
     let request = world.open(c);
     let both = world.wait_for(c, Some("b"), Some(&request));
     world.send(b, "c", "not about it");
-    world.reply(a, "c", request.as_str());
+    world.reply(a, "c", &request.to_string());
     assert!(world.held(c, both).is_empty());
-    let answer = world.reply(b, "c", request.as_str());
+    let answer = world.reply(b, "c", &request.to_string());
     assert_eq!(world.held(c, both), [answer.id]);
     assert_eq!(world.unread("c").len(), 2);
 }
