@@ -24,12 +24,11 @@ impl Deliveries {
 
     /// Says how far it has come with an addressee, who may be new.
     pub(super) fn insert(&mut self, name: Name, delivery: Delivery) {
-        match self.get_mut(&name) {
-            Some(known) => *known = delivery,
-            None => {
-                self.0.reserve_exact(1);
-                self.0.push((name, delivery));
-            }
+        if let Some(known) = self.get_mut(&name) {
+            *known = delivery;
+        } else {
+            self.0.reserve_exact(1);
+            self.0.push((name, delivery));
         }
     }
 
