@@ -3,6 +3,7 @@
 //! `{"seq":n,"ts":…,"tick":…,"id":…,"by":…,"events":[…],"crc":"8 hex"}`; the crc is CRC-32 (IEEE) of the bytes before `,"crc"`.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -71,6 +72,53 @@ pub fn encode(entry: &Entry) -> Vec<u8> {
         events: &entry.events,
     };
     seal(serde_json::to_string(&written).expect("an entry is plain data"))
+}
+
+/// Writes a JSON object as it comes, in large pieces, with its checksum and a newline behind it: for one that is too long to be
+/// held as a text.
+pub(crate) struct Sealing<W> {
+    out: W,
+    crc: crc32fast::Hasher,
+    /// The last byte so far, which is the closing brace in the end.
+    last: Option<u8>,
+}
+
+impl<W: Write> Sealing<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self {
+            out,
+            crc: crc32fast::Hasher::new(),
+            last: None,
+        }
+    }
+
+    /// Ends the object.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let crc = self.crc.finalize();
+        self.out
+            .write_all(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes())
+    }
+
+    fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.crc.update(bytes);
+        self.out.write_all(bytes)
+    }
+}
+
+impl<W: Write> Write for Sealing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some((end, rest)) = bytes.split_last() {
+            if let Some(last) = self.last.replace(*end) {
+                self.pass_on(&[last])?;
+            }
+            self.pass_on(rest)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Puts the checksum into a JSON object, and a newline behind it.
@@ -189,6 +237,17 @@ mod tests {
             "{body},\"crc\":\"{:08x}\"}}",
             crc32fast::hash(body.as_bytes())
         )
+    }
+
+    #[test]
+    fn an_object_is_sealed_the_same_in_pieces_and_whole() {
+        let (mut pieces, object) = (Vec::new(), "{\"a\":[1,2]}");
+        let mut sealing = Sealing::new(&mut pieces);
+        for byte in object.as_bytes() {
+            sealing.write_all(&[*byte]).unwrap();
+        }
+        sealing.finish().unwrap();
+        assert_eq!(pieces, seal(object.to_owned()));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Names of members: what may be one, and when two are the same.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest name: it becomes part of a prompt line and of a status table.
 pub const MAX_NAME_BYTES: usize = 64;
@@ -18,8 +18,7 @@ const RESERVED: [&str; 5] = ["all", "*", "human", "bridge", "you"];
 /// The name of a member: `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.
 ///
 /// Two names that differ in case only are the same name: they compare, order and hash as equal. A clone shares the text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Cow<'_, str>", into = "String")]
+#[derive(Clone, Debug)]
 pub struct Name(Arc<str>);
 
 /// Why a text is not a name.
@@ -81,7 +80,7 @@ fn is_reserved(text: &str) -> bool {
 
 impl PartialEq for Name {
     fn eq(&self, other: &Self) -> bool {
-        self.0.eq_ignore_ascii_case(&other.0)
+        Arc::ptr_eq(&self.0, &other.0) || self.0.eq_ignore_ascii_case(&other.0)
     }
 }
 
@@ -89,8 +88,14 @@ impl Eq for Name {}
 
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
-        let lower = |byte: u8| byte.to_ascii_lowercase();
-        self.0.bytes().map(lower).cmp(other.0.bytes().map(lower))
+        let pairs = self.0.bytes().zip(other.0.bytes());
+        for (one, other) in pairs {
+            let order = one.to_ascii_lowercase().cmp(&other.to_ascii_lowercase());
+            if order.is_ne() {
+                return order;
+            }
+        }
+        self.0.len().cmp(&other.0.len())
     }
 }
 
@@ -120,11 +125,30 @@ impl FromStr for Name {
     }
 }
 
-impl TryFrom<Cow<'_, str>> for Name {
-    type Error = NameError;
+/// Reads a name out of a text where that stands, without a copy of it.
+struct NameVisitor;
 
-    fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
-        Self::parse(&text)
+impl Visitor<'_> for NameVisitor {
+    type Value = Name;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Name, E> {
+        Name::parse(text).map_err(E::custom)
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(NameVisitor)
     }
 }
 

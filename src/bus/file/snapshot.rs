@@ -15,13 +15,16 @@ use super::sync::Syncer;
 use crate::bus::line;
 use crate::bus::log::{Place, Replica};
 use crate::bus::state::State;
-use crate::sys::disk::Disk;
+use crate::sys::disk::{Disk, DiskFile};
 
 /// The form of a snapshot. One of another form is passed over: the log has everything.
 const FORMAT: u32 = 1;
 
 /// Snapshots that are kept: when the newest turns out to be broken, there is the one before.
 const KEPT: usize = 2;
+
+/// How much is written at once.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -134,7 +137,6 @@ fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io:
         next_seq: replica.next_seq,
         state: &replica.state,
     };
-    let bytes = line::seal(serde_json::to_string(&written)?);
     // Only one process passes this seq, so nobody else writes to that name.
     let temporary = directory.join(format!("{:020}.tmp", replica.next_seq));
     match disk.unlink(&temporary) {
@@ -142,11 +144,30 @@ fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io:
         _ => {}
     }
     let file = disk.create_new(&temporary)?;
-    file.append_all(&bytes)?;
+    let sealing = line::Sealing::new(FileEnd(&*file));
+    let mut object = io::BufWriter::with_capacity(CHUNK_BYTES, sealing);
+    serde_json::to_writer(&mut object, &written)?;
+    object
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .finish()?;
     file.sync()?;
     disk.rename(&temporary, &path(directory, replica.next_seq))?;
     disk.sync_directory(directory)?;
     clear_away(disk, directory)
+}
+
+/// Where the writing of a file goes on.
+struct FileEnd<'a>(&'a dyn DiskFile);
+
+impl io::Write for FileEnd<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Removes all but the newest snapshots, and what crashes left of older ones.
