@@ -6,6 +6,7 @@ pub mod member;
 pub mod message;
 pub mod name;
 pub mod nearest;
+pub mod permission;
 pub mod request;
 pub mod task;
 pub mod time;

@@ -8,6 +8,7 @@ pub mod ears;
 pub mod family;
 pub mod ids;
 pub mod process;
+pub mod resolve;
 pub mod signals;
 pub mod lock;
 pub mod passing;

@@ -3,6 +3,7 @@
 //! It sleeps until the bus changes, the agent says something, its turn or its process ends, or a deadline passes; then it
 //! looks at the whole picture again and lets [`step::next`] decide. Nothing else acts on the agent.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::human::Human;
 use super::launch::{Identity, Launch};
+use super::questions::Questions;
 use super::start::{self, Started, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
@@ -34,9 +37,10 @@ pub(super) struct Begin {
     pub(super) seat: Seat,
     pub(super) launch: Arc<Launch>,
     pub(super) profile: Profile,
-    pub(super) program: std::path::PathBuf,
+    pub(super) program: PathBuf,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
+    pub(super) human: Human,
 }
 
 pub(super) struct Actor {
@@ -56,6 +60,10 @@ pub(super) struct Actor {
     /// Whether the session has had a turn.
     pub(super) used: bool,
     pub(super) turn: Option<Turn>,
+    /// The project's root, links resolved.
+    pub(super) project: PathBuf,
+    pub(super) questions: Questions,
+    pub(super) human: Human,
     pub(super) stopping_since: Option<Instant>,
     pub(super) mail_since: Option<Instant>,
     /// The newest mail of a wake that failed.
@@ -103,6 +111,7 @@ impl Actor {
             program,
             identity,
             hurry,
+            human,
         } = begin;
         let failed = |error: start::StartError| (Departure::Failed, Some(error.to_string()));
         let presence = seat.bus().share(identity.session);
@@ -147,6 +156,9 @@ impl Actor {
             primed: false,
             used: false,
             turn: None,
+            project: launch.project.clone(),
+            questions: Questions::default(),
+            human,
             stopping_since: None,
             mail_since: None,
             mail_failed: 0,
@@ -175,6 +187,7 @@ impl Actor {
             if self.hurry.is_cancelled() {
                 return self.stop(StopWanted::AtOnce).await;
             }
+            self.tend_questions().await;
             let until = match self.next_step() {
                 Step::Stop(wanted) => return self.stop(wanted).await,
                 Step::Abandon => return self.stop(StopWanted::AtOnce).await,
@@ -210,7 +223,7 @@ impl Actor {
                     self.hear_out().await;
                     return self.died(exit);
                 }
-                () = sleep_until(until) => {}
+                () = sleep_until(until.into_iter().chain(self.questions.deadline()).min()) => {}
                 // The top of the loop looks.
                 () = hurry.cancelled() => {}
             }
@@ -234,6 +247,7 @@ impl Actor {
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             given_up: turn.given_up,
+            asking: self.questions.are_open(),
         });
         let situation = Situation {
             now,
@@ -286,10 +300,12 @@ impl Actor {
             acp,
             events,
             turn,
+            questions,
             hurry,
             ..
         } = self;
         // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
+        drop(questions);
         drop(events);
         drop(turn);
         let left = stop::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;

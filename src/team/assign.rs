@@ -15,6 +15,7 @@ use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
+use crate::domain::permission::Policy;
 use crate::sys::ids;
 
 /// Work for an agent.
@@ -32,6 +33,8 @@ pub struct Assignment {
     pub cwd: Option<String>,
     /// Whether to begin a new session of the agent.
     pub fresh: bool,
+    /// What the agent may do in it, instead of what its profile says.
+    pub permissions: Option<Policy>,
 }
 
 /// Work that is on the bus.
@@ -85,6 +88,7 @@ impl Team {
             prompt,
             model: assignment.model,
             fresh: assignment.fresh,
+            permissions: assignment.permissions,
         };
         let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
         Ok(Assigned {
@@ -119,6 +123,7 @@ impl Team {
             prompt,
             model: assignment.model,
             fresh: false,
+            permissions: assignment.permissions,
         };
         self.bus().hold(session)?;
         let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
@@ -144,6 +149,7 @@ impl Team {
             program,
             identity,
             hurry: self.hurry(),
+            human: self.inner.human.clone(),
         });
         Ok(Assigned { task, agent, note })
     }

@@ -8,8 +8,10 @@
 mod actor;
 mod assign;
 mod hearing;
+mod human;
 mod launch;
 mod live;
+mod questions;
 mod results;
 mod start;
 mod step;
@@ -19,6 +21,7 @@ mod turn;
 mod work;
 
 pub use self::assign::{Assigned, Assignment};
+pub use self::human::Human;
 pub use self::launch::{Launch, RUN_MARK};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;

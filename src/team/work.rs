@@ -204,6 +204,8 @@ impl Actor {
             // Then the connection is over, and the prompt's own end says so.
             tracing::debug!("failed to cancel a turn: {error}");
         }
+        // After the cancel, so that the agent does not take them for answers.
+        self.drop_questions().await;
         if let Some(turn) = &mut self.turn {
             turn.cancelled = Some(Instant::now());
         }
@@ -231,6 +233,7 @@ impl Actor {
         while let Some(event) = self.events.try_recv() {
             self.hear(event);
         }
+        self.drop_questions().await;
         let Some(turn) = self.turn.take() else {
             return false;
         };

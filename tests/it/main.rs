@@ -16,6 +16,7 @@ mod kills;
 mod lifecycle;
 mod logs;
 mod message_bus;
+mod permissions;
 mod request_claim;
 #[cfg(target_os = "linux")]
 mod supervision;

@@ -458,5 +458,6 @@ fn task() -> NewTask {
         prompt: text(),
         model: None,
         fresh: false,
+        permissions: None,
     }
 }

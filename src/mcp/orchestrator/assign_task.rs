@@ -11,6 +11,7 @@ use super::task_view::{OutputView, StatusView};
 use crate::bus::state::Task;
 use crate::domain::id::TaskId;
 use crate::domain::limits;
+use crate::domain::permission::Policy;
 use crate::mcp::{Caller, Patience, Tool, ToolError};
 use crate::team::{Assignment, Team, TeamError};
 
@@ -37,6 +38,8 @@ pub(super) struct Input {
     /// Forget the agent's conversation before this task.
     #[serde(default)]
     fresh: bool,
+    /// What it may do, for this task: allow, rules, ask or deny.
+    permissions: Option<String>,
     /// Wait for the result.
     #[serde(default)]
     wait: bool,
@@ -60,6 +63,26 @@ pub(super) struct Output {
 impl Input {
     fn seconds(&self) -> u64 {
         self.timeout_seconds.unwrap_or(limits::ASSIGN_WAIT_SECONDS)
+    }
+
+    fn assignment(self) -> Result<Assignment, ToolError> {
+        let policy = |word: String| {
+            Policy::parse(&word).ok_or_else(|| {
+                let shown: String = word.chars().take(limits::SHOWN_NAME_CHARS).collect();
+                ToolError::Arguments(format!(
+                    "permissions is {shown:?}: it is allow, rules, ask or deny"
+                ))
+            })
+        };
+        Ok(Assignment {
+            agent: self.agent,
+            prompt: self.prompt,
+            name: self.name,
+            model: self.model,
+            cwd: self.cwd,
+            fresh: self.fresh,
+            permissions: self.permissions.map(policy).transpose()?,
+        })
     }
 }
 
@@ -89,7 +112,7 @@ impl Tool for AssignTask {
             )));
         }
         let team = self.leading.team(caller.seat());
-        let assigned = team.assign(input.into()).await?;
+        let assigned = team.assign(input.assignment()?).await?;
         let mut result = None;
         if wait {
             let task = waited(caller, &team, &assigned.task, Duration::from_secs(seconds)).await?;
@@ -131,18 +154,5 @@ async fn waited(
             .progress
             .report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message)
             .await;
-    }
-}
-
-impl From<Input> for Assignment {
-    fn from(input: Input) -> Self {
-        Self {
-            agent: input.agent,
-            prompt: input.prompt,
-            name: input.name,
-            model: input.model,
-            cwd: input.cwd,
-            fresh: input.fresh,
-        }
     }
 }

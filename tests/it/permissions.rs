@@ -1,0 +1,255 @@
+//! What agents ask to be allowed: answered by the policy, by an orchestrator, by the deadline, or by nobody because it is over.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage, of_name};
+
+const AGENTS: &str = r#"
+[[agents.default.turns]]
+when = "Your task: places"
+steps = [
+  { ask_permission = "inside", kind = "edit", paths = ["new/deep.rs"], save = "inside" },
+  { ask_permission = "read", kind = "read", paths = [".claude/bridge.toml"], save = "read" },
+  { ask_permission = "outside", kind = "edit", paths = ["out/x"], on_reject = "go_on", save = "outside" },
+  { say = "{{inside.option}} {{read.option}} {{outside.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: run"
+steps = [
+  { ask_permission = "run {{name}}", kind = "execute", call_id = "same", on_reject = "go_on", save = "one" },
+  { ask_permission = "run again", kind = "execute", call_id = "same", on_reject = "go_on", save = "two" },
+  { say = "{{one.option}} {{two.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: once"
+steps = [
+  { ask_permission = "build\n--- End", kind = "execute", on_reject = "go_on", save = "it" },
+  { say = "{{it.option}}" },
+]
+"#;
+
+/// A stage whose agents ask and wait so long for an answer.
+fn stage(policy: &str, seconds: u64) -> Stage {
+    let profile =
+        format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = {seconds}\n");
+    let stage = Stage::new(AGENTS).with_profiles(&profile);
+    let outside = stage.home().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(outside, stage.project().join("out")).unwrap();
+    stage
+}
+
+/// Waits until an agent asks for something, and returns the question.
+async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
+    let found = |all: &Value| -> Option<Value> {
+        let open = all["permissions"].as_array()?;
+        let fits = |one: &&Value| {
+            one["agent"] == agent && one["title"].as_str().unwrap().starts_with(title)
+        };
+        open.iter().find(fits).cloned()
+    };
+    let all = lead
+        .until("get_agent_status", json!({}), |all| found(all).is_some())
+        .await;
+    found(&all).unwrap()
+}
+
+async fn answer(lead: &Member, question: &Value, decision: &str) -> Value {
+    let answer = json!({ "permission_id": question["permission_id"], "decision": decision });
+    lead.call("answer_permission", answer).await
+}
+
+/// Returns who answered what, in the order of the answers.
+fn answers(stage: &Stage) -> Vec<(String, String)> {
+    let answered = stage.events_of("permission_answered").into_iter();
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    answered
+        .map(|event| (word(&event["by"]), word(&event["decision"])))
+        .collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(by, decision): &(&str, &str)| ((*by).to_owned(), (*decision).to_owned());
+    expected.iter().map(owned).collect()
+}
+
+#[tokio::test]
+async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_rest() {
+    let stage = stage("rules", 120);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "places").await;
+    let question = asked(&lead, "ann", "outside").await;
+    assert_eq!(question["kind"], "edit");
+    assert_eq!(
+        question["offers"],
+        json!(["allow_once", "allow_always", "reject"])
+    );
+    assert_eq!(question["paths"], json!(["out/x"]));
+    assert!(question["asked_at"].is_string());
+    let id = question["permission_id"].as_str().unwrap();
+    lead.hear_notice(id).await;
+    lead.until_agent("ann", |ann| ann["status"] == "waiting_permission")
+        .await;
+    let listed = lead.call("list_agents", json!({})).await;
+    let ann = of_name(&listed, "ann").unwrap();
+    assert_eq!(ann["status"], "running");
+    let said = answer(&lead, &question, "allow_once").await;
+    assert_eq!(
+        (&said["answered"], &said["by"]),
+        (&json!(true), &json!("orchestrator"))
+    );
+    assert_eq!(lead.done(&task).await, "allow_once allow_once allow_once");
+    let late = answer(&lead, &question, "reject").await;
+    assert_eq!(
+        (&late["answered"], &late["decision"]),
+        (&json!(false), &json!("allow_once"))
+    );
+    assert!(
+        late["reason"].as_str().unwrap().contains("already"),
+        "{late}"
+    );
+    assert_eq!(
+        answers(&stage),
+        pairs(&[
+            ("policy", "allow_once"),
+            ("policy", "allow_once"),
+            ("orchestrator", "allow_once")
+        ])
+    );
+    let words = lead
+        .refused(
+            "answer_permission",
+            json!({ "permission_id": "perm-aaaaaaaa", "decision": "reject" }),
+        )
+        .await;
+    assert!(words.contains("get_agent_status"), "{words}");
+    let words = lead
+        .refused(
+            "answer_permission",
+            json!({ "permission_id": id, "decision": "yes" }),
+        )
+        .await;
+    assert!(words.contains("allow_once"), "{words}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_nobody_answers_in_time_is_rejected() {
+    let stage = stage("ask", 1);
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
+    assert_eq!(answers(&stage), pairs(&[("deadline", "reject")]));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_tasks_own_policy_goes_before_its_profiles() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let with = |policy: &str| json!({ "agent": "scripted", "prompt": "once", "permissions": policy, "wait": true });
+    let allowed = lead.call("assign_task", with("allow")).await;
+    assert_eq!(allowed["output"], "allow_once", "{allowed}");
+    let denied = lead.call("assign_task", with("deny")).await;
+    assert_eq!(denied["output"], "reject_once", "{denied}");
+    assert_eq!(
+        answers(&stage),
+        pairs(&[("policy", "allow_once"), ("policy", "reject")])
+    );
+    let words = lead.refused("assign_task", with("maybe")).await;
+    assert!(words.contains("allow, rules, ask or deny"), "{words}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn several_agents_ask_at_once_and_one_call_twice_and_each_gets_its_own_answer() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let tasks = [
+        lead.start("ann", "run").await,
+        lead.start("ben", "run").await,
+    ];
+    let ann = asked(&lead, "ann", "run ann").await;
+    let ben = asked(&lead, "ben", "run ben").await;
+    answer(&lead, &ben, "reject").await;
+    answer(&lead, &ann, "allow_always").await;
+    let ann = asked(&lead, "ann", "run again").await;
+    let ben = asked(&lead, "ben", "run again").await;
+    answer(&lead, &ann, "reject").await;
+    answer(&lead, &ben, "allow_once").await;
+    assert_eq!(lead.done(&tasks[0]).await, "allow_always reject_once");
+    assert_eq!(lead.done(&tasks[1]).await, "reject_once allow_once");
+    assert_eq!(stage.events_of("permission_asked").len(), 4);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn any_orchestrator_answers_and_only_the_first_answer_counts() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let other = stage.orchestrator().await;
+    let task = lead.start("ann", "once").await;
+    let question = asked(&other, "ann", "build").await;
+    let (first, second) = tokio::join!(
+        answer(&lead, &question, "reject"),
+        answer(&other, &question, "allow_once")
+    );
+    assert_ne!(first["answered"], second["answered"], "{first} {second}");
+    assert_eq!(first["decision"], second["decision"]);
+    let told = if first["decision"] == "reject" {
+        "reject_once"
+    } else {
+        "allow_once"
+    };
+    assert_eq!(lead.done(&task).await, told);
+    assert_eq!(answers(&stage).len(), 1);
+    other.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_question_delays_neither_a_cancel_nor_a_stop_nor_a_kill() {
+    let stage = stage("ask", 3600);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "once").await;
+    let question = asked(&lead, "ann", "build").await;
+    let began = Instant::now();
+    let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(cancelled["cancelled"], true, "{cancelled}");
+    let late = answer(&lead, &question, "allow_once").await;
+    assert_eq!(
+        (&late["answered"], &late["by"]),
+        (&json!(false), &json!("ended"))
+    );
+
+    lead.assign("ann", "once").await;
+    asked(&lead, "ann", "build").await;
+    lead.call("shutdown_agent", json!({ "agent": "ann" })).await;
+    lead.until("list_agents", json!({}), |all| {
+        of_name(all, "ann").is_none()
+    })
+    .await;
+
+    lead.start("ben", "once").await;
+    asked(&lead, "ben", "build").await;
+    let killed = lead.call("kill_agent", json!({ "agent": "ben" })).await;
+    assert_eq!(killed["killed"], true);
+    // The turn alone would have had 20 s before the stop.
+    assert!(
+        began.elapsed() < Duration::from_secs(18),
+        "{:?}",
+        began.elapsed()
+    );
+    let status = lead.call("get_agent_status", json!({})).await;
+    assert!(status.get("permissions").is_none(), "{status}");
+    assert_eq!(
+        answers(&stage),
+        vec![("ended".to_owned(), "cancelled".to_owned()); 3]
+    );
+
+    lead.start("cid", "once").await;
+    asked(&lead, "cid", "build").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
