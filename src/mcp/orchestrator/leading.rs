@@ -54,6 +54,11 @@ impl Leading {
         team
     }
 
+    /// Returns whether the client's user can be asked, to be noted when that is known.
+    pub(super) fn human(&self) -> &Human {
+        &self.shared.human
+    }
+
     /// Ends all agents in good order; at once when `hurry` resolves.
     pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
         let mut teams = std::mem::take(&mut *self.teams());

@@ -46,5 +46,5 @@ pub fn server(seating: Seating, leading: &Leading) -> Server {
     let about = About {
         instructions: INSTRUCTIONS.to_owned(),
     };
-    Server::new(about, all, seating)
+    Server::asking_users(about, all, seating, leading.human().clone())
 }
