@@ -31,6 +31,13 @@ pub const QUESTION_CHARS: usize = 300;
 /// Paths of a question that go on the bus.
 pub const QUESTION_PATHS: usize = 10;
 
+/// The longest file that an agent reads or writes through the bridge: half of the longest line that is read of an agent, as
+/// JSON may need two bytes for one.
+pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Files that one agent reads and writes through the bridge at once: each may take a thread and its length in memory.
+pub const FILES_AT_ONCE: usize = 8;
+
 /// Ended messages, requests and tasks that stay in the state as headers, of each kind; older ones are looked up in the log.
 pub const KEPT_ENDED: usize = 4_096;
 

@@ -8,6 +8,7 @@ pub mod name;
 pub mod nearest;
 pub mod permission;
 pub mod request;
+pub mod secret;
 pub mod task;
 pub mod time;
 pub mod tools;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -18,13 +19,14 @@ use super::start::{self, Started, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
-use crate::acp::{AcpError, AgentEvents, Connection, PromptOutcome, SessionInfo};
+use crate::acp::{AcpError, AgentEvents, Connection, FileSystem, PromptOutcome, SessionInfo};
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::StopWanted;
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
-use crate::domain::id::SessionId;
+use crate::domain::id::{SessionId, TaskId};
 use crate::domain::member::{Departure, Tools};
+use crate::domain::secret::Secrets;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -63,6 +65,10 @@ pub(super) struct Actor {
     /// The project's root, links resolved.
     pub(super) project: PathBuf,
     pub(super) questions: Questions,
+    /// What must not be written down.
+    pub(super) secrets: Secrets,
+    /// Files that are being read and written for the agent.
+    pub(super) files: JoinSet<()>,
     pub(super) human: Human,
     pub(super) stopping_since: Option<Instant>,
     pub(super) mail_since: Option<Instant>,
@@ -73,10 +79,13 @@ pub(super) struct Actor {
 /// Runs an agent from its start to its end. When this returns, its session has left the bus.
 pub(super) async fn run(begin: Begin) {
     let (seat, session) = (begin.seat.clone(), begin.identity.session);
+    let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
     let (departure, detail) = match Actor::start(begin).await {
         Ok(actor) => actor.live().await,
         Err(ended) => ended,
     };
+    // It may end with what the agent wrote on its stderr.
+    let detail = detail.map(|detail| secrets.hidden(detail));
     leave(&seat, session, departure, detail).await;
 }
 
@@ -118,8 +127,14 @@ impl Actor {
         let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
             .await
             .map_err(failed)?;
+        let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
-        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity);
+        let file_system = if profile.file_system.value {
+            FileSystem::Offered
+        } else {
+            FileSystem::Absent
+        };
+        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, file_system);
         let started = tokio::select! {
             started = starting => started,
             wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
@@ -158,6 +173,8 @@ impl Actor {
             turn: None,
             project: launch.project.clone(),
             questions: Questions::default(),
+            secrets,
+            files: JoinSet::new(),
             human,
             stopping_since: None,
             mail_since: None,
@@ -360,6 +377,12 @@ impl Actor {
                 None
             }
         }
+    }
+
+    /// Writes a line into the transcript of the turn.
+    pub(super) fn transcribe(&self, transcript: &TaskId, line: String) {
+        let line = self.secrets.hidden(line);
+        self.seat.bus().transcript(transcript, &line);
     }
 
     pub(super) fn wall_ms(&self) -> i64 {

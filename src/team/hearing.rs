@@ -13,10 +13,12 @@ impl Actor {
                     return;
                 };
                 turn.hear(&update);
-                let line = transcript::of_update(self.seat.bus().now().wall_ms, &update);
-                self.seat.bus().transcript(&turn.transcript, &line);
+                let name = turn.transcript.clone();
+                let line = transcript::of_update(self.wall_ms(), &update);
+                self.transcribe(&name, line);
             }
             AgentEvent::PermissionAsked(question) => self.consider(question),
+            AgentEvent::FileAsked(question) => self.consider_file(question),
             AgentEvent::UnknownNotification { method } | AgentEvent::UnknownRequest { method } => {
                 tracing::debug!(
                     "{} uses `{method}`, which is not known here",

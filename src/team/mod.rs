@@ -7,6 +7,7 @@
 
 mod actor;
 mod assign;
+mod files;
 mod hearing;
 mod human;
 mod launch;

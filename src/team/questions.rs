@@ -11,8 +11,10 @@ use tokio::time::Instant;
 
 use super::actor::Actor;
 use super::transcript;
-use crate::acp::{Answer, OurTools, PermissionQuestion, ToolCall, ToolCallUpdate, Wanted, choose};
-use crate::acp::{ToolCalls, is_our_tool};
+use crate::acp::{
+    Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCallUpdate, ToolCalls,
+    Wanted, choose, is_our_tool,
+};
 use crate::bus::event::{Event, Question};
 use crate::bus::rules::{Ask, Asking, NewQuestion};
 use crate::bus::state::State;
@@ -31,7 +33,7 @@ pub(super) struct Questions {
     /// What the policy has answered, and the bus does not know yet.
     settled: VecDeque<(Question, Decision)>,
     /// What has to be put on the bus.
-    fresh: VecDeque<(Question, PermissionQuestion)>,
+    fresh: VecDeque<(Question, Asker)>,
     /// What waits for an answer.
     waiting: Vec<Waiting>,
 }
@@ -39,8 +41,16 @@ pub(super) struct Questions {
 struct Waiting {
     id: PermissionId,
     title: String,
-    asked: PermissionQuestion,
+    asked: Asker,
     until: Instant,
+}
+
+/// What an agent waits for.
+pub(super) enum Asker {
+    /// To be told whether it may.
+    Call(PermissionQuestion),
+    /// That a file is written, at this place below the project.
+    Write(FileQuestion, PathBuf),
 }
 
 impl Questions {
@@ -103,19 +113,23 @@ impl Actor {
         } else {
             self.verdict(&call)
         };
-        let wanted = match verdict {
-            Verdict::Allow => Wanted::AllowOnce,
-            Verdict::Reject => Wanted::Reject,
-            Verdict::Ask => return self.questions.fresh.push_back((question, asked)),
+        let decision = match verdict {
+            Verdict::Allow => Decision::AllowOnce,
+            Verdict::Reject => Decision::Reject,
+            Verdict::Ask => return self.ask_somebody(question, Asker::Call(asked)),
         };
-        let answer = asked.answer_by_kind(wanted);
-        let decision = match answer {
-            Answer::Option(_) if wanted == Wanted::AllowOnce => Decision::AllowOnce,
-            Answer::Option(_) => Decision::Reject,
-            Answer::Cancelled => Decision::Cancelled,
-        };
-        self.note(&question.title, &answer);
-        self.questions.settled.push_back((question, decision));
+        self.settle_question(question, Asker::Call(asked), decision);
+    }
+
+    /// Keeps a question until somebody has answered it.
+    pub(super) fn ask_somebody(&mut self, question: Question, asked: Asker) {
+        self.questions.fresh.push_back((question, asked));
+    }
+
+    /// Answers a question as the policy says, and keeps that for the bus.
+    pub(super) fn settle_question(&mut self, question: Question, asked: Asker, decision: Decision) {
+        let told = self.tell(&question.title, asked, decision);
+        self.questions.settled.push_back((question, told));
     }
 
     /// Brings the questions on: to the bus, and their answers from there to the agent.
@@ -134,24 +148,15 @@ impl Actor {
         let questions = &mut self.questions;
         let answered = bus.look(|state| questions.take_answered(state, Instant::now()));
         for (waiting, decision) in answered {
-            let answer = tell(waiting.asked, decision);
-            self.note(&waiting.title, &answer);
+            self.tell(&waiting.title, waiting.asked, decision);
         }
     }
 
     /// Puts a question on the bus. What nobody can be asked is answered with no.
-    async fn put(&mut self, question: Question, asked: PermissionQuestion) {
+    async fn put(&mut self, question: Question, asked: Asker) {
         let title = question.title.clone();
         let limit = Duration::from_secs(self.profile.permission_seconds.value);
-        let options = &asked.request().options;
-        let offers = [
-            (Wanted::AllowOnce, Decision::AllowOnce),
-            (Wanted::AllowAlways, Decision::AllowAlways),
-            (Wanted::Reject, Decision::Reject),
-        ]
-        .into_iter()
-        .filter_map(|(wanted, decision)| choose(options, wanted).map(|_| decision))
-        .collect();
+        let offers = asked.offers();
         let new = NewQuestion {
             question,
             offers,
@@ -178,8 +183,7 @@ impl Actor {
                 until: Instant::now() + limit + SLACK,
             });
         } else {
-            let answer = tell(asked, Decision::Reject);
-            self.note(&title, &answer);
+            self.tell(&title, asked, Decision::Reject);
         }
     }
 
@@ -207,7 +211,7 @@ impl Actor {
         )
     }
 
-    fn policy(&self) -> Policy {
+    pub(super) fn policy(&self) -> Policy {
         let task = self.turn.as_ref().and_then(|turn| turn.task.as_ref());
         let of_task = task.and_then(|id| {
             self.seat
@@ -233,39 +237,90 @@ impl Actor {
         };
         let paths = call.known().locations.iter().flatten();
         Question {
+            kind: clipped(call.kind()),
+            ..self.question_of(title, paths.map(String::as_str))
+        }
+    }
+
+    pub(super) fn question_of<'p>(
+        &self,
+        title: &str,
+        paths: impl Iterator<Item = &'p str>,
+    ) -> Question {
+        Question {
             session: self.identity.session,
             agent: self.identity.name.clone(),
             task: self.turn.as_ref().and_then(|turn| turn.task.clone()),
-            kind: clipped(call.kind()),
-            title: clipped(title),
+            kind: String::new(),
+            title: self.told(title),
             paths: paths
                 .take(limits::QUESTION_PATHS)
-                .map(|path| clipped(path))
+                .map(|path| self.told(path))
                 .collect(),
         }
     }
 
-    /// Writes a question and its answer into the transcript of the turn.
-    fn note(&self, title: &str, answer: &Answer) {
+    /// Returns what goes on the bus of a text of the agent's.
+    fn told(&self, text: &str) -> String {
+        clipped(&self.secrets.hidden(text.to_owned()))
+    }
+
+    /// Tells the agent what was decided, or does it; returns what it was told.
+    fn tell(&mut self, title: &str, asked: Asker, decision: Decision) -> Decision {
+        let told = match asked {
+            Asker::Call(asked) => tell(asked, decision),
+            Asker::Write(asked, inner) => {
+                match decision {
+                    Decision::AllowOnce | Decision::AllowAlways => self.fulfil(asked, inner),
+                    Decision::Reject => asked.answer(Err("this was not allowed".to_owned())),
+                    // Dropped, it is refused.
+                    Decision::Cancelled => drop(asked),
+                }
+                decision
+            }
+        };
         if let Some(turn) = &self.turn {
-            let line = transcript::of_permission(self.wall_ms(), title, &format!("{answer:?}"));
-            self.seat.bus().transcript(&turn.transcript, &line);
+            let line = transcript::of_permission(self.wall_ms(), title, told.as_str());
+            self.transcribe(&turn.transcript, line);
         }
+        told
     }
 }
 
-/// Tells the agent what was decided.
-fn tell(asked: PermissionQuestion, decision: Decision) -> Answer {
+impl Asker {
+    /// Returns what may be answered.
+    fn offers(&self) -> Vec<Decision> {
+        let Self::Call(asked) = self else {
+            return vec![Decision::AllowOnce, Decision::Reject];
+        };
+        let options = &asked.request().options;
+        let known = [
+            (Wanted::AllowOnce, Decision::AllowOnce),
+            (Wanted::AllowAlways, Decision::AllowAlways),
+            (Wanted::Reject, Decision::Reject),
+        ];
+        known
+            .into_iter()
+            .filter_map(|(wanted, decision)| choose(options, wanted).map(|_| decision))
+            .collect()
+    }
+}
+
+/// Tells the agent what was decided; what it does not offer is `cancelled`.
+fn tell(asked: PermissionQuestion, decision: Decision) -> Decision {
     let wanted = match decision {
         Decision::AllowOnce => Wanted::AllowOnce,
         Decision::AllowAlways => Wanted::AllowAlways,
         Decision::Reject => Wanted::Reject,
         Decision::Cancelled => {
             asked.answer(Answer::Cancelled);
-            return Answer::Cancelled;
+            return decision;
         }
     };
-    asked.answer_by_kind(wanted)
+    match asked.answer_by_kind(wanted) {
+        Answer::Option(_) => decision,
+        Answer::Cancelled => Decision::Cancelled,
+    }
 }
 
 /// Cuts a text to what goes on the bus, visibly.

@@ -18,6 +18,7 @@ mod logs;
 mod message_bus;
 mod permissions;
 mod request_claim;
+mod secrets;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;

@@ -1,7 +1,9 @@
 //! What agents ask to be allowed: answered by the policy, by an orchestrator, by the deadline, or by nobody because it is over.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use cli_team_bridge::mcp::client::{Forms, Lifecycle};
 use serde_json::{Value, json};
 
 use crate::support::{Member, Stage, of_name};
@@ -14,6 +16,32 @@ steps = [
   { ask_permission = "read", kind = "read", paths = [".claude/bridge.toml"], save = "read" },
   { ask_permission = "outside", kind = "edit", paths = ["out/x"], on_reject = "go_on", save = "outside" },
   { say = "{{inside.option}} {{read.option}} {{outside.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: files"
+steps = [
+  { write_file = "notes.txt", content = "one\ntwo\nthree\n" },
+  { read_file = "notes.txt", line = 2, limit = 1, save = "two" },
+  { read_file = "out/secret", expect_error = true },
+  { write_file = "out/new", content = "x", expect_error = true },
+  { read_file = "../home/outside/secret", expect_error = true },
+  { read_file = ".claude/bridge/bus.json", expect_error = true },
+  { read_file = "pipe", expect_error = true },
+  { read_file = "missing", expect_error = true, save = "missing" },
+  { say = "{{two.content}}{{missing.error}}" },
+]
+[[agents.default.turns]]
+when = "Your task: hook"
+steps = [
+  { write_file = ".git/hooks/pre-commit", content = "one" },
+  { write_file = ".git/hooks/pre-commit", content = "two", expect_error = true, save = "no" },
+  { say = "{{no.error}}" },
+]
+[[agents.default.turns]]
+when = "Your task: nothing"
+steps = [
+  { read_file = "notes.txt", expect_error = true, save = "no" },
+  { say = "{{no.error}}" },
 ]
 [[agents.default.turns]]
 when = "Your task: run"
@@ -252,4 +280,128 @@ async fn a_question_delays_neither_a_cancel_nor_a_stop_nor_a_kill() {
     asked(&lead, "cid", "build").await;
     lead.close().await;
     stage.check_nobody_is_left();
+}
+
+/// A user who says this to every form, and keeps what the forms say.
+fn user(word: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
+    let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&shown);
+    let forms = Forms::new(move |text| {
+        kept.lock().unwrap().push(text.to_owned());
+        word.map(str::to_owned)
+    });
+    (forms, shown)
+}
+
+#[tokio::test]
+async fn a_user_whose_client_takes_requests_is_asked_at_once() {
+    let stage = stage("ask", 120);
+    let (forms, shown) = user(Some("allow_always"));
+    let lead = stage.orchestrator_of(Lifecycle::Session, forms).await;
+    assert_eq!(lead.start_and_wait("ann", "once").await, "allow_always");
+    assert_eq!(answers(&stage), pairs(&[("human", "allow_always")]));
+    let shown = shown.lock().unwrap().clone();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(
+        shown[0].contains("`ann`") && shown[0].contains("build"),
+        "{shown:?}"
+    );
+    assert!(
+        stage.events_of("permission_told").is_empty(),
+        "no model needs to know"
+    );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_user_whose_client_takes_no_requests_is_asked_with_the_next_call() {
+    let stage = stage("ask", 120);
+    let (forms, shown) = user(Some("reject"));
+    let lead = stage.orchestrator_of(Lifecycle::Stateless, forms).await;
+    assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
+    assert_eq!(answers(&stage), pairs(&[("human", "reject")]));
+    assert_eq!(shown.lock().unwrap().len(), 1);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
+    for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
+        let stage = stage("ask", 120);
+        let (forms, shown) = user(None);
+        let lead = stage.orchestrator_of(lifecycle, forms).await;
+        let task = lead.start("ann", "once").await;
+        let question = asked(&lead, "ann", "build").await;
+        lead.hear_notice(question["permission_id"].as_str().unwrap())
+            .await;
+        answer(&lead, &question, "allow_once").await;
+        assert_eq!(lead.done(&task).await, "allow_once");
+        assert_eq!(shown.lock().unwrap().len(), 1);
+        lead.close().await;
+    }
+}
+
+/// A stage whose agents may read and write files through the bridge.
+fn stage_with_files(policy: &str) -> Stage {
+    let profile = format!("[agents.scripted]\nfile_system = true\npermissions = \"{policy}\"\n");
+    let stage = stage("ask", 120).with_profiles(&profile);
+    std::fs::write(stage.home().join("outside/secret"), "secret").unwrap();
+    std::fs::create_dir_all(stage.project().join(".git/hooks")).unwrap();
+    let pipe = stage.project().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    stage
+}
+
+#[tokio::test]
+async fn files_of_the_project_are_read_and_written_and_none_besides() {
+    let stage = stage_with_files("rules");
+    let lead = stage.orchestrator().await;
+    let said = lead.start_and_wait("ann", "files").await;
+    assert!(
+        said.starts_with("two\n") && said.contains("No such file"),
+        "{said}"
+    );
+    let notes = std::fs::read_to_string(stage.project().join("notes.txt")).unwrap();
+    assert_eq!(notes, "one\ntwo\nthree\n");
+    assert!(!stage.home().join("outside/new").exists());
+    assert_eq!(answers(&stage), pairs(&[("policy", "allow_once")]));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_file_is_written_only_as_the_policy_or_somebody_says() {
+    let stage = stage_with_files("rules");
+    let hook = stage.project().join(".git/hooks/pre-commit");
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "hook").await;
+    let question = asked(&lead, "ann", "write").await;
+    assert_eq!(question["offers"], json!(["allow_once", "reject"]));
+    assert!(!hook.exists());
+    answer(&lead, &question, "allow_once").await;
+    let again = lead
+        .until("get_agent_status", json!({}), |all| {
+            let next = &all["permissions"][0]["permission_id"];
+            next.is_string() && *next != question["permission_id"]
+        })
+        .await;
+    answer(&lead, &again["permissions"][0], "reject").await;
+    assert_eq!(lead.done(&task).await, "this was not allowed");
+    assert_eq!(std::fs::read_to_string(hook).unwrap(), "one");
+    let deny = json!({ "agent": "ann", "prompt": "files", "permissions": "deny", "wait": true });
+    let denied = lead.call("assign_task", deny).await;
+    assert_eq!(denied["status"], "failed", "{denied}");
+    assert!(!stage.project().join("notes.txt").exists());
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn who_is_not_offered_files_gets_none() {
+    let stage = stage("allow", 120);
+    std::fs::write(stage.project().join("notes.txt"), "x").unwrap();
+    let lead = stage.orchestrator().await;
+    assert_eq!(
+        lead.start_and_wait("ann", "nothing").await,
+        "Method not found"
+    );
+    lead.close().await;
 }
