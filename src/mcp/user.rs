@@ -230,10 +230,11 @@ fn form(permission: &Permission) -> Option<ElicitRequestParams> {
     let question = &permission.question;
     let places = match question.paths.as_slice() {
         [] => String::new(),
-        paths => format!("\nAt: {}", paths.join(", ")),
+        paths => format!(", at {paths:?}"),
     };
+    // Quoted, so that what the agent wrote cannot pass for words of ours.
     let message = format!(
-        "The agent `{}` asks for permission ({}):\n{}{places}",
+        "The agent `{}` asks for permission ({}): {:?}{places}",
         question.agent, question.kind, question.title
     );
     let offers: Vec<_> = permission

@@ -302,10 +302,8 @@ async fn a_user_whose_client_takes_requests_is_asked_at_once() {
     assert_eq!(answers(&stage), pairs(&[("human", "allow_always")]));
     let shown = shown.lock().unwrap().clone();
     assert_eq!(shown.len(), 1, "{shown:?}");
-    assert!(
-        shown[0].contains("`ann`") && shown[0].contains("build"),
-        "{shown:?}"
-    );
+    let expected = r#"The agent `ann` asks for permission (execute): "build\n--- End""#;
+    assert_eq!(shown[0], expected);
     assert!(
         stage.events_of("permission_told").is_empty(),
         "no model needs to know"
