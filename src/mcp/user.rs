@@ -30,6 +30,9 @@ use crate::team::Human;
 /// Forms in one answer: a client shows them one after the other, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
 
+/// How often it is looked whether the bus is still the same one: a removed bus is rare, and a question waits for minutes.
+const SEAT_LOOK: Duration = Duration::from_secs(5);
+
 /// The field of a form that holds the decision.
 const DECISION: &str = "decision";
 
@@ -63,14 +66,21 @@ impl User {
         if !shows(&peer) {
             return;
         }
-        let Ok(seat) = seating.seat().await else {
-            return;
+        let asking = async {
+            while let Ok(seat) = seating.seat().await {
+                self.human.set_reachable(true);
+                tokio::select! {
+                    () = self.ask_all(&peer, &seat) => return,
+                    // On a bus that was removed nobody asks any more.
+                    () = replaced(&seating, &seat) => {}
+                }
+            }
         };
-        self.human.set_reachable(true);
         tokio::select! {
-            () = self.ask_all(&peer, &seat) => {}
+            () = asking => {}
             () = ending.cancelled() => {}
         }
+        // From now on an orchestrator is asked, if anybody still asks.
         self.human.set_reachable(false);
     }
 
@@ -153,6 +163,18 @@ impl User {
     fn put(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
         // Every change is whole by itself.
         self.put.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns when another seat is taken.
+async fn replaced(seating: &Seating, seat: &Seat) {
+    let is_same = || {
+        seating
+            .current()
+            .is_none_or(|current| current.session() == seat.session())
+    };
+    while is_same() {
+        tokio::time::sleep(SEAT_LOOK).await;
     }
 }
 

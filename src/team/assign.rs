@@ -9,8 +9,8 @@ use super::live::{Team, TeamError};
 use crate::bus::event::{Body, Event, Starting};
 use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
 use crate::bus::seat::token_hash;
-use crate::bus::state::Task;
-use crate::bus::{BusError, Receipt};
+use crate::bus::state::{Permission, Task};
+use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::name::Name;
@@ -46,6 +46,15 @@ pub struct Assigned {
     pub agent: Name,
     /// What the user has to know about it.
     pub note: Option<String>,
+}
+
+/// A task as it is after waiting for it.
+#[derive(Clone, Debug)]
+pub struct Waited {
+    /// The task.
+    pub task: Task,
+    /// Whether its agent waits for an orchestrator's answer.
+    pub asks: bool,
 }
 
 impl Team {
@@ -221,14 +230,23 @@ impl Team {
         Some(note)
     }
 
-    /// Waits for the end of a task; returns it as it is then.
-    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Task, TeamError> {
-        self.until(limit, |bus| {
-            bus.look(|state| state.task(id).is_none_or(|task| task.status.is_final()))
-        })
-        .await;
-        let task = self.bus().look(|state| state.task(id).cloned());
-        task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    /// Waits for the end of a task, or until it does not go on without an orchestrator's answer; returns how it is then.
+    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
+        let look = |bus: &Bus| {
+            bus.look(|state| {
+                let task = state.task(id).cloned()?;
+                let mut open = state.open_permissions().into_iter();
+                let is_told = |permission: &Permission| {
+                    permission.question.task.as_ref() == Some(id) && permission.notice.is_some()
+                };
+                let asks = open.any(is_told);
+                Some(Waited { task, asks })
+            })
+        };
+        let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
+        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over))
+            .await;
+        look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
     }
 }
 

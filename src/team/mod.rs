@@ -21,7 +21,7 @@ mod transcript;
 mod turn;
 mod work;
 
-pub use self::assign::{Assigned, Assignment};
+pub use self::assign::{Assigned, Assignment, Waited};
 pub use self::human::Human;
 pub use self::launch::{Launch, RUN_MARK};
 pub use self::live::{Team, TeamError};

@@ -403,3 +403,24 @@ async fn who_is_not_offered_files_gets_none() {
     );
     lead.close().await;
 }
+
+#[tokio::test]
+async fn who_waits_for_a_task_hears_of_its_question_at_once() {
+    let stage = stage("ask", 3600);
+    let lead = stage.orchestrator().await;
+    let work =
+        json!({ "agent": "scripted", "prompt": "once", "wait": true, "timeout_seconds": 120 });
+    let began = Instant::now();
+    let waited = lead.call("assign_task", work).await;
+    assert_eq!(waited["status"], "running", "{waited}");
+    assert!(began.elapsed() < Duration::from_mins(1));
+    let question = asked(&lead, "scripted", "build").await;
+    lead.hear_notice(question["permission_id"].as_str().unwrap())
+        .await;
+    answer(&lead, &question, "allow_once").await;
+    assert_eq!(
+        lead.done(waited["task_id"].as_str().unwrap()).await,
+        "allow_once"
+    );
+    lead.close().await;
+}

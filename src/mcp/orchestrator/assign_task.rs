@@ -13,7 +13,7 @@ use crate::domain::id::TaskId;
 use crate::domain::limits;
 use crate::domain::permission::Policy;
 use crate::mcp::{Caller, Patience, Tool, ToolError};
-use crate::team::{Assignment, Team, TeamError};
+use crate::team::{Assignment, Team, TeamError, Waited};
 
 /// How often a client that waits and wants to know is told how it goes.
 const PROGRESS: Duration = Duration::from_secs(2);
@@ -130,7 +130,7 @@ impl Tool for AssignTask {
     }
 }
 
-/// Waits for the end of a task, and tells a client that wants to know how it goes.
+/// Waits for the end of a task or for a question of its agent, and tells a client that wants to know how it goes.
 async fn waited(
     caller: &Caller,
     team: &Team,
@@ -145,8 +145,9 @@ async fn waited(
         } else {
             left
         };
-        let task = team.wait_for_task(id, step).await?;
-        if task.status.is_final() || Instant::now() >= deadline {
+        let Waited { task, asks } = team.wait_for_task(id, step).await?;
+        // What it asks rides along on this very result.
+        if asks || task.status.is_final() || Instant::now() >= deadline {
             return Ok(task);
         }
         let message = format!("{} is {}", task.id, super::task_view::status(team, &task));
