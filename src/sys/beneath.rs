@@ -179,7 +179,10 @@ mod tests {
         symlink("../outside/secret", project.join("leak")).unwrap();
         symlink("../outside/new", project.join("dangling")).unwrap();
         symlink(root.path().join("outside/secret"), project.join("absolute")).unwrap();
-        symlink("/proc/self/root/etc/passwd", project.join("magic")).unwrap();
+        // Through the root of this process, to nothing but what is here: a broken test must not harm the machine.
+        let outside = root.path().canonicalize().unwrap().join("outside/secret");
+        let magic = format!("/proc/self/root{}", outside.display());
+        symlink(magic, project.join("magic")).unwrap();
         nix::unistd::mkfifo(&project.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let beneath = Beneath::open(&project).unwrap();
         (root, project, beneath)
@@ -212,7 +215,7 @@ mod tests {
         for path in [
             "../outside/secret",
             "src/../../outside/secret",
-            "/etc/passwd",
+            "/nowhere/secret",
             "out/secret",
             "leak",
             "dangling",
