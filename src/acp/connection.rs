@@ -1,7 +1,7 @@
 //! The handle of a connection: what is asked of an agent.
 
 use super::agent_info::{AgentInfo, Feature};
-use super::driver::{ConnectOptions, Progress, Shared, drive};
+use super::driver::{ConnectOptions, FileSystem, Progress, Shared, drive};
 use super::error::{AcpError, Ending};
 use super::events::{AgentEvents, queue};
 use super::lines::LineCounts;
@@ -90,9 +90,10 @@ pub async fn connect(
 impl Connection {
     /// Says hello: agrees on version 1 of the protocol and learns what the agent can do. To be called once, first.
     pub async fn initialize(&self) -> Result<AgentInfo, AcpError> {
+        let files = self.inner.shared.options.file_system == FileSystem::Offered;
         let params = json!({
             "protocolVersion": 1,
-            "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
+            "clientCapabilities": {"fs": {"readTextFile": files, "writeTextFile": files}, "terminal": false},
             "clientInfo": {"name": self.inner.shared.options.client_name, "version": env!("CARGO_PKG_VERSION")},
         });
         let answer = self

@@ -39,6 +39,18 @@ pub struct ConnectOptions {
     pub deadlines: Deadlines,
     /// Answers to requests outside the protocol.
     pub custom: AnswerCustom,
+    /// Whether the agent is offered to read and write files through us.
+    pub file_system: FileSystem,
+}
+
+/// Whether the methods of the file system are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileSystem {
+    /// They are: wishes come as events.
+    Offered,
+    /// They are not, and answered "method not found".
+    #[default]
+    Absent,
 }
 
 /// How long each kind of request may take. A prompt has no deadline.
@@ -61,6 +73,7 @@ impl Default for ConnectOptions {
             stdin_limit: Duration::from_secs(30),
             deadlines: Deadlines::default(),
             custom: AnswerCustom::default(),
+            file_system: FileSystem::default(),
         }
     }
 }
@@ -157,7 +170,11 @@ pub(super) async fn drive(
     let (mut still_reading, mut still_writing) = (true, true);
 
     let ending = {
-        let inbound = Inbound::new(Arc::clone(&shared.events), shared.options.custom.clone());
+        let inbound = Inbound::new(
+            Arc::clone(&shared.events),
+            shared.options.custom.clone(),
+            shared.options.file_system,
+        );
         let stop = shared.stop.clone();
         let protocol = Client
             .v1()

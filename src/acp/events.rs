@@ -5,6 +5,7 @@
 //! stdout stops while that is over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the
 //! unread lines wait too, each until its deadline: so whoever waits for a request has to go on taking events.
 
+use super::files::FileQuestion;
 use super::permission::PermissionQuestion;
 use super::session::AcpSessionId;
 use super::update::Update;
@@ -25,6 +26,8 @@ pub enum AgentEvent {
     },
     /// The agent asks whether it may; it waits for the answer.
     PermissionAsked(PermissionQuestion),
+    /// The agent wants to read or write a file through us; it waits for the answer.
+    FileAsked(FileQuestion),
     /// A notification outside the protocol; nothing was done.
     UnknownNotification {
         /// Its method.

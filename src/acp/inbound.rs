@@ -2,7 +2,9 @@
 //!
 //! It runs inside the protocol's serial dispatch, so every branch only hands over ([`Queue::push`]) or answers at once.
 
+use super::driver::FileSystem;
 use super::events::{AgentEvent, Queue, weight};
+use super::files::{FileQuestion, FileRequest};
 use super::permission::{PermissionQuestion, PermissionRequest};
 use super::update;
 use agent_client_protocol::{
@@ -43,11 +45,16 @@ impl fmt::Debug for AnswerCustom {
 pub(super) struct Inbound {
     events: Arc<Queue>,
     custom: AnswerCustom,
+    file_system: FileSystem,
 }
 
 impl Inbound {
-    pub(super) fn new(events: Arc<Queue>, custom: AnswerCustom) -> Self {
-        Self { events, custom }
+    pub(super) fn new(events: Arc<Queue>, custom: AnswerCustom, file_system: FileSystem) -> Self {
+        Self {
+            events,
+            custom,
+            file_system,
+        }
     }
 
     fn notification(&self, message: UntypedMessage) {
@@ -78,6 +85,18 @@ impl Inbound {
                     let question = PermissionQuestion::new(request, responder);
                     self.events
                         .push(AgentEvent::PermissionAsked(question), weight);
+                    Ok(())
+                }
+                None => responder.respond_with_error(Error::invalid_params()),
+            };
+        }
+        let is_file = FileRequest::METHODS.contains(&method.as_str());
+        if is_file && self.file_system == FileSystem::Offered {
+            let weight = weight(&params);
+            return match FileRequest::parse(&method, &params) {
+                Some(request) => {
+                    let question = FileQuestion::new(request, responder);
+                    self.events.push(AgentEvent::FileAsked(question), weight);
                     Ok(())
                 }
                 None => responder.respond_with_error(Error::invalid_params()),

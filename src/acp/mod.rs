@@ -10,7 +10,8 @@
 //! - A question for permission is always answered; one that nobody answers is answered `cancelled`.
 //!
 //! It deliberately starts no process, decides no permission and knows no team: it offers the pure functions for that
-//! ([`choose`], [`is_our_tool`]). The client offers agents neither files nor terminals; they have their own.
+//! ([`choose`], [`is_our_tool`]). The client offers agents files only where its
+//! owner answers for them ([`FileSystem`]), and no terminals; agents have their own.
 //!
 //! [`connect`]: crate::acp::connect
 //! [`Connection`]: crate::acp::Connection
@@ -18,12 +19,14 @@
 //! [`LineCounts`]: crate::acp::LineCounts
 //! [`choose`]: crate::acp::choose
 //! [`is_our_tool`]: crate::acp::is_our_tool
+//! [`FileSystem`]: crate::acp::FileSystem
 
 mod agent_info;
 mod connection;
 mod driver;
 mod error;
 mod events;
+mod files;
 mod inbound;
 mod lines;
 mod our_tool;
@@ -38,9 +41,10 @@ mod tests;
 
 pub use agent_info::{AgentInfo, AuthMethod, Feature};
 pub use connection::{Connection, connect};
-pub use driver::{ConnectOptions, Deadlines};
+pub use driver::{ConnectOptions, Deadlines, FileSystem};
 pub use error::{AcpError, Ending};
 pub use events::{AgentEvent, AgentEvents};
+pub use files::{FileAccess, FileQuestion, FileRequest};
 pub use inbound::AnswerCustom;
 pub use lines::LineCounts;
 pub use our_tool::{OurTools, is_our_tool};

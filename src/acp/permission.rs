@@ -4,12 +4,14 @@ use super::session::AcpSessionId;
 use super::update::{ToolCallUpdate, list, present, string};
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
+use std::sync::{Mutex, PoisonError};
 
 /// A question that waits for its answer. Dropped without one, it is answered `cancelled`, so that no agent hangs.
 #[derive(Debug)]
 pub struct PermissionQuestion {
     request: Box<PermissionRequest>,
-    responder: Option<Responder>,
+    /// In a lock that is never waited for, as its owner alone has it: so that what holds questions can be shared.
+    responder: Mutex<Option<Responder>>,
 }
 
 /// What an agent asks.
@@ -93,7 +95,7 @@ impl PermissionQuestion {
     pub(super) fn new(request: PermissionRequest, responder: Responder) -> Self {
         Self {
             request: Box::new(request),
-            responder: Some(responder),
+            responder: Mutex::new(Some(responder)),
         }
     }
 
@@ -116,7 +118,11 @@ impl PermissionQuestion {
     }
 
     fn send(&mut self, answer: Answer) {
-        let Some(responder) = self.responder.take() else {
+        let responder = self
+            .responder
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(responder) = responder.take() else {
             return;
         };
         let outcome = match answer {

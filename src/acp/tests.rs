@@ -2,5 +2,6 @@
 //! because it stands for the programs outside.
 
 mod fake;
+mod files;
 mod hostile;
 mod turns;

@@ -141,8 +141,7 @@ impl ToolCallUpdate {
             name: string(raw, "name").filter(|name| !name.is_empty()),
             kind: string(raw, "kind"),
             status: string(raw, "status"),
-            locations: list(raw, "locations")
-                .map(|places| places.iter().filter_map(|at| string(at, "path")).collect()),
+            locations: locations(raw),
             raw_input: present(raw, "rawInput"),
             content: list(raw, "content").map(|parts| {
                 let parts: Vec<String> = parts.iter().filter_map(tool_content).collect();
@@ -151,6 +150,25 @@ impl ToolCallUpdate {
             meta: present(raw, "_meta"),
         })
     }
+}
+
+/// Returns the paths that a call names: its locations, and what its diffs change.
+fn locations(raw: &Value) -> Option<Vec<String>> {
+    let paths = |places: &Vec<Value>| -> Vec<String> {
+        places.iter().filter_map(|at| string(at, "path")).collect()
+    };
+    let named = list(raw, "locations").map(paths);
+    let changed = list(raw, "content").map(paths).unwrap_or_default();
+    if changed.is_empty() {
+        return named;
+    }
+    let mut all = named.unwrap_or_default();
+    for path in changed {
+        if !all.contains(&path) {
+            all.push(path);
+        }
+    }
+    Some(all)
 }
 
 fn tool_content(part: &Value) -> Option<String> {

@@ -5,10 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::id::{CallId, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
+use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
@@ -155,6 +156,9 @@ pub struct Assigned {
     /// Whether it begins a new session of the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// What the agent may do in it; the profile says so where the task does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Policy>,
 }
 
 /// A task is at its end.
@@ -172,6 +176,55 @@ pub struct Finished {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
+}
+
+/// What an agent wants to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The agent's session.
+    pub session: SessionId,
+    /// The agent's name.
+    pub agent: Name,
+    /// The task in whose turn it asks; none in a turn with mail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The kind of the tool, in ACP's words.
+    pub kind: String,
+    /// What people are shown, in the agent's words.
+    pub title: String,
+    /// The places that it is about, as the agent names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+/// An agent asks for permission, and waits for the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Its id.
+    pub id: PermissionId,
+    /// What for.
+    pub question: Question,
+    /// What may be answered.
+    pub offers: Vec<Decision>,
+    /// Milliseconds after which it is answered with no.
+    pub timeout_ms: u64,
+}
+
+/// A question for permission has its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Which.
+    pub id: PermissionId,
+    /// What was said.
+    pub decision: Decision,
+    /// Who or what it comes from.
+    pub by: Decider,
+    /// The orchestrator that said it, or whose user did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Name>,
+    /// The question, where nobody had to be asked: then this is all there is of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
 }
 
 /// A fact on the bus.
@@ -349,6 +402,17 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kill: bool,
     },
+    /// See [`Asked`].
+    PermissionAsked(Asked),
+    /// A message tells an orchestrator of a question.
+    PermissionTold {
+        /// Which question.
+        id: PermissionId,
+        /// The message.
+        notice: MessageId,
+    },
+    /// See [`Answered`].
+    PermissionAnswered(Answered),
     /// A segment could not be synced and is not written to again.
     SegmentFailed {
         /// The first seq of the segment.

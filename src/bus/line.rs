@@ -277,6 +277,22 @@ mod tests {
         }
     }
 
+    /// Lines as they were first written, which are read for ever.
+    #[test]
+    fn questions_for_permission_read_as_they_were_first_written() {
+        for event in [
+            r#"{"permission_asked":{"id":"perm-aaaaaaab","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","task":"task-aaaaaaab","kind":"edit","title":"t","paths":["/p/a"]},"offers":["allow_once","allow_always","reject"],"timeout_ms":120000}}"#,
+            r#"{"permission_told":{"id":"perm-aaaaaaab","notice":"msg-aaaaaaab"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"reject","by":"deadline"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"cancelled","by":"ended"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"human","name":"orchestrator"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"}}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
     #[test]
     fn an_unknown_event_is_skipped_only_where_it_says_so() {
         let head = r#"{"seq":7,"ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":["#;

@@ -8,19 +8,23 @@ use toml::de::{DeTable, DeValue};
 use super::draft::Draft;
 use super::environment::EnvPattern;
 use super::error::{Problem, hint, shown};
-use super::profile::{Command, Permissions};
+use super::profile::Command;
 use super::reader::{Entry, Reader, entries};
 use super::source::{Source, Sourced};
+use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
+use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 1] = ["agents"];
-const PROFILE_KEYS: [&str; 7] = [
+const PROFILE_KEYS: [&str; 9] = [
     "command",
     "args",
     "env",
     "env_pass",
     "permissions",
+    "permission_seconds",
+    "file_system",
     "roles",
     "default_model",
 ];
@@ -116,6 +120,15 @@ impl DocumentReader<'_, '_> {
                 "env" => self.variables(entry.value, &what, &table, &mut draft),
                 "env_pass" => draft.env_pass = self.patterns(entry.value, &what),
                 "permissions" => draft.permissions = self.permissions(entry.value, &what),
+                "permission_seconds" => {
+                    let range = 1..=limits::MAX_PERMISSION_SECONDS;
+                    let seconds = self.reader.number(entry.value, &what, range);
+                    draft.permission_seconds = self.sourced(seconds);
+                }
+                "file_system" => {
+                    let wanted = self.reader.boolean(entry.value, &what);
+                    draft.file_system = self.sourced(wanted);
+                }
                 "roles" => {
                     let roles = self.reader.array(entry.value, &what, Reader::filled_string);
                     draft.roles = self.sourced(roles);
@@ -204,22 +217,18 @@ impl DocumentReader<'_, '_> {
         self.sourced(patterns)
     }
 
-    fn permissions(
-        &mut self,
-        value: &Spanned<DeValue<'_>>,
-        what: &str,
-    ) -> Option<Sourced<Permissions>> {
+    fn permissions(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Policy>> {
         let text = self.reader.string(value, what)?;
-        let found = Permissions::WORDS.iter().find(|(word, _)| *word == text);
+        let found = Policy::parse(&text);
         if found.is_none() {
-            let known = Permissions::WORDS.map(|(word, _)| word);
+            let known = Policy::WORDS.map(|(word, _)| word);
             let hint = hint(&nearest(&text, known), &known, "the choices are");
             self.reader.report(
                 &value.span(),
                 format!("{what} is `{}`: {hint}", shown(&text)),
             );
         }
-        self.sourced(found.map(|(_, permissions)| *permissions))
+        self.sourced(found)
     }
 
     fn sourced<T>(&self, value: Option<T>) -> Option<Sourced<T>> {

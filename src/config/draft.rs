@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
-use super::profile::{Command, Permissions, Profile};
+use super::profile::{Command, Profile};
 use super::source::Sourced;
+use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
+use crate::domain::permission::Policy;
 
 /// What one layer, or several laid over each other, say of a profile.
 #[derive(Debug)]
@@ -19,7 +21,9 @@ pub(super) struct Draft {
     pub(super) args: Option<Sourced<Vec<String>>>,
     pub(super) env: BTreeMap<String, Sourced<String>>,
     pub(super) env_pass: Option<Sourced<Vec<EnvPattern>>>,
-    pub(super) permissions: Option<Sourced<Permissions>>,
+    pub(super) permissions: Option<Sourced<Policy>>,
+    pub(super) permission_seconds: Option<Sourced<u64>>,
+    pub(super) file_system: Option<Sourced<bool>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
 }
@@ -35,6 +39,8 @@ impl Draft {
             env: BTreeMap::new(),
             env_pass: None,
             permissions: None,
+            permission_seconds: None,
+            file_system: None,
             roles: None,
             default_model: None,
         }
@@ -53,6 +59,8 @@ impl Draft {
         self.env.extend(later.env);
         set(&mut self.env_pass, later.env_pass);
         set(&mut self.permissions, later.permissions);
+        set(&mut self.permission_seconds, later.permission_seconds);
+        set(&mut self.file_system, later.file_system);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
     }
@@ -74,7 +82,13 @@ impl Draft {
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             permissions: self
                 .permissions
-                .unwrap_or_else(|| Sourced::default_value(Permissions::default())),
+                .unwrap_or_else(|| Sourced::default_value(Policy::default())),
+            permission_seconds: self
+                .permission_seconds
+                .unwrap_or_else(|| Sourced::default_value(limits::PERMISSION_SECONDS)),
+            file_system: self
+                .file_system
+                .unwrap_or_else(|| Sourced::default_value(false)),
             roles: self
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),

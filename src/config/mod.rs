@@ -20,7 +20,7 @@ mod load;
 pub use environment::{EnvPattern, InvalidEnvPattern};
 pub use error::{ConfigError, Problem, UnknownProfile};
 pub use load::{Config, Load};
-pub use profile::{Command, MissingProgram, Permissions, Profile};
+pub use profile::{Command, MissingProgram, Profile};
 pub use source::{Source, Sourced};
 
 #[cfg(test)]

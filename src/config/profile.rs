@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::domain::name::Name;
+use crate::domain::permission::Policy;
 
 use super::environment::{self, EnvPattern};
 use super::source::{Source, Sourced};
@@ -23,7 +24,11 @@ pub struct Profile {
     /// Variables of our own environment that are let through.
     pub env_pass: Sourced<Vec<EnvPattern>>,
     /// What to answer when the agent asks for permission.
-    pub permissions: Sourced<Permissions>,
+    pub permissions: Sourced<Policy>,
+    /// How long a question for permission waits for an answer, in seconds.
+    pub permission_seconds: Sourced<u64>,
+    /// Whether the agent may read and write files of the project through us.
+    pub file_system: Sourced<bool>,
     /// What the agent is for, in the user's words.
     pub roles: Sourced<Vec<String>>,
     /// The model, unless the task names one.
@@ -39,30 +44,6 @@ pub enum Command {
     Absolute(PathBuf),
     /// A bare name, looked up on `PATH`.
     OnPath(String),
-}
-
-/// What to answer when an agent asks for permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Permissions {
-    /// Yes, this once.
-    Allow,
-    /// What the rules say.
-    #[default]
-    Rules,
-    /// What the user says.
-    Ask,
-    /// No.
-    Deny,
-}
-
-impl Permissions {
-    /// All of them, as a file writes them.
-    pub(super) const WORDS: [(&'static str, Self); 4] = [
-        ("allow", Self::Allow),
-        ("rules", Self::Rules),
-        ("ask", Self::Ask),
-        ("deny", Self::Deny),
-    ];
 }
 
 /// A profile's program is not on this machine.
@@ -131,6 +112,11 @@ impl Profile {
             ("env", self.env.values().any(Sourced::is_from_project)),
             ("env_pass", self.env_pass.is_from_project()),
             ("permissions", self.permissions.is_from_project()),
+            (
+                "permission_seconds",
+                self.permission_seconds.is_from_project(),
+            ),
+            ("file_system", self.file_system.is_from_project()),
         ]
         .into_iter()
         .filter_map(|(field, from_project)| from_project.then_some(field))

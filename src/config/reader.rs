@@ -2,7 +2,7 @@
 //!
 //! A value that does not fit is reported and read as absent, so that all problems of a file come at once.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use toml::Spanned;
@@ -116,6 +116,40 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(text)
+    }
+
+    /// Reads a whole number within a range.
+    pub(super) fn number(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        let Some(integer) = value.get_ref().as_integer() else {
+            self.wrong_type(value, what, "a whole number");
+            return None;
+        };
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            let message = format!(
+                "{what} is {}: it must be {} to {}",
+                shown(integer.as_str()),
+                range.start(),
+                range.end()
+            );
+            self.report(&value.span(), message);
+        }
+        number
+    }
+
+    /// Reads `true` or `false`.
+    pub(super) fn boolean(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<bool> {
+        let found = value.get_ref().as_bool();
+        if found.is_none() {
+            self.wrong_type(value, what, "true or false");
+        }
+        found
     }
 
     /// Reads an array, each element by `element`, which is given what to call it.

@@ -141,6 +141,10 @@ short_id!(
     /// Work assigned by an orchestrator.
     TaskId, "task", "task"
 );
+short_id!(
+    /// An agent's question for permission.
+    PermissionId, "permission", "perm"
+);
 
 /// One life of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

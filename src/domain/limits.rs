@@ -12,6 +12,32 @@ pub const MAX_UNREAD: usize = 10_000;
 /// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;
 
+/// Questions for permission that one agent may have open at once: agents ask for one call at a time or for a handful in
+/// parallel. More are answered with no, at once.
+pub const MAX_QUESTIONS: usize = 32;
+
+/// Answered questions for permission that stay in the state, so that who answers too late is told what became of it.
+pub const KEPT_PERMISSIONS: usize = 256;
+
+/// The default of `permission_seconds`: after it a question for permission is answered with no.
+pub const PERMISSION_SECONDS: u64 = 120;
+
+/// The longest `permission_seconds`: a day.
+pub const MAX_PERMISSION_SECONDS: u64 = 24 * 60 * 60;
+
+/// Characters of a question's title, and of each of its paths, that go on the bus.
+pub const QUESTION_CHARS: usize = 300;
+
+/// Paths of a question that go on the bus.
+pub const QUESTION_PATHS: usize = 10;
+
+/// The longest file that an agent reads or writes through the bridge: half of the longest line that is read of an agent, as
+/// JSON may need two bytes for one.
+pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Files that one agent reads and writes through the bridge at once: each may take a thread and its length in memory.
+pub const FILES_AT_ONCE: usize = 8;
+
 /// Ended messages, requests and tasks that stay in the state as headers, of each kind; older ones are looked up in the log.
 pub const KEPT_ENDED: usize = 4_096;
 

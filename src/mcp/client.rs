@@ -1,12 +1,21 @@
 //! The client's side: how a program of ours uses an MCP server of ours, as any client would.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::ServiceExt;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
-use rmcp::service::{PeerRequestOptions, RoleClient, RunningService};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    FormElicitationCapability, Implementation, InputRequest, InputRequiredResult, InputResponses,
+    ProtocolVersion, ServerResult,
+};
+use rmcp::service::{
+    ClientLifecycleMode, ClientServiceExt, PeerRequestOptions, RequestContext, RoleClient,
+    RunningService,
+};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde_json::Value;
+use rmcp::{ClientHandler, ErrorData};
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// How long the server may take to introduce itself.
@@ -36,9 +45,73 @@ pub enum ClientError {
     },
 }
 
+/// How often a call is repeated because the server wants to know something first.
+const ROUNDS: usize = 4;
+
+/// How a user fills in a form: from its text to the word that is chosen; none closes the form.
+#[derive(Clone)]
+pub struct Forms(Arc<Fill>);
+
+type Fill = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl Forms {
+    /// Fills forms in with a function.
+    pub fn new(fill: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(fill))
+    }
+
+    fn fill(&self, form: &ElicitRequestParams) -> ElicitResult {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = form else {
+            return ElicitResult::new(ElicitationAction::Cancel);
+        };
+        match (self.0)(message) {
+            Some(word) => ElicitResult::new(ElicitationAction::Accept)
+                .with_content(json!({ "decision": word })),
+            None => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+}
+
+/// Which of the protocol's lifecycles a client lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// It introduces itself, and takes requests.
+    Session,
+    /// It brings all metadata with every request, and takes none.
+    Stateless,
+}
+
+/// What answers the server.
+#[derive(Clone, Default)]
+struct Handler {
+    forms: Option<Forms>,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        let form = ElicitationCapability::default().with_form(FormElicitationCapability::default());
+        capabilities.elicitation = self.forms.as_ref().map(|_| form);
+        let about = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, about)
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(match &self.forms {
+            Some(forms) => forms.fill(&request),
+            None => ElicitResult::new(ElicitationAction::Cancel),
+        })
+    }
+}
+
 /// A connection to an MCP server over its pipes.
 pub struct Client {
-    service: RunningService<RoleClient, ()>,
+    service: RunningService<RoleClient, Handler>,
+    forms: Option<Forms>,
 }
 
 impl Client {
@@ -48,9 +121,33 @@ impl Client {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let serving = ().serve(AsyncRwTransport::new_client(output, input));
+        Self::connect_as(output, input, Lifecycle::Session, None).await
+    }
+
+    /// Connects in one of the lifecycles, for a user who fills in forms or for none.
+    pub async fn connect_as<R, W>(
+        output: R,
+        input: W,
+        lifecycle: Lifecycle,
+        forms: Option<Forms>,
+    ) -> Result<Self, ClientError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let mode = match lifecycle {
+            Lifecycle::Session => ClientLifecycleMode::Initialize,
+            Lifecycle::Stateless => ClientLifecycleMode::Discover {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            },
+        };
+        let handler = Handler {
+            forms: forms.clone(),
+        };
+        let transport = AsyncRwTransport::new_client(output, input);
+        let serving = handler.serve_with_lifecycle(transport, mode);
         match tokio::time::timeout(GREETING, serving).await {
-            Ok(Ok(service)) => Ok(Self { service }),
+            Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
             Err(_) => Err(ClientError::NotStarted(format!(
                 "no greeting within {GREETING:?}"
@@ -81,7 +178,28 @@ impl Client {
                 problem: "the arguments are no object".to_owned(),
             });
         };
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        for _ in 0..ROUNDS {
+            match self.call_once(tool, params.clone(), limit).await? {
+                ServerResult::InputRequiredResult(wanted) => {
+                    params.request_state.clone_from(&wanted.request_state);
+                    params.input_responses = Some(self.inputs(wanted));
+                }
+                answer => return result(tool, answer),
+            }
+        }
+        Err(ClientError::NoAnswer {
+            tool: tool.to_owned(),
+            problem: format!("the server asks more than {ROUNDS} times"),
+        })
+    }
+
+    async fn call_once(
+        &self,
+        tool: &str,
+        params: CallToolRequestParams,
+        limit: Duration,
+    ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::with_timeout(limit);
         let sent = self
@@ -92,29 +210,20 @@ impl Client {
             Ok(handle) => handle.await_response().await,
             Err(error) => Err(error),
         };
-        match answer.map_err(|error| no_answer(tool, &error))? {
-            ServerResult::CallToolResult(result) if result.is_error == Some(true) => {
-                let texts = result
-                    .content
-                    .iter()
-                    .filter_map(|content| content.as_text());
-                let problem = texts
-                    .map(|text| text.text.as_str())
-                    .collect::<Vec<_>>()
-                    .join("\n");
-                Err(ClientError::Refused {
-                    tool: tool.to_owned(),
-                    problem,
-                })
+        answer.map_err(|error| no_answer(tool, &error))
+    }
+
+    /// Lets the user fill in what the server asks for.
+    fn inputs(&self, wanted: InputRequiredResult) -> InputResponses {
+        let requests = wanted.input_requests.into_iter().flatten();
+        let filled = requests.filter_map(|(key, request)| match (request, &self.forms) {
+            (InputRequest::Elicitation(form), Some(forms)) => {
+                let result = serde_json::to_value(forms.fill(&form.params)).ok()?;
+                Some((key, result))
             }
-            ServerResult::CallToolResult(result) => {
-                Ok(result.structured_content.unwrap_or(Value::Null))
-            }
-            other => Err(ClientError::NoAnswer {
-                tool: tool.to_owned(),
-                problem: format!("{other:?} is no result"),
-            }),
-        }
+            _ => None,
+        });
+        filled.collect()
     }
 
     /// Closes the connection: the server sees the end of its input.
@@ -129,5 +238,32 @@ fn no_answer(tool: &str, error: &rmcp::ServiceError) -> ClientError {
     ClientError::NoAnswer {
         tool: tool.to_owned(),
         problem: error.to_string(),
+    }
+}
+
+/// Returns the structured result of a call, or what the tool says instead.
+fn result(tool: &str, answer: ServerResult) -> Result<Value, ClientError> {
+    match answer {
+        ServerResult::CallToolResult(result) if result.is_error == Some(true) => {
+            let texts = result
+                .content
+                .iter()
+                .filter_map(|content| content.as_text());
+            let problem = texts
+                .map(|text| text.text.as_str())
+                .collect::<Vec<_>>()
+                .join("\n");
+            Err(ClientError::Refused {
+                tool: tool.to_owned(),
+                problem,
+            })
+        }
+        ServerResult::CallToolResult(result) => {
+            Ok(result.structured_content.unwrap_or(Value::Null))
+        }
+        other => Err(ClientError::NoAnswer {
+            tool: tool.to_owned(),
+            problem: format!("{other:?} is no result"),
+        }),
     }
 }

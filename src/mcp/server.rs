@@ -26,6 +26,7 @@ use super::message::views;
 use super::schema::INBOX;
 use super::seating::Seating;
 use super::tool::{AnyTool, Mail, Patience, Prepared};
+use super::user::User;
 use crate::bus::Seat;
 use crate::bus::rules::{Ask, Pick};
 use crate::domain::id::CallId;
@@ -33,6 +34,7 @@ use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::message::Way;
 use crate::domain::nearest::nearest;
+use crate::team::Human;
 
 /// A tool that does not wait answers within this.
 const TOOL_LIMIT: Duration = Duration::from_millis(limits::TOOL_MS);
@@ -63,6 +65,8 @@ struct Inner {
     about: About,
     tools: Vec<Offered>,
     seating: Seating,
+    /// The client's user, where that one is asked something.
+    user: Option<User>,
     recent: Mutex<VecDeque<(RequestId, CallId)>>,
     /// Cancelled when the client goes away: ends the calls that wait.
     ending: CancellationToken,
@@ -83,12 +87,31 @@ impl Server {
         Self::with_limit(about, tools, seating, TOOL_LIMIT)
     }
 
+    /// Makes the same server, whose client's user is asked what agents want to be allowed.
+    pub fn asking_users(
+        about: About,
+        tools: Vec<Box<dyn AnyTool>>,
+        seating: Seating,
+        human: Human,
+    ) -> Self {
+        Self::made(about, tools, seating, (TOOL_LIMIT, Some(User::new(human))))
+    }
+
     /// Makes a server whose tools may take so long.
     pub(super) fn with_limit(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
         seating: Seating,
         limit: Duration,
+    ) -> Self {
+        Self::made(about, tools, seating, (limit, None))
+    }
+
+    fn made(
+        about: About,
+        tools: Vec<Box<dyn AnyTool>>,
+        seating: Seating,
+        (limit, user): (Duration, Option<User>),
     ) -> Self {
         let offered = tools.into_iter().map(|tool| Offered {
             definition: tool.definition(),
@@ -99,6 +122,7 @@ impl Server {
                 about,
                 tools: offered.collect(),
                 seating,
+                user,
                 recent: Mutex::default(),
                 ending: CancellationToken::new(),
                 tasks: TaskTracker::new(),
@@ -321,12 +345,28 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let _running = self.tasks().token();
         let offered = self.find(&request.name)?;
+        if let (Some(user), Some(seat)) = (&self.shared.user, self.shared.seating.current())
+            && let Some(questions) = user.ask_by_answer(&request, &seat, &context).await
+        {
+            return Ok(questions.into());
+        }
         let arguments = request.arguments.unwrap_or_default();
         let result = match self.answer(offered, arguments, &context).await {
             Ok(object) => CallToolResult::structured(Value::Object(object)),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
         };
         Ok(result.into())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let server = self.clone();
+        // Tracked, as everything that runs on behalf of the server.
+        self.tasks().spawn(async move {
+            if let Some(user) = &server.shared.user {
+                let (seating, ending) = (server.seating().clone(), server.ending().clone());
+                user.ask_by_requests(context.peer, seating, ending).await;
+            }
+        });
     }
 
     async fn on_cancelled(

@@ -10,13 +10,18 @@ use super::script::exit_code;
 use super::template::{Pattern, Template, is_word};
 
 /// The verbs, each with the options that it takes.
-const VERBS: [(&str, &[&str]); 20] = [
+const VERBS: [(&str, &[&str]); 22] = [
     ("say", &[]),
     ("think", &[]),
     ("stream", &["chunk", "every_ms"]),
     ("call", &["with", "save", "expect_error"]),
     ("wait_for", &["save"]),
-    ("ask_permission", &["kind", "on_reject", "save"]),
+    (
+        "ask_permission",
+        &["kind", "paths", "call_id", "on_reject", "save"],
+    ),
+    ("read_file", &["line", "limit", "save", "expect_error"]),
+    ("write_file", &["content", "save", "expect_error"]),
     ("plan", &[]),
     ("usage", &[]),
     ("sleep_ms", &[]),
@@ -51,6 +56,10 @@ pub(super) enum Step {
     /// A call of `wait_for_message`, unless what it waits for came along with an earlier result of the turn.
     WaitFor(Call),
     AskPermission(AskPermission),
+    /// A file read through the client.
+    ReadFile(ReadFile),
+    /// A file written through the client.
+    WriteFile(WriteFile),
     Plan(Vec<Template>),
     Usage {
         used: u64,
@@ -105,8 +114,33 @@ pub(super) enum Expect {
 pub(super) struct AskPermission {
     pub(super) title: Template,
     pub(super) kind: ToolKind,
+    /// Where it happens; a relative one is as it is in the working directory.
+    pub(super) paths: Vec<Template>,
+    /// The id of the call, instead of a new one.
+    pub(super) call_id: Option<String>,
     pub(super) on_reject: OnReject,
     pub(super) save: Option<String>,
+}
+
+/// A file to read.
+#[derive(Debug, PartialEq)]
+pub(super) struct ReadFile {
+    pub(super) path: Template,
+    /// The first line, from 1 on.
+    pub(super) line: Option<u32>,
+    /// How many lines.
+    pub(super) limit: Option<u32>,
+    pub(super) save: Option<String>,
+    pub(super) expect: Expect,
+}
+
+/// A file to write.
+#[derive(Debug, PartialEq)]
+pub(super) struct WriteFile {
+    pub(super) path: Template,
+    pub(super) content: Template,
+    pub(super) save: Option<String>,
+    pub(super) expect: Expect,
 }
 
 /// What follows a rejection.
@@ -145,19 +179,34 @@ impl Step {
                     .value("with")
                     .map_or(Ok(Vec::new()), |with| arguments(fields, with))?,
                 save: save(fields)?,
-                expect: match fields.boolean("expect_error")? {
-                    Some(true) => Expect::Error,
-                    _ => Expect::Result,
-                },
+                expect: expect(fields)?,
             }),
             "wait_for" => Self::WaitFor(wait_for(fields)?),
             "ask_permission" => Self::AskPermission(AskPermission {
                 title: template(fields, verb)?,
                 kind: tool_kind(fields)?,
+                paths: match fields.value("paths") {
+                    Some(_) => templates(fields, "paths")?,
+                    None => Vec::new(),
+                },
+                call_id: fields.text("call_id")?.map(str::to_owned),
                 on_reject: on_reject(fields)?,
                 save: save(fields)?,
             }),
-            "plan" => Self::Plan(plan(fields)?),
+            "read_file" => Self::ReadFile(ReadFile {
+                path: template(fields, verb)?,
+                line: number(fields, "line", 0..=MANY)?,
+                limit: number(fields, "limit", 0..=MANY)?,
+                save: save(fields)?,
+                expect: expect(fields)?,
+            }),
+            "write_file" => Self::WriteFile(WriteFile {
+                path: template(fields, verb)?,
+                content: template(fields, "content")?,
+                save: save(fields)?,
+                expect: expect(fields)?,
+            }),
+            "plan" => Self::Plan(templates(fields, verb)?),
             "usage" => usage(fields)?,
             "sleep_ms" => Self::Sleep(milliseconds(fields, verb)?.expect("the verb is there")),
             "fail" => Self::Fail {
@@ -377,13 +426,21 @@ fn on_reject(fields: &Fields<'_>) -> Result<OnReject, Mistake> {
     }
 }
 
-fn plan(fields: &Fields<'_>) -> Result<Vec<Template>, Mistake> {
-    let entries = fields.list("plan")?.expect("the verb is there");
+fn expect(fields: &Fields<'_>) -> Result<Expect, Mistake> {
+    Ok(match fields.boolean("expect_error")? {
+        Some(true) => Expect::Error,
+        _ => Expect::Result,
+    })
+}
+
+/// Reads a list of texts that is there.
+fn templates(fields: &Fields<'_>, key: &str) -> Result<Vec<Template>, Mistake> {
+    let entries = fields.list(key)?.expect("the key is there");
     let read = |entry: &Value<'_>| {
         let text = entry
             .get_ref()
             .as_str()
-            .ok_or_else(|| "`plan` is a list of texts".to_owned());
+            .ok_or_else(|| format!("`{key}` is a list of texts"));
         text.and_then(Template::parse)
             .map_err(|message| fields.source().mistake(entry.span().start, message))
     };

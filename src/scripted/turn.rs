@@ -1,5 +1,6 @@
 //! Plays one turn: the steps that answer one prompt.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +10,10 @@ use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     ContentBlock, ContentChunk, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
-    PlanEntryPriority, PlanEntryStatus, RequestPermissionOutcome, RequestPermissionRequest,
-    SessionId, SessionUpdate, StopReason, TextContent, ToolCall, ToolCallContent, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+    PlanEntryPriority, PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome,
+    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent, ToolCall,
+    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    UsageUpdate, WriteTextFileRequest,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -20,7 +22,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
 use super::script::Part;
-use super::step::{AskPermission, Call, Expect, OnReject, Step};
+use super::step::{AskPermission, Call, Expect, OnReject, ReadFile, Step, WriteFile};
 use super::template::{Scope, TemplateError};
 use super::tools::{Answer, Toolbox, ToolsError};
 use super::wire::{Gone, Wire};
@@ -171,6 +173,8 @@ impl Player<'_> {
                 None => self.call(call).await,
             },
             Step::AskPermission(question) => self.ask_permission(question).await,
+            Step::ReadFile(file) => self.read_file(file).await,
+            Step::WriteFile(file) => self.write_file(file).await,
             Step::Plan(entries) => {
                 let entries = entries
                     .iter()
@@ -344,11 +348,56 @@ impl Player<'_> {
         Ok(tools.clone()?)
     }
 
+    async fn read_file(&mut self, file: &ReadFile) -> Played {
+        let path = file.path.text(&self.memory.scope)?;
+        let request = ReadTextFileRequest::new(self.session.clone(), absolute(&path)?)
+            .line(file.line)
+            .limit(file.limit);
+        let answer = self.connection.send_request(request).block_task().await;
+        let answer = answer.map(|read| json!({ "content": read.content }));
+        self.done_with_file(answer, file.save.as_ref(), file.expect)
+    }
+
+    async fn write_file(&mut self, file: &WriteFile) -> Played {
+        let scope = &self.memory.scope;
+        let (path, content) = (file.path.text(scope)?, file.content.text(scope)?);
+        let request = WriteTextFileRequest::new(self.session.clone(), absolute(&path)?, content);
+        let answer = self.connection.send_request(request).block_task().await;
+        let answer = answer.map(|_| json!({ "written": true }));
+        self.done_with_file(answer, file.save.as_ref(), file.expect)
+    }
+
+    fn done_with_file(
+        &mut self,
+        answer: Result<Value, agent_client_protocol::Error>,
+        save: Option<&String>,
+        expect: Expect,
+    ) -> Played {
+        match (answer, expect) {
+            (Ok(result), Expect::Result) => self.save(save, result),
+            (Err(error), Expect::Error) => {
+                self.save(save, json!({ "error": error.message }));
+            }
+            (Ok(_), Expect::Error) => {
+                return Err(TurnEnd::failed(&"the client was to refuse the file"));
+            }
+            (Err(error), Expect::Result) => return Err(TurnEnd::failed(&error.message)),
+        }
+        Ok(())
+    }
+
     async fn ask_permission(&mut self, question: &AskPermission) -> Played {
         let title = question.title.text(&self.memory.scope)?;
-        let id = self.next_call_id();
+        let id = match &question.call_id {
+            Some(id) => id.clone(),
+            None => self.next_call_id(),
+        };
+        let places = question.paths.iter();
+        let places = places.map(|path| Ok(ToolCallLocation::new(path.text(&self.memory.scope)?)));
+        let places: Vec<_> = places.collect::<Result<_, TemplateError>>()?;
         let shown = ToolCall::new(id.clone(), title.clone())
             .kind(question.kind)
+            .locations(places)
             .status(ToolCallStatus::Pending);
         self.update(SessionUpdate::ToolCall(shown)).await?;
         let asked = ToolCallUpdateFields::new()
@@ -402,6 +451,12 @@ impl Player<'_> {
             (true, _) | (false, OnReject::GoOn) => Ok(()),
         }
     }
+}
+
+/// Makes a path absolute, as the protocol wants it, and leaves it as it is otherwise.
+fn absolute(path: &str) -> Result<PathBuf, TurnEnd> {
+    let here = std::env::current_dir().map_err(|error| TurnEnd::failed(&error))?;
+    Ok(here.join(path))
 }
 
 /// Writes a line to stderr.

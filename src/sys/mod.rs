@@ -2,12 +2,14 @@
 //!
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
+pub mod beneath;
 pub mod clock;
 pub mod disk;
 pub mod ears;
 pub mod family;
 pub mod ids;
 pub mod process;
+pub mod resolve;
 pub mod signals;
 pub mod lock;
 pub mod passing;

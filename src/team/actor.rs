@@ -3,25 +3,30 @@
 //! It sleeps until the bus changes, the agent says something, its turn or its process ends, or a deadline passes; then it
 //! looks at the whole picture again and lets [`step::next`] decide. Nothing else acts on the agent.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::human::Human;
 use super::launch::{Identity, Launch};
+use super::questions::Questions;
 use super::start::{self, Started, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
-use crate::acp::{AcpError, AgentEvents, Connection, PromptOutcome, SessionInfo};
+use crate::acp::{AcpError, AgentEvents, Connection, FileSystem, PromptOutcome, SessionInfo};
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::StopWanted;
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
-use crate::domain::id::SessionId;
+use crate::domain::id::{SessionId, TaskId};
 use crate::domain::member::{Departure, Tools};
+use crate::domain::secret::Secrets;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -34,9 +39,10 @@ pub(super) struct Begin {
     pub(super) seat: Seat,
     pub(super) launch: Arc<Launch>,
     pub(super) profile: Profile,
-    pub(super) program: std::path::PathBuf,
+    pub(super) program: PathBuf,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
+    pub(super) human: Human,
 }
 
 pub(super) struct Actor {
@@ -56,6 +62,14 @@ pub(super) struct Actor {
     /// Whether the session has had a turn.
     pub(super) used: bool,
     pub(super) turn: Option<Turn>,
+    /// The project's root, links resolved.
+    pub(super) project: PathBuf,
+    pub(super) questions: Questions,
+    /// What must not be written down.
+    pub(super) secrets: Secrets,
+    /// Files that are being read and written for the agent.
+    pub(super) files: JoinSet<()>,
+    pub(super) human: Human,
     pub(super) stopping_since: Option<Instant>,
     pub(super) mail_since: Option<Instant>,
     /// The newest mail of a wake that failed.
@@ -65,10 +79,13 @@ pub(super) struct Actor {
 /// Runs an agent from its start to its end. When this returns, its session has left the bus.
 pub(super) async fn run(begin: Begin) {
     let (seat, session) = (begin.seat.clone(), begin.identity.session);
+    let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
     let (departure, detail) = match Actor::start(begin).await {
         Ok(actor) => actor.live().await,
         Err(ended) => ended,
     };
+    // It may end with what the agent wrote on its stderr.
+    let detail = detail.map(|detail| secrets.hidden(detail));
     leave(&seat, session, departure, detail).await;
 }
 
@@ -103,14 +120,21 @@ impl Actor {
             program,
             identity,
             hurry,
+            human,
         } = begin;
         let failed = |error: start::StartError| (Departure::Failed, Some(error.to_string()));
         let presence = seat.bus().share(identity.session);
         let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
             .await
             .map_err(failed)?;
+        let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
-        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity);
+        let file_system = if profile.file_system.value {
+            FileSystem::Offered
+        } else {
+            FileSystem::Absent
+        };
+        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, file_system);
         let started = tokio::select! {
             started = starting => started,
             wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
@@ -147,6 +171,11 @@ impl Actor {
             primed: false,
             used: false,
             turn: None,
+            project: launch.project.clone(),
+            questions: Questions::default(),
+            secrets,
+            files: JoinSet::new(),
+            human,
             stopping_since: None,
             mail_since: None,
             mail_failed: 0,
@@ -175,6 +204,7 @@ impl Actor {
             if self.hurry.is_cancelled() {
                 return self.stop(StopWanted::AtOnce).await;
             }
+            self.tend_questions().await;
             let until = match self.next_step() {
                 Step::Stop(wanted) => return self.stop(wanted).await,
                 Step::Abandon => return self.stop(StopWanted::AtOnce).await,
@@ -210,7 +240,7 @@ impl Actor {
                     self.hear_out().await;
                     return self.died(exit);
                 }
-                () = sleep_until(until) => {}
+                () = sleep_until(until.into_iter().chain(self.questions.deadline()).min()) => {}
                 // The top of the loop looks.
                 () = hurry.cancelled() => {}
             }
@@ -234,6 +264,7 @@ impl Actor {
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             given_up: turn.given_up,
+            asking: self.questions.are_open(),
         });
         let situation = Situation {
             now,
@@ -286,10 +317,12 @@ impl Actor {
             acp,
             events,
             turn,
+            questions,
             hurry,
             ..
         } = self;
         // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
+        drop(questions);
         drop(events);
         drop(turn);
         let left = stop::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
@@ -344,6 +377,12 @@ impl Actor {
                 None
             }
         }
+    }
+
+    /// Writes a line into the transcript of the turn.
+    pub(super) fn transcribe(&self, transcript: &TaskId, line: String) {
+        let line = self.secrets.hidden(line);
+        self.seat.bus().transcript(transcript, &line);
     }
 
     pub(super) fn wall_ms(&self) -> i64 {

@@ -9,12 +9,13 @@ use super::live::{Team, TeamError};
 use crate::bus::event::{Body, Event, Starting};
 use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
 use crate::bus::seat::token_hash;
-use crate::bus::state::Task;
-use crate::bus::{BusError, Receipt};
+use crate::bus::state::{Permission, Task};
+use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
+use crate::domain::permission::Policy;
 use crate::sys::ids;
 
 /// Work for an agent.
@@ -32,6 +33,8 @@ pub struct Assignment {
     pub cwd: Option<String>,
     /// Whether to begin a new session of the agent.
     pub fresh: bool,
+    /// What the agent may do in it, instead of what its profile says.
+    pub permissions: Option<Policy>,
 }
 
 /// Work that is on the bus.
@@ -43,6 +46,15 @@ pub struct Assigned {
     pub agent: Name,
     /// What the user has to know about it.
     pub note: Option<String>,
+}
+
+/// A task as it is after waiting for it.
+#[derive(Clone, Debug)]
+pub struct Waited {
+    /// The task.
+    pub task: Task,
+    /// Whether its agent waits for an orchestrator's answer.
+    pub asks: bool,
 }
 
 impl Team {
@@ -85,6 +97,7 @@ impl Team {
             prompt,
             model: assignment.model,
             fresh: assignment.fresh,
+            permissions: assignment.permissions,
         };
         let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
         Ok(Assigned {
@@ -119,6 +132,7 @@ impl Team {
             prompt,
             model: assignment.model,
             fresh: false,
+            permissions: assignment.permissions,
         };
         self.bus().hold(session)?;
         let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
@@ -144,6 +158,7 @@ impl Team {
             program,
             identity,
             hurry: self.hurry(),
+            human: self.inner.human.clone(),
         });
         Ok(Assigned { task, agent, note })
     }
@@ -215,14 +230,23 @@ impl Team {
         Some(note)
     }
 
-    /// Waits for the end of a task; returns it as it is then.
-    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Task, TeamError> {
-        self.until(limit, |bus| {
-            bus.look(|state| state.task(id).is_none_or(|task| task.status.is_final()))
-        })
-        .await;
-        let task = self.bus().look(|state| state.task(id).cloned());
-        task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    /// Waits for the end of a task, or until it does not go on without an orchestrator's answer; returns how it is then.
+    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
+        let look = |bus: &Bus| {
+            bus.look(|state| {
+                let task = state.task(id).cloned()?;
+                let mut open = state.open_permissions().into_iter();
+                let is_told = |permission: &Permission| {
+                    permission.question.task.as_ref() == Some(id) && permission.notice.is_some()
+                };
+                let asks = open.any(is_told);
+                Some(Waited { task, asks })
+            })
+        };
+        let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
+        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over))
+            .await;
+        look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
     }
 }
 

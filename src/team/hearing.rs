@@ -2,9 +2,7 @@
 
 use super::actor::Actor;
 use super::transcript;
-use crate::acp::{AgentEvent, OurTools, PermissionQuestion, Wanted, is_our_tool};
-use crate::config::Permissions;
-use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
+use crate::acp::AgentEvent;
 
 impl Actor {
     pub(super) fn hear(&mut self, event: AgentEvent) {
@@ -15,44 +13,18 @@ impl Actor {
                     return;
                 };
                 turn.hear(&update);
-                let line = transcript::of_update(self.seat.bus().now().wall_ms, &update);
-                self.seat.bus().transcript(&turn.transcript, &line);
+                let name = turn.transcript.clone();
+                let line = transcript::of_update(self.wall_ms(), &update);
+                self.transcribe(&name, line);
             }
-            AgentEvent::PermissionAsked(question) => self.answer(question),
+            AgentEvent::PermissionAsked(question) => self.consider(question),
+            AgentEvent::FileAsked(question) => self.consider_file(question),
             AgentEvent::UnknownNotification { method } | AgentEvent::UnknownRequest { method } => {
                 tracing::debug!(
                     "{} uses `{method}`, which is not known here",
                     self.identity.name
                 );
             }
-        }
-    }
-
-    /// Answers a permission question by the profile; our own tools never need asking.
-    fn answer(&mut self, question: PermissionQuestion) {
-        let call = question.request().tool_call.clone();
-        let title = call.title.clone().unwrap_or_else(|| call.id.clone());
-        let ours = OurTools {
-            server: SERVER,
-            tools: &ENDPOINT_TOOLS,
-        };
-        let earlier = self.turn.as_ref().and_then(|turn| turn.calls.get(&call.id));
-        let allowed = self.profile.permissions.value == Permissions::Allow
-            || is_our_tool(question.request(), earlier, ours);
-        let wanted = if allowed {
-            Wanted::AllowOnce
-        } else {
-            Wanted::Reject
-        };
-        let answer = question.answer_by_kind(wanted);
-        if let Some(turn) = &mut self.turn {
-            turn.calls.see(call);
-            let line = transcript::of_permission(
-                self.seat.bus().now().wall_ms,
-                &title,
-                &format!("{answer:?}"),
-            );
-            self.seat.bus().transcript(&turn.transcript, &line);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::acp::McpServerSpec;
 use crate::config::{MissingProgram, Profile};
 use crate::domain::id::SessionId;
 use crate::domain::name::Name;
+use crate::domain::secret::Secrets;
 use crate::domain::tools::SERVER;
 use crate::supervisor::{ChildSpec, Shim};
 use crate::sys::process::find_program;
@@ -72,6 +73,17 @@ impl Launch {
                 presence: presence.map(Arc::new),
             }),
         }
+    }
+
+    /// Returns what must not be written down of what an agent is given: keys of its environment, and its token.
+    pub(super) fn secrets(&self, profile: &Profile, token: &str) -> Secrets {
+        let environment = profile.environment(self.environment.iter().cloned());
+        let texts = environment
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let mut secrets = Secrets::of(texts);
+        secrets.hide("BRIDGE_TOKEN", token);
+        secrets
     }
 
     /// Says which MCP server an agent starts: our endpoint, which knows who it is from its environment alone.

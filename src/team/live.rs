@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::actor::{self, Begin};
+use super::human::Human;
 use super::launch::Launch;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::{Bus, BusError, Seat};
@@ -100,6 +101,7 @@ pub(super) struct Inner {
     pub(super) seat: Seat,
     pub(super) config: Config,
     pub(super) launch: Arc<Launch>,
+    pub(super) human: Human,
     actors: TaskTracker,
     hurry: CancellationToken,
     /// Profiles of the project's own file that the user has been told of.
@@ -107,9 +109,10 @@ pub(super) struct Inner {
 }
 
 impl Team {
-    /// Makes a team without agents, whose wishes are written in the name of a seat.
-    pub fn new(seat: Seat, config: Config, launch: Launch) -> Self {
+    /// Makes a team without agents, whose wishes are written in the name of a seat. What they ask goes to `human` first.
+    pub fn new(seat: Seat, config: Config, launch: Launch, human: Human) -> Self {
         let inner = Inner {
+            human,
             seat,
             config,
             launch: Arc::new(launch),

@@ -7,9 +7,12 @@
 
 mod actor;
 mod assign;
+mod files;
 mod hearing;
+mod human;
 mod launch;
 mod live;
+mod questions;
 mod results;
 mod start;
 mod step;
@@ -18,7 +21,8 @@ mod transcript;
 mod turn;
 mod work;
 
-pub use self::assign::{Assigned, Assignment};
+pub use self::assign::{Assigned, Assignment, Waited};
+pub use self::human::Human;
 pub use self::launch::{Launch, RUN_MARK};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::launch::{Identity, Launch};
 use crate::acp::{
-    AcpError, AgentEvents, ConnectOptions, Connection, McpServerSpec, SessionInfo, connect,
+    AcpError, AgentEvents, ConnectOptions, Connection, FileSystem, McpServerSpec, SessionInfo,
+    connect,
 };
 use crate::config::Profile;
 use crate::supervisor::{self, SpawnError, Supervised};
@@ -58,9 +59,10 @@ pub(super) async fn connect_to(
     pipes: supervisor::Pipes,
     endpoint: McpServerSpec,
     identity: &Identity,
+    file_system: FileSystem,
 ) -> Result<Started, StartError> {
     let exited = child.exited();
-    let connecting = begin(pipes, &endpoint, identity);
+    let connecting = begin(pipes, &endpoint, identity, file_system);
     let begun = tokio::select! {
         begun = connecting => begun,
         exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string()))),
@@ -92,9 +94,13 @@ async fn begin(
     pipes: supervisor::Pipes,
     endpoint: &McpServerSpec,
     identity: &Identity,
+    file_system: FileSystem,
 ) -> Result<(Connection, AgentEvents, SessionInfo), AcpError> {
-    let (connection, events) =
-        connect(pipes.stdout, pipes.stdin, ConnectOptions::default()).await?;
+    let options = ConnectOptions {
+        file_system,
+        ..ConnectOptions::default()
+    };
+    let (connection, events) = connect(pipes.stdout, pipes.stdin, options).await?;
     connection.initialize().await?;
     let session = connection
         .new_session(&identity.cwd, std::slice::from_ref(endpoint))

@@ -60,6 +60,8 @@ pub(super) struct TurnSituation {
     pub(super) cancelled: Option<Instant>,
     /// Whether its task has been given up already.
     pub(super) given_up: bool,
+    /// Whether it waits for permission.
+    pub(super) asking: bool,
 }
 
 /// What to do next.
@@ -142,6 +144,8 @@ fn stopping(situation: &Situation) -> Step {
     };
     let since = situation.stopping_since.unwrap_or(situation.now);
     let (deadline, then) = match turn.cancelled {
+        // It does not go on without an answer, which nobody needs to give any more.
+        None if turn.asking => return Step::CancelTurn,
         None => (since + TURN_GRACE, Step::CancelTurn),
         Some(at) => (
             at + CANCEL_GRACE_STOPPING,
@@ -181,6 +185,7 @@ mod tests {
             turn: Some(TurnSituation {
                 cancelled,
                 given_up: false,
+                asking: false,
             }),
             ..idle(now)
         }
@@ -287,6 +292,25 @@ mod tests {
             next(&wishes, &cancelled),
             Step::Stop(StopWanted::Gracefully)
         );
+    }
+
+    #[test]
+    fn a_stop_does_not_wait_for_an_answer_to_a_question() {
+        let now = Instant::now();
+        let wishes = Wishes {
+            stop: Some(StopWanted::Gracefully),
+            ..wishes()
+        };
+        let asking = Situation {
+            stopping_since: Some(now),
+            turn: Some(TurnSituation {
+                cancelled: None,
+                given_up: false,
+                asking: true,
+            }),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &asking), Step::CancelTurn);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::domain::id::{CallId, TaskId};
 use crate::domain::member::{Activity, Tools};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
-use crate::domain::task::TaskStatus;
+use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
 
 impl Actor {
@@ -127,7 +127,7 @@ impl Actor {
             .clone()
             .unwrap_or_else(|| TaskId::from_bits(ids::session().0.as_u64_pair().1));
         let line = transcript::of_prompt(self.wall_ms(), self.identity.name.as_str(), &prompt);
-        self.seat.bus().transcript(&transcript, &line);
+        self.transcribe(&transcript, line);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let prompting = tokio::spawn(async move { connection.prompt(&session, &prompt).await });
         let mut turn = Turn::new(task, transcript, AbortOnDropHandle::new(prompting));
@@ -204,6 +204,8 @@ impl Actor {
             // Then the connection is over, and the prompt's own end says so.
             tracing::debug!("failed to cancel a turn: {error}");
         }
+        // After the cancel, so that the agent does not take them for answers.
+        self.drop_questions().await;
         if let Some(turn) = &mut self.turn {
             turn.cancelled = Some(Instant::now());
         }
@@ -231,12 +233,13 @@ impl Actor {
         while let Some(event) = self.events.try_recv() {
             self.hear(event);
         }
+        self.drop_questions().await;
         let Some(turn) = self.turn.take() else {
             return false;
         };
         let outcome = Outcome::of(&ended, turn.cancelled.is_some());
         let line = transcript::of_end(self.wall_ms(), &outcome);
-        self.seat.bus().transcript(&turn.transcript, &line);
+        self.transcribe(&turn.transcript, line);
         self.settle(&turn, turn.alive && outcome.proves_taking())
             .await;
         if outcome.gone {
@@ -298,6 +301,7 @@ impl Actor {
     }
 
     async fn finish(&self, id: TaskId, outcome: Outcome, output: String) {
+        let output = self.secrets.hidden(output);
         let output = match self.seat.bus().long_body(output).await {
             Ok(output) => output,
             Err(error) => {
@@ -311,6 +315,10 @@ impl Actor {
             error,
             ..
         } = outcome;
+        let error = error.map(|error| TaskError {
+            message: self.secrets.hidden(error.message),
+            ..error
+        });
         self.write(Ask::FinishTask(
             id,
             Box::new(Ending {

@@ -16,7 +16,9 @@ mod kills;
 mod lifecycle;
 mod logs;
 mod message_bus;
+mod permissions;
 mod request_claim;
+mod secrets;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;

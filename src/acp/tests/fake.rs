@@ -205,6 +205,7 @@ fn shown(event: &AgentEvent) -> String {
         AgentEvent::PermissionAsked(question) => {
             format!("asks {}", question.request().tool_call.id)
         }
+        AgentEvent::FileAsked(question) => format!("{:?}", question.request().access),
         AgentEvent::UnknownNotification { method } => format!("notification {method}"),
         AgentEvent::UnknownRequest { method } => format!("request {method}"),
     }

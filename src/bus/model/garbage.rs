@@ -3,15 +3,19 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
+use crate::bus::event::{
+    Answered, Asked, Assigned, Body, Entry, Event, Finished, Joined, Opened, Question, Sent,
+    Starting,
+};
 use crate::bus::line;
 use crate::bus::log::Place;
 use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
 use crate::bus::state::State;
-use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
+use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
 
@@ -54,6 +58,21 @@ fn request(byte: u8) -> RequestId {
     RequestId::from_bits(u64::from(byte % 3))
 }
 
+fn permission(byte: u8) -> PermissionId {
+    PermissionId::from_bits(u64::from(byte % 3))
+}
+
+fn question([a, b, c]: [u8; 3]) -> Question {
+    Question {
+        session: session(a),
+        agent: name(b),
+        task: Some(task(c)),
+        kind: "edit".to_owned(),
+        title: String::new(),
+        paths: Vec::new(),
+    }
+}
+
 fn task(byte: u8) -> TaskId {
     TaskId::from_bits(u64::from(byte % 3))
 }
@@ -83,7 +102,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         !e.is_multiple_of(2),
         [Way::Pull, Way::Piggyback, Way::Prompt],
     );
-    match kind % 26 {
+    match kind % 29 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -182,8 +201,26 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             prompt: body(e),
             model: None,
             fresh: odd,
+            permissions: None,
         }),
         24 => of_task(task(a), name(b), c),
+        25 => Event::PermissionAsked(Asked {
+            id: permission(a),
+            question: question([b, c, d]),
+            offers: vec![Decision::AllowOnce],
+            timeout_ms: if odd { u64::MAX } else { u64::from(e) },
+        }),
+        26 => Event::PermissionTold {
+            id: permission(a),
+            notice: message(b),
+        },
+        27 => Event::PermissionAnswered(Answered {
+            id: permission(a),
+            decision: Decision::Reject,
+            by: Decider::Human,
+            name: odd.then(|| name(b)),
+            question: odd.then(|| question([c, d, e])),
+        }),
         _ => Event::StopAsked {
             session: session(a),
             by: name(b),

@@ -459,5 +459,6 @@ fn task() -> NewTask {
         prompt: text(),
         model: None,
         fresh: false,
+        permissions: None,
     }
 }

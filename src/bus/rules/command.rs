@@ -1,10 +1,11 @@
 //! Everything that can be asked of a bus.
 
-use crate::bus::event::{Body, Starting};
-use crate::domain::id::{CallId, CommandId, RequestId, SessionId, TaskId};
+use crate::bus::event::{Body, Question, Starting};
+use crate::domain::id::{CallId, CommandId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
+use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
 
 /// One command: who asks for what.
@@ -66,6 +67,39 @@ pub struct NewTask {
     pub model: Option<String>,
     /// Whether it begins a new session of the agent.
     pub fresh: bool,
+    /// What the agent may do in it, where that is not the profile's to say.
+    pub permissions: Option<Policy>,
+}
+
+/// A question for permission that somebody has to answer.
+#[derive(Clone, Debug)]
+pub struct NewQuestion {
+    /// What for.
+    pub question: Question,
+    /// What may be answered.
+    pub offers: Vec<Decision>,
+    /// Milliseconds after which it is answered with no.
+    pub timeout_ms: u64,
+    /// Who is asked.
+    pub to: Asking,
+}
+
+/// Who is asked for permission first. Every orchestrator can answer either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// The user of the orchestrator that holds the agent.
+    Human,
+    /// An orchestrator, by a notice.
+    Orchestrator,
+}
+
+/// Who says what to a question for permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// The orchestrator itself.
+    Itself(Decision),
+    /// Its user.
+    Human(Decision),
 }
 
 /// How a task ended.
@@ -208,6 +242,21 @@ pub enum Ask {
     CancelTask(TaskId),
     /// The result of a task was given to who assigned it: the notice is superfluous.
     ResultTaken(TaskId),
+    /// A bridge says that its agent asks for permission.
+    AskPermission(Box<NewQuestion>),
+    /// A bridge says what a policy has answered to its agent.
+    RecordPermission(Box<Question>, Decision),
+    /// An orchestrator, or its user, answers a question for permission.
+    AnswerPermission(PermissionId, Saying),
+    /// A user was asked in vain: an orchestrator is told of the question.
+    TellPermission(PermissionId),
+    /// A bridge says that its agent does not wait for these answers any more.
+    EndPermissions {
+        /// The agent.
+        session: SessionId,
+        /// Which questions.
+        ids: Vec<PermissionId>,
+    },
     /// Somebody wants the end of an agent.
     Stop {
         /// Its name, as it was written.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::event::Event;
+use crate::bus::event::{Answered, Asked, Event};
 use crate::bus::state::State;
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::id::{PermissionId, SessionId, TaskId};
+use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 
 /// Returns the sessions that have something to do after these events; `state` is the one after them.
@@ -34,6 +35,10 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
                 add_task(state, id, &mut all);
             }
             Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
+            Event::PermissionAsked(Asked { id, .. })
+            | Event::PermissionAnswered(Answered { id, .. }) => {
+                add_permission(state, id, &mut all);
+            }
             Event::MemberForgotten { .. }
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
@@ -44,6 +49,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::RequestReopened { .. }
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }
+            | Event::PermissionTold { .. }
             | Event::SegmentFailed { .. } => {}
         }
     }
@@ -74,5 +80,16 @@ fn add_task(state: &State, id: &TaskId, all: &mut BTreeSet<SessionId>) {
     if let Some(task) = state.task(id) {
         add_session(state, task.session, all);
         add_name(state, &task.by, all);
+    }
+}
+
+/// A question for permission concerns its agent's bridge, and all orchestrators: each can answer, and may show it to its user.
+/// What a policy has answered concerns nobody.
+fn add_permission(state: &State, id: &PermissionId, all: &mut BTreeSet<SessionId>) {
+    if let Some(permission) = state.permission(id) {
+        add_session(state, permission.question.session, all);
+        let sessions = state.live_sessions().into_iter();
+        let orchestrators = sessions.filter(|session| session.kind == MemberKind::Orchestrator);
+        all.extend(orchestrators.map(|session| session.id));
     }
 }

@@ -3,6 +3,7 @@
 use super::decision::Decision;
 use super::membership;
 use super::messages;
+use super::permissions;
 use super::refusal::Refusal;
 use super::requests;
 use super::writer::Writer;
@@ -48,5 +49,6 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
             call: *call,
         }),
         Due::Mail(name) => membership::end_mail(writer, name),
+        Due::Permission(id) => permissions::expire(writer, id),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::command::{NewAgent, NewMember, NewTask, Wish};
 use super::decision::Decision;
 use super::messages::known_member;
+use super::permissions;
 use super::refusal::Refusal;
 use super::requests;
 use super::tasks;
@@ -243,6 +244,7 @@ fn write_left(
     departure: Departure,
     detail: Option<&str>,
 ) {
+    permissions::end_all(writer, session.id);
     writer.push(Event::MemberLeft {
         session: session.id,
         departure,

@@ -9,6 +9,7 @@ mod decision;
 mod due;
 mod membership;
 mod messages;
+mod permissions;
 mod refusal;
 mod requests;
 mod tasks;
@@ -17,7 +18,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use self::command::{Ask, Command, Ending, NewAgent, NewMember, NewTask, Pick, Wish};
+pub use self::command::{
+    Ask, Asking, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask, Pick, Saying, Wish,
+};
 pub use self::concerns::concerned;
 pub use self::messages::known_member;
 pub use self::refusal::Refusal;
@@ -125,6 +128,13 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
         Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),
+        Ask::AskPermission(new) => permissions::ask(writer, me, new),
+        Ask::RecordPermission(question, decision) => {
+            permissions::record(writer, me, question, *decision)
+        }
+        Ask::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
+        Ask::TellPermission(id) => permissions::tell(writer, me, id),
+        Ask::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
         Ask::Stop {
             agent,
             reason,

@@ -1,8 +1,9 @@
 //! Why a command is refused, in sentences that a model can act on.
 
-use crate::domain::id::{IdError, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::id::{IdError, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::name::{Name, NameError};
+use crate::domain::permission::{Decider, Decision};
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 
@@ -118,6 +119,44 @@ pub enum Refusal {
         /// How it ended.
         status: TaskStatus,
     },
+    /// Nobody knows that question for permission.
+    #[error(
+        "there is no permission question `{id}`: get_agent_status lists the open ones under `permissions`"
+    )]
+    UnknownPermission {
+        /// Which.
+        id: PermissionId,
+    },
+    /// A question for permission has its answer already. Shown as a value, not an error.
+    #[error("the question `{id}` is answered already: {} by {}", .decision.as_str(), .by.as_str())]
+    PermissionOver {
+        /// Which.
+        id: PermissionId,
+        /// What was said.
+        decision: Decision,
+        /// Who or what it comes from.
+        by: Decider,
+    },
+    /// The agent does not offer that answer.
+    #[error("the question `{id}` cannot be answered so: it offers {}", words(.offers))]
+    NotOffered {
+        /// Which.
+        id: PermissionId,
+        /// What may be answered.
+        offers: Vec<Decision>,
+    },
+    /// Only orchestrators answer.
+    #[error("only an orchestrator answers permission questions")]
+    NotAnOrchestrator,
+    /// The agent has asked very much at once.
+    #[error(
+        "`{name}` has {} permission questions open, which is the limit",
+        limits::MAX_QUESTIONS
+    )]
+    TooManyQuestions {
+        /// Who.
+        name: Name,
+    },
     /// The member is not an agent of a bridge.
     #[error("`{name}` is not an agent that a bridge started, but {}: {hint}", with_article(.kind))]
     NotAnAgent {
@@ -171,6 +210,11 @@ fn with_article(kind: &str) -> String {
         "a"
     };
     format!("{article} {kind}")
+}
+
+fn words(offers: &[Decision]) -> String {
+    let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
+    words.join(", ")
 }
 
 fn nearest_hint(nearest: &[String]) -> String {

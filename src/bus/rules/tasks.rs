@@ -59,6 +59,7 @@ pub(super) fn write_assigned(
         prompt: task.prompt.clone(),
         model: task.model.clone(),
         fresh: task.fresh,
+        permissions: task.permissions,
     }));
     Ok(())
 }

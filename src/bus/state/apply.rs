@@ -21,8 +21,8 @@ use super::Delivery;
 
 /// Where and when an event stands.
 pub(super) struct At {
-    seq: u64,
-    ts: i64,
+    pub(super) seq: u64,
+    pub(super) ts: i64,
     pub(super) tick: Tick,
     place: Place,
     index: u16,
@@ -173,6 +173,9 @@ impl State {
                     session.activity = Activity::Stopping;
                 }
             }
+            Event::PermissionAsked(_)
+            | Event::PermissionTold { .. }
+            | Event::PermissionAnswered(_) => self.permission_event(event, at),
             Event::SegmentFailed { .. } => {}
         }
     }
@@ -265,6 +268,7 @@ impl State {
         for wait in &session.waits {
             self.timers.stop(&Due::Wait(id, wait.call));
         }
+        self.permissions_end(id);
         if let Some(member) = self.members.get_mut(&session.name)
             && member.session == Some(id)
         {
@@ -424,6 +428,7 @@ impl State {
             cancel_asked: false,
             model: assigned.model.clone(),
             fresh: assigned.fresh,
+            permissions: assigned.permissions,
             prompt: at.body(&assigned.prompt),
             queued_ms: at.ts,
             started_ms: None,

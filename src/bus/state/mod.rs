@@ -7,6 +7,7 @@ mod apply;
 mod deliveries;
 mod header;
 mod messages;
+mod permissions;
 mod query;
 mod timers;
 
@@ -18,11 +19,13 @@ pub use self::deliveries::Deliveries;
 pub(super) use self::header::Origin;
 pub use self::timers::{Due, Timers};
 
+use super::event::Question;
 use super::log::Place;
-use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
+use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::request::RequestStatus;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::time::Tick;
@@ -280,6 +283,9 @@ pub struct Task {
     pub model: Option<String>,
     /// Whether it begins a new session of the agent.
     pub fresh: bool,
+    /// What the agent may do in it, where that is not the profile's to say.
+    #[serde(default)]
+    pub permissions: Option<Policy>,
     /// Where the prompt is.
     pub prompt: BodyRef,
     /// When it was assigned, in wall time.
@@ -304,6 +310,38 @@ pub struct Task {
     pub notice: Option<MessageId>,
 }
 
+/// A question for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permission {
+    /// Its id.
+    pub id: PermissionId,
+    /// Its place among all.
+    pub seq: u64,
+    /// What for.
+    pub question: Question,
+    /// What may be answered.
+    pub offers: Vec<Decision>,
+    /// When, in wall time.
+    pub asked_ms: i64,
+    /// How long it is open, in milliseconds.
+    pub timeout_ms: u64,
+    /// The notice that told an orchestrator.
+    pub notice: Option<MessageId>,
+    /// The answer.
+    pub answer: Option<PermissionAnswer>,
+}
+
+/// What was said to a question for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionAnswer {
+    /// What.
+    pub decision: Decision,
+    /// Who or what it comes from.
+    pub by: Decider,
+    /// The orchestrator that said it, or whose user did.
+    pub name: Option<Name>,
+}
+
 /// The state of a bus after some entry of its log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -324,6 +362,11 @@ pub struct State {
     /// Tasks of interest, and the last ended ones.
     pub(crate) tasks: BTreeMap<TaskId, Task>,
     pub(crate) ended_tasks: VecDeque<TaskId>,
+    /// Questions for permission: the open ones, and the last answered.
+    #[serde(default)]
+    pub(crate) permissions: BTreeMap<PermissionId, Permission>,
+    #[serde(default)]
+    pub(crate) ended_permissions: VecDeque<PermissionId>,
     /// The last commands, oldest first, and the same as a set.
     pub(crate) commands: VecDeque<CommandId>,
     #[serde(skip)]

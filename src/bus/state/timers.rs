@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::id::{CallId, RequestId, SessionId};
+use crate::domain::id::{CallId, PermissionId, RequestId, SessionId};
 use crate::domain::name::Name;
 
 /// Something that happens by itself when its time has come.
@@ -23,6 +23,8 @@ pub enum Due {
     Wait(SessionId, CallId),
     /// Mail for an absent name is given up, and the name forgotten.
     Mail(Name),
+    /// A question for permission is answered with no.
+    Permission(PermissionId),
 }
 
 /// When a timer began and how long it runs, in milliseconds.

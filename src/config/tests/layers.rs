@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::Place;
-use crate::config::{Command, Load, Permissions, Source, Sourced};
+use crate::config::{Command, Load, Source, Sourced};
+use crate::domain::permission::Policy;
 
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
@@ -23,7 +24,7 @@ fn without_any_file_there_are_the_built_in_profiles() {
         Sourced::new(Command::OwnBinary, Source::BuiltIn)
     );
     assert_eq!(scripted.args.value, ["scripted-agent"]);
-    assert_eq!(scripted.permissions.value, Permissions::Rules);
+    assert_eq!(scripted.permissions.value, Policy::Rules);
     assert!(!scripted.comes_from_project_file());
 }
 
@@ -54,7 +55,7 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.env["KEY"], sourced("value"));
     assert_eq!(profile.env["EMPTY"], sourced(""));
     assert_eq!(profile.env_pass.value, ["OPENAI_*".parse().unwrap()]);
-    assert_eq!(profile.permissions.value, Permissions::Ask);
+    assert_eq!(profile.permissions.value, Policy::Ask);
     assert_eq!(profile.roles.value, ["reviewer"]);
     assert_eq!(profile.default_model, Some(sourced("large")));
 }
@@ -102,7 +103,7 @@ fn a_layer_changes_only_the_fields_it_names() {
         Sourced::new("2".to_owned(), project.clone())
     );
     assert_eq!(profile.env["C"].source, project);
-    assert_eq!(profile.permissions, Sourced::new(Permissions::Deny, user));
+    assert_eq!(profile.permissions, Sourced::new(Policy::Deny, user));
     assert_eq!(profile.roles, Sourced::new(owned(&["tester"]), explicit));
     assert_eq!(profile.default_model, None);
     assert_eq!(profile.fields_from_project_file(), ["args", "env"]);

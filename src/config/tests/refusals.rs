@@ -21,7 +21,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `roles` and `default_model`",
+         `permissions`, `permission_seconds`, `file_system`, `roles` and `default_model`",
     );
     check_refused(
         "[agent.a]",

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Departed, Session, State};
+use crate::bus::state::{Departed, Permission, Session, State};
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::time::{Now, Tick, iso8601};
@@ -19,6 +19,28 @@ pub(super) struct Input {}
 pub(super) struct Output {
     /// Everybody, the longest here first; then those who have left within 10 minutes.
     agents: Vec<Agent>,
+    /// What agents wait to be allowed, oldest first. `answer_permission` answers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    permissions: Vec<Open>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Open {
+    /// What to answer with.
+    permission_id: String,
+    /// Who asks.
+    agent: String,
+    /// The kind of tool: read, edit, delete, move, search, execute, think, fetch or other.
+    kind: String,
+    /// What for, in the agent's words.
+    title: String,
+    /// The places that it names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
+    /// What may be answered: `allow_once`, `allow_always`, `reject`.
+    offers: Vec<String>,
+    /// When, in UTC.
+    asked_at: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -27,7 +49,7 @@ struct Agent {
     name: String,
     /// agent, peer or orchestrator.
     kind: String,
-    /// starting, running, idle, waiting, stopping or dead.
+    /// starting, running, idle, waiting, `waiting_permission`, stopping or dead.
     status: String,
     /// The task in its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +78,7 @@ impl Tool for GetAgentStatus {
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
         caller.bus().bury_the_dead().await?;
         let now = caller.bus().now();
-        let agents = caller.bus().look(|state| {
+        let (agents, permissions) = caller.bus().look(|state| {
             let live = state
                 .live_sessions()
                 .into_iter()
@@ -66,9 +88,14 @@ impl Tool for GetAgentStatus {
                 .rev()
                 .filter(|departed| is_recent(departed, now))
                 .map(dead);
-            live.chain(departed).collect()
+            let open = state.open_permissions();
+            let open = open.into_iter().map(open_view);
+            (live.chain(departed).collect(), open.collect())
         });
-        Ok(Output { agents })
+        Ok(Output {
+            agents,
+            permissions,
+        })
     }
 }
 
@@ -76,7 +103,12 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
     Agent {
         name: session.name.to_string(),
         kind: session.kind.as_str().to_owned(),
-        status: session.status().to_owned(),
+        status: if state.open_permissions_of(session.id).is_empty() {
+            session.status()
+        } else {
+            "waiting_permission"
+        }
+        .to_owned(),
         task_id: session.running.clone().map(String::from),
         messages_pending: state.unread(&session.name).count(),
         requests_pending: state.pending_requests(&session.name).count(),
@@ -89,6 +121,19 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
         }
         .to_owned(),
         reason: None,
+    }
+}
+
+fn open_view(permission: &Permission) -> Open {
+    let offers = permission.offers.iter();
+    Open {
+        permission_id: permission.id.to_string(),
+        agent: permission.question.agent.to_string(),
+        kind: permission.question.kind.clone(),
+        title: permission.question.title.clone(),
+        paths: permission.question.paths.clone(),
+        offers: offers.map(|offer| offer.as_str().to_owned()).collect(),
+        asked_at: iso8601(permission.asked_ms),
     }
 }
 

@@ -11,8 +11,9 @@ use super::task_view::{OutputView, StatusView};
 use crate::bus::state::Task;
 use crate::domain::id::TaskId;
 use crate::domain::limits;
+use crate::domain::permission::Policy;
 use crate::mcp::{Caller, Patience, Tool, ToolError};
-use crate::team::{Assignment, Team, TeamError};
+use crate::team::{Assignment, Team, TeamError, Waited};
 
 /// How often a client that waits and wants to know is told how it goes.
 const PROGRESS: Duration = Duration::from_secs(2);
@@ -37,6 +38,8 @@ pub(super) struct Input {
     /// Forget the agent's conversation before this task.
     #[serde(default)]
     fresh: bool,
+    /// What it may do, for this task: allow, rules, ask or deny.
+    permissions: Option<String>,
     /// Wait for the result.
     #[serde(default)]
     wait: bool,
@@ -60,6 +63,26 @@ pub(super) struct Output {
 impl Input {
     fn seconds(&self) -> u64 {
         self.timeout_seconds.unwrap_or(limits::ASSIGN_WAIT_SECONDS)
+    }
+
+    fn assignment(self) -> Result<Assignment, ToolError> {
+        let policy = |word: String| {
+            Policy::parse(&word).ok_or_else(|| {
+                let shown: String = word.chars().take(limits::SHOWN_NAME_CHARS).collect();
+                ToolError::Arguments(format!(
+                    "permissions is {shown:?}: it is allow, rules, ask or deny"
+                ))
+            })
+        };
+        Ok(Assignment {
+            agent: self.agent,
+            prompt: self.prompt,
+            name: self.name,
+            model: self.model,
+            cwd: self.cwd,
+            fresh: self.fresh,
+            permissions: self.permissions.map(policy).transpose()?,
+        })
     }
 }
 
@@ -89,7 +112,7 @@ impl Tool for AssignTask {
             )));
         }
         let team = self.leading.team(caller.seat());
-        let assigned = team.assign(input.into()).await?;
+        let assigned = team.assign(input.assignment()?).await?;
         let mut result = None;
         if wait {
             let task = waited(caller, &team, &assigned.task, Duration::from_secs(seconds)).await?;
@@ -107,7 +130,7 @@ impl Tool for AssignTask {
     }
 }
 
-/// Waits for the end of a task, and tells a client that wants to know how it goes.
+/// Waits for the end of a task or for a question of its agent, and tells a client that wants to know how it goes.
 async fn waited(
     caller: &Caller,
     team: &Team,
@@ -122,8 +145,9 @@ async fn waited(
         } else {
             left
         };
-        let task = team.wait_for_task(id, step).await?;
-        if task.status.is_final() || Instant::now() >= deadline {
+        let Waited { task, asks } = team.wait_for_task(id, step).await?;
+        // What it asks rides along on this very result.
+        if asks || task.status.is_final() || Instant::now() >= deadline {
             return Ok(task);
         }
         let message = format!("{} is {}", task.id, super::task_view::status(team, &task));
@@ -131,18 +155,5 @@ async fn waited(
             .progress
             .report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message)
             .await;
-    }
-}
-
-impl From<Input> for Assignment {
-    fn from(input: Input) -> Self {
-        Self {
-            agent: input.agent,
-            prompt: input.prompt,
-            name: input.name,
-            model: input.model,
-            cwd: input.cwd,
-            fresh: input.fresh,
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::bus::Seat;
 use crate::config::Config;
 use crate::mcp::ToolError;
-use crate::team::{Launch, Team, TeamError};
+use crate::team::{Human, Launch, Team, TeamError};
 
 /// Makes the team of a seat, and keeps it. Cheap to clone.
 #[derive(Clone)]
@@ -16,6 +16,7 @@ pub struct Leading {
 struct Inner {
     config: Config,
     launch: Launch,
+    human: Human,
     /// The team of the present seat last; before it those of seats on buses that were removed.
     teams: Mutex<Vec<Team>>,
 }
@@ -27,6 +28,7 @@ impl Leading {
             shared: Arc::new(Inner {
                 config,
                 launch,
+                human: Human::default(),
                 teams: Mutex::default(),
             }),
         }
@@ -46,9 +48,15 @@ impl Leading {
             seat.clone(),
             self.shared.config.clone(),
             self.shared.launch.clone(),
+            self.shared.human.clone(),
         );
         teams.push(team.clone());
         team
+    }
+
+    /// Returns whether the client's user can be asked, to be noted when that is known.
+    pub(super) fn human(&self) -> &Human {
+        &self.shared.human
     }
 
     /// Ends all agents in good order; at once when `hurry` resolves.

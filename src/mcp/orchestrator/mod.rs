@@ -3,6 +3,7 @@
 //! One file a tool. To add one: a file with its input, its output and an `impl Tool`, and a line in `tools`.
 
 mod agent_status;
+mod answer_permission;
 mod assign_task;
 mod broadcast;
 mod cancel_task;
@@ -31,6 +32,7 @@ fn tools(leading: &Leading) -> Vec<Box<dyn AnyTool>> {
         Box::new(task_result::GetTaskResult { leading: leading() }),
         Box::new(cancel_task::CancelTask { leading: leading() }),
         Box::new(agent_status::GetAgentStatus),
+        Box::new(answer_permission::AnswerPermission),
         Box::new(broadcast::Broadcast),
         Box::new(shutdown_agent::ShutdownAgent { leading: leading() }),
         Box::new(kill_agent::KillAgent { leading: leading() }),
@@ -44,5 +46,5 @@ pub fn server(seating: Seating, leading: &Leading) -> Server {
     let about = About {
         instructions: INSTRUCTIONS.to_owned(),
     };
-    Server::new(about, all, seating)
+    Server::asking_users(about, all, seating, leading.human().clone())
 }

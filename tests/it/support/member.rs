@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cli_team_bridge::mcp::client::{Client, ClientError};
+use cli_team_bridge::mcp::client::{Client, ClientError, Forms, Lifecycle};
 use cli_team_bridge::supervisor::{Exit, Pipes, Supervised};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -21,7 +21,18 @@ pub(crate) struct Member {
 impl Member {
     /// Connects to a program, and returns when it has joined, so that members join in the order of the test.
     pub(super) async fn connect(child: Supervised, pipes: Pipes) -> Self {
-        let client = match Client::connect(pipes.stdout, pipes.stdin).await {
+        Self::connect_as(child, pipes, Lifecycle::Session, None).await
+    }
+
+    /// Connects in one of the lifecycles, for a user who fills in forms or for none.
+    pub(super) async fn connect_as(
+        child: Supervised,
+        pipes: Pipes,
+        lifecycle: Lifecycle,
+        forms: Option<Forms>,
+    ) -> Self {
+        let connecting = Client::connect_as(pipes.stdout, pipes.stdin, lifecycle, forms);
+        let client = match connecting.await {
             Ok(client) => client,
             Err(error) => panic!("{error}; its stderr: {}", child.stderr_tail()),
         };

@@ -4,7 +4,7 @@ mod member;
 mod raw;
 mod stage;
 
-pub(crate) use member::Member;
+pub(crate) use member::{Member, of_name};
 pub(crate) use raw::Raw;
 pub(crate) use stage::Stage;
 

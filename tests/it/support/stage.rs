@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use cli_team_bridge::mcp::client::{Forms, Lifecycle};
 use cli_team_bridge::supervisor::{self, ChildSpec, Pipes, Supervised};
 use cli_team_bridge::sys::process::marked;
 use nix::sys::signal::{Signal, kill};
@@ -24,6 +25,8 @@ pub(crate) struct Stage {
     root: tempfile::TempDir,
     project: PathBuf,
     home: PathBuf,
+    /// Further variables of the programs that are started.
+    variables: Vec<(OsString, OsString)>,
 }
 
 impl Stage {
@@ -39,12 +42,19 @@ impl Stage {
             root,
             project,
             home,
+            variables: Vec::new(),
         }
     }
 
     /// Adds profiles of the project's own.
     pub(crate) fn with_profiles(self, toml: &str) -> Self {
         std::fs::write(self.project.join(".claude/bridge.toml"), toml).unwrap();
+        self
+    }
+
+    /// Adds a variable to the environment of the programs that are started.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
         self
     }
 
@@ -66,6 +76,12 @@ impl Stage {
         Member::connect(child, pipes).await
     }
 
+    /// Starts an orchestrator whose client's user fills in forms, and connects to it.
+    pub(crate) async fn orchestrator_of(&self, lifecycle: Lifecycle, forms: Forms) -> Member {
+        let (child, pipes) = self.start(&["orchestrator"]).await;
+        Member::connect_as(child, pipes, lifecycle, Some(forms)).await
+    }
+
     /// Starts a peer and connects to it.
     pub(crate) async fn peer(&self, name: &str) -> Member {
         let (child, pipes) = self.start(&["peer", "--name", name]).await;
@@ -76,15 +92,16 @@ impl Stage {
     pub(crate) async fn start(&self, arguments: &[&str]) -> (Supervised, Pipes) {
         let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         args.extend(["--project".into(), self.project.clone().into()]);
-        let env = [
+        let mut env = vec![
             ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
             (MARK.into(), self.home.clone().into()),
             ("BRIDGE_SCRIPT".into(), self.home.join("script.toml").into()),
         ];
+        env.extend(self.variables.iter().cloned());
         supervisor::spawn(ChildSpec {
             program: env!("CARGO_BIN_EXE_cli-team-bridge").into(),
             args,
-            env: env.into(),
+            env,
             cwd: self.root.path().to_owned(),
             shim: None,
         })

@@ -2,6 +2,7 @@
 
 mod membership;
 mod messages;
+mod permissions;
 mod requests;
 mod tasks;
 mod time;
@@ -370,6 +371,7 @@ fn task() -> NewTask {
         prompt: text("work"),
         model: None,
         fresh: false,
+        permissions: None,
     }
 }
 

@@ -1,0 +1,231 @@
+//! Questions for permission: asked by a bridge for its agent, answered once, by whoever is first.
+
+use super::command::{Asking, NewQuestion, Saying};
+use super::refusal::Refusal;
+use super::writer::{Post, Writer};
+use crate::bus::event::{Answered, Asked, Body, Event, Question};
+use crate::bus::state::{Permission, State};
+use crate::domain::id::{PermissionId, SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::member::MemberKind;
+use crate::domain::message::{Author, MessageKind};
+use crate::domain::name::Name;
+use crate::domain::permission::{Decider, Decision};
+
+pub(super) fn ask(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    new: &NewQuestion,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, new.question.session)?;
+    if writer.state.open_permissions_of(agent.id).len() >= limits::MAX_QUESTIONS {
+        return Err(Refusal::TooManyQuestions {
+            name: agent.name.clone(),
+        });
+    }
+    let asked = Asked {
+        id: new_id(writer),
+        question: new.question.clone(),
+        offers: new.offers.clone(),
+        timeout_ms: new.timeout_ms,
+    };
+    writer.push(Event::PermissionAsked(asked.clone()));
+    if new.to == Asking::Orchestrator {
+        write_told(writer, &asked.id, &asked.question, asked.timeout_ms);
+    }
+    Ok(())
+}
+
+pub(super) fn record(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    question: &Question,
+    decision: Decision,
+) -> Result<(), Refusal> {
+    writer.acts_for(me, question.session)?;
+    let id = new_id(writer);
+    writer.push(Event::PermissionAnswered(Answered {
+        id,
+        decision,
+        by: Decider::Policy,
+        name: None,
+        question: Some(question.clone()),
+    }));
+    Ok(())
+}
+
+pub(super) fn answer(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    id: &PermissionId,
+    saying: Saying,
+) -> Result<(), Refusal> {
+    let orchestrator = writer.session(me)?;
+    if orchestrator.kind != MemberKind::Orchestrator {
+        return Err(Refusal::NotAnOrchestrator);
+    }
+    let permission = open(writer.state, id)?;
+    let (decision, by) = match saying {
+        Saying::Itself(decision) => (decision, Decider::Orchestrator),
+        Saying::Human(decision) => (decision, Decider::Human),
+    };
+    // Where nothing is offered that says no, the agent is told that the question is cancelled.
+    if decision != Decision::Reject && !permission.offers.contains(&decision) {
+        let mut offers = permission.offers.clone();
+        if !offers.contains(&Decision::Reject) {
+            offers.push(Decision::Reject);
+        }
+        return Err(Refusal::NotOffered {
+            id: id.clone(),
+            offers,
+        });
+    }
+    write_answered(writer, permission, decision, (by, Some(&orchestrator.name)));
+    Ok(())
+}
+
+pub(super) fn tell(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    id: &PermissionId,
+) -> Result<(), Refusal> {
+    writer.session(me)?;
+    let permission = open(writer.state, id)?;
+    if permission.notice.is_none() {
+        write_told(writer, id, &permission.question, permission.timeout_ms);
+    }
+    Ok(())
+}
+
+pub(super) fn end(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    ids: &[PermissionId],
+) -> Result<(), Refusal> {
+    writer.acts_for(me, session)?;
+    for permission in writer.state.open_permissions_of(session) {
+        if ids.contains(&permission.id) {
+            write_answered(
+                writer,
+                permission,
+                Decision::Cancelled,
+                (Decider::Ended, None),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Ends all questions of an agent that is no more.
+pub(super) fn end_all(writer: &mut Writer<'_>, session: SessionId) {
+    for permission in writer.state.open_permissions_of(session) {
+        write_answered(
+            writer,
+            permission,
+            Decision::Cancelled,
+            (Decider::Ended, None),
+        );
+    }
+}
+
+/// Nobody has answered in time.
+pub(super) fn expire(writer: &mut Writer<'_>, id: &PermissionId) {
+    if let Ok(permission) = open(writer.state, id) {
+        write_answered(
+            writer,
+            permission,
+            Decision::Reject,
+            (Decider::Deadline, None),
+        );
+    }
+}
+
+fn new_id(writer: &mut Writer<'_>) -> PermissionId {
+    writer.new_id(PermissionId::from_bits, |state, id| {
+        state.permission(id).is_some()
+    })
+}
+
+fn open<'a>(state: &'a State, id: &PermissionId) -> Result<&'a Permission, Refusal> {
+    let permission = state
+        .permission(id)
+        .ok_or_else(|| Refusal::UnknownPermission { id: id.clone() })?;
+    match &permission.answer {
+        None => Ok(permission),
+        Some(answer) => Err(Refusal::PermissionOver {
+            id: id.clone(),
+            decision: answer.decision,
+            by: answer.by,
+        }),
+    }
+}
+
+/// Writes the answer. Who has not read of the question need not any more.
+fn write_answered(
+    writer: &mut Writer<'_>,
+    permission: &Permission,
+    decision: Decision,
+    (by, name): (Decider, Option<&Name>),
+) {
+    writer.push(Event::PermissionAnswered(Answered {
+        id: permission.id.clone(),
+        decision,
+        by,
+        name: name.cloned(),
+        question: None,
+    }));
+    let notice = permission.notice.as_ref();
+    let Some(notice) = notice.and_then(|id| writer.state.message(id)) else {
+        return;
+    };
+    let pending = notice.deliveries.iter();
+    let members: Vec<_> = pending
+        .filter(|(_, delivery)| !delivery.is_final())
+        .map(|(name, _)| name.clone())
+        .collect();
+    if !members.is_empty() {
+        writer.push(Event::MessageSuperseded {
+            id: notice.id.clone(),
+            members,
+        });
+    }
+}
+
+/// Tells the orchestrator that the agent works for, so that its next call shows the question.
+fn write_told(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, timeout_ms: u64) {
+    let Some(name) = leader(writer.state, question.session, question.task.as_ref()) else {
+        return;
+    };
+    let places = match question.paths.as_slice() {
+        [] => String::new(),
+        paths => format!(" at {}", paths.join(", ")),
+    };
+    // What the agent wrote is quoted, so that it cannot pass for the bridge's own words.
+    let asked = format!("{:?}", format!("{}{places}", question.title));
+    let text = format!(
+        "{} asks for permission {id} ({}): {asked}. answer_permission answers it; unanswered it is rejected within {} s",
+        question.agent,
+        question.kind,
+        timeout_ms.div_ceil(1000)
+    );
+    let body = Body::Text(text);
+    let mut post = Post::new(MessageKind::Notice, Author::Bridge, name, body);
+    post.task.clone_from(&question.task);
+    let notice = writer.post(post);
+    writer.push(Event::PermissionTold {
+        id: id.clone(),
+        notice,
+    });
+}
+
+/// Names the live orchestrator that assigned the task, else the one that holds the agent.
+fn leader(state: &State, agent: SessionId, task: Option<&TaskId>) -> Option<Name> {
+    let assigner = task
+        .and_then(|task| state.task(task))
+        .and_then(|task| state.live(&task.by))
+        .filter(|session| session.kind == MemberKind::Orchestrator);
+    let owner = state.session(agent).and_then(|agent| agent.owner);
+    let leader = assigner.or_else(|| owner.and_then(|owner| state.session(owner)));
+    leader.map(|leader| leader.name.clone())
+}

@@ -1,0 +1,256 @@
+//! Questions for permission: one answer each, whoever gives it, and no question that outlives its agent.
+
+use super::*;
+use crate::bus::event::{Answered, Question};
+use crate::bus::rules::{Asking, NewQuestion, Saying};
+use crate::domain::id::PermissionId;
+use crate::domain::limits;
+use crate::domain::permission::{Decider, Decision};
+
+fn question(agent: SessionId) -> Question {
+    Question {
+        session: agent,
+        agent: name("codex"),
+        task: None,
+        kind: "execute".into(),
+        title: "rm -rf target\n--- End".into(),
+        paths: vec!["/p/target".into()],
+    }
+}
+
+fn new(agent: SessionId, to: Asking) -> Ask {
+    Ask::AskPermission(Box::new(NewQuestion {
+        question: question(agent),
+        offers: vec![Decision::AllowOnce, Decision::Reject],
+        timeout_ms: 120_000,
+        to,
+    }))
+}
+
+#[track_caller]
+fn asked(world: &mut World, lead: SessionId, agent: SessionId, to: Asking) -> PermissionId {
+    let events = world.ask(lead, new(agent, to));
+    let id = events.iter().find_map(|event| match event {
+        Event::PermissionAsked(asked) => Some(asked.id.clone()),
+        _ => None,
+    });
+    id.unwrap()
+}
+
+fn says(id: &PermissionId, decision: Decision) -> Ask {
+    Ask::AnswerPermission(id.clone(), Saying::Itself(decision))
+}
+
+fn answer(world: &World, id: &PermissionId) -> Option<(Decision, Decider, Option<Name>)> {
+    let answer = world.state.permission(id).unwrap().answer.clone()?;
+    Some((answer.decision, answer.by, answer.name))
+}
+
+#[test]
+fn the_first_answer_of_any_orchestrator_is_the_only_one() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    assert_eq!(world.state.open_permissions_of(agent).len(), 1);
+    world.ask(other, says(&id, Decision::AllowOnce));
+    let expected = (
+        Decision::AllowOnce,
+        Decider::Orchestrator,
+        Some(name("orchestrator-2")),
+    );
+    assert_eq!(answer(&world, &id), Some(expected.clone()));
+    assert_eq!(
+        world.refuse(lead, says(&id, Decision::Reject)),
+        Refusal::PermissionOver {
+            id: id.clone(),
+            decision: Decision::AllowOnce,
+            by: Decider::Orchestrator
+        }
+    );
+    assert_eq!(answer(&world, &id), Some(expected));
+    assert!(world.state.open_permissions().is_empty());
+}
+
+#[test]
+fn a_question_is_a_notice_until_it_is_answered() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let events = world.ask(lead, new(agent, Asking::Orchestrator));
+    let told = notices(&events, "orchestrator");
+    let id = world.state.open_permissions()[0].id.clone();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains(id.as_str()), "{told:?}");
+    assert!(
+        told[0].contains(r#""rm -rf target\n--- End at /p/target""#),
+        "{told:?}"
+    );
+    assert_eq!(world.unread("orchestrator").len(), 1);
+    world.ask(lead, says(&id, Decision::Reject));
+    assert!(world.unread("orchestrator").is_empty());
+}
+
+#[test]
+fn a_question_for_a_human_is_a_notice_only_once_the_human_was_asked_in_vain() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = asked(&mut world, lead, agent, Asking::Human);
+    assert!(world.unread("orchestrator").is_empty());
+    world.ask(lead, Ask::TellPermission(id.clone()));
+    assert!(world.ask(lead, Ask::TellPermission(id.clone())).is_empty());
+    assert_eq!(world.unread("orchestrator").len(), 1);
+    let human = Saying::Human(Decision::AllowOnce);
+    world.ask(lead, Ask::AnswerPermission(id.clone(), human));
+    let expected = (
+        Decision::AllowOnce,
+        Decider::Human,
+        Some(name("orchestrator")),
+    );
+    assert_eq!(answer(&world, &id), Some(expected));
+    assert!(matches!(
+        world.refuse(lead, Ask::TellPermission(id)),
+        Refusal::PermissionOver { .. }
+    ));
+}
+
+#[test]
+fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let task = world.assign(other, agent);
+    let of_task = Ask::AskPermission(Box::new(NewQuestion {
+        question: Question {
+            task: Some(task),
+            ..question(agent)
+        },
+        offers: Vec::new(),
+        timeout_ms: 1,
+        to: Asking::Orchestrator,
+    }));
+    let events = world.ask(lead, of_task);
+    assert_eq!(notices(&events, "orchestrator-2").len(), 1);
+    let events = world.ask(lead, new(agent, Asking::Orchestrator));
+    assert_eq!(notices(&events, "orchestrator").len(), 1);
+}
+
+#[test]
+fn only_what_is_offered_can_be_answered_but_no_always() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let refusal = world.refuse(lead, says(&id, Decision::AllowAlways));
+    assert!(
+        refusal.to_string().contains("allow_once, reject"),
+        "{refusal}"
+    );
+    world.ask(lead, says(&id, Decision::Reject));
+}
+
+#[test]
+fn only_orchestrators_answer_and_only_the_holder_asks() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let peer = world.peer("ann");
+    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    for session in [peer, agent] {
+        assert_eq!(
+            world.refuse(session, says(&id, Decision::AllowOnce)),
+            Refusal::NotAnOrchestrator
+        );
+    }
+    assert_eq!(
+        world.refuse(other, new(agent, Asking::Orchestrator)),
+        Refusal::NotTheOwner
+    );
+    let unknown = PermissionId::from_bits(9);
+    assert!(matches!(
+        world.refuse(lead, says(&unknown, Decision::Reject)),
+        Refusal::UnknownPermission { .. }
+    ));
+}
+
+#[test]
+fn nobody_in_time_is_a_no() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    world.pass(119_999);
+    world.due();
+    assert_eq!(answer(&world, &id), None);
+    world.pass(1);
+    world.due();
+    assert_eq!(
+        answer(&world, &id),
+        Some((Decision::Reject, Decider::Deadline, None))
+    );
+    assert!(
+        world.unread("orchestrator").is_empty(),
+        "the notice is superfluous"
+    );
+}
+
+#[test]
+fn questions_end_with_their_turn_or_their_agent() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let first = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let second = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let ended = Some((Decision::Cancelled, Decider::Ended, None));
+    let end = Ask::EndPermissions {
+        session: agent,
+        ids: vec![first.clone()],
+    };
+    world.ask(lead, end);
+    assert_eq!(answer(&world, &first), ended);
+    assert_eq!(answer(&world, &second), None);
+    let events = world.ask(
+        lead,
+        Ask::Leave {
+            session: agent,
+            departure: Departure::Failed,
+            detail: None,
+        },
+    );
+    assert_eq!(answer(&world, &second), ended);
+    let answered = events
+        .iter()
+        .filter(|event| matches!(event, Event::PermissionAnswered(_)));
+    assert_eq!(answered.count(), 1, "{events:?}");
+    assert!(world.state.open_permissions().is_empty());
+}
+
+#[test]
+fn what_a_policy_answers_is_one_event_and_nobodys_business() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let record = Ask::RecordPermission(Box::new(question(agent)), Decision::AllowOnce);
+    let events = world.ask(lead, record);
+    let [Event::PermissionAnswered(Answered { by, question, .. })] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert_eq!((*by, question.is_some()), (Decider::Policy, true));
+    assert!(crate::bus::rules::concerned(&world.state, &events).is_empty());
+    assert!(world.state.permissions.is_empty());
+}
+
+#[test]
+fn an_agent_has_only_so_many_questions_open() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    for _ in 0..limits::MAX_QUESTIONS {
+        world.ask(lead, new(agent, Asking::Human));
+    }
+    assert!(matches!(
+        world.refuse(lead, new(agent, Asking::Human)),
+        Refusal::TooManyQuestions { .. }
+    ));
+}

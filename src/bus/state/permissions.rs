@@ -1,0 +1,109 @@
+//! Questions for permission: open until the first answer, which is the only one.
+
+use super::apply::At;
+use super::{Due, Permission, PermissionAnswer, State};
+use crate::bus::event::{Answered, Asked, Event};
+use crate::domain::id::{PermissionId, SessionId};
+use crate::domain::limits;
+use crate::domain::permission::{Decider, Decision};
+
+impl State {
+    /// Returns a question for permission, if the state still has it.
+    pub fn permission(&self, id: &PermissionId) -> Option<&Permission> {
+        self.permissions.get(id)
+    }
+
+    /// Returns the questions that nobody has answered, oldest first.
+    pub fn open_permissions(&self) -> Vec<&Permission> {
+        let mut open: Vec<_> = self
+            .permissions
+            .values()
+            .filter(|permission| permission.answer.is_none())
+            .collect();
+        open.sort_by_key(|permission| permission.seq);
+        open
+    }
+
+    /// Returns the questions of a session that nobody has answered, oldest first.
+    pub fn open_permissions_of(&self, session: SessionId) -> Vec<&Permission> {
+        let mut open = self.open_permissions();
+        open.retain(|permission| permission.question.session == session);
+        open
+    }
+
+    /// Applies an event about a question.
+    pub(super) fn permission_event(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::PermissionAsked(asked) => self.permission_asked(asked, at),
+            Event::PermissionTold { id, notice } => {
+                if let Some(permission) = self.permissions.get_mut(id) {
+                    permission.notice = Some(notice.clone());
+                }
+            }
+            Event::PermissionAnswered(answered) => self.permission_answered(answered),
+            _ => {}
+        }
+    }
+
+    fn permission_asked(&mut self, asked: &Asked, at: &At) {
+        if self.permissions.contains_key(&asked.id) {
+            return;
+        }
+        let permission = Permission {
+            id: asked.id.clone(),
+            seq: at.seq,
+            question: asked.question.clone(),
+            offers: asked.offers.clone(),
+            asked_ms: at.ts,
+            timeout_ms: asked.timeout_ms,
+            notice: None,
+            answer: None,
+        };
+        let due = Due::Permission(asked.id.clone());
+        self.timers.start(due, at.tick.ms, asked.timeout_ms);
+        self.permissions.insert(asked.id.clone(), permission);
+    }
+
+    fn permission_answered(&mut self, answered: &Answered) {
+        let answer = PermissionAnswer {
+            decision: answered.decision,
+            by: answered.by,
+            name: answered.name.clone(),
+        };
+        self.answer(&answered.id, answer);
+    }
+
+    /// The agent is gone, and its questions with it.
+    pub(super) fn permissions_end(&mut self, session: SessionId) {
+        let open: Vec<_> = self
+            .open_permissions_of(session)
+            .iter()
+            .map(|permission| permission.id.clone())
+            .collect();
+        for id in open {
+            let answer = PermissionAnswer {
+                decision: Decision::Cancelled,
+                by: Decider::Ended,
+                name: None,
+            };
+            self.answer(&id, answer);
+        }
+    }
+
+    fn answer(&mut self, id: &PermissionId, answer: PermissionAnswer) {
+        self.timers.stop(&Due::Permission(id.clone()));
+        let Some(permission) = self.permissions.get_mut(id) else {
+            return;
+        };
+        if permission.answer.is_some() {
+            return;
+        }
+        permission.answer = Some(answer);
+        self.ended_permissions.push_back(id.clone());
+        while self.ended_permissions.len() > limits::KEPT_PERMISSIONS {
+            if let Some(oldest) = self.ended_permissions.pop_front() {
+                self.permissions.remove(&oldest);
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Permissions: what an agent may do without asking, and what may be answered when it asks. Pure.
+//!
+//! [`judge`] decides by the kind of the tool and by where its paths really lead; finding that out is the caller's, as it needs
+//! a look at the disk. Whatever is not surely inside the project is asked.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What to answer when an agent asks for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// Yes, this once.
+    Allow,
+    /// What the rules say.
+    #[default]
+    Rules,
+    /// What the user says.
+    Ask,
+    /// No.
+    Deny,
+}
+
+impl Policy {
+    /// All of them, as a file or a model writes them.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("allow", Self::Allow),
+        ("rules", Self::Rules),
+        ("ask", Self::Ask),
+        ("deny", Self::Deny),
+    ];
+
+    /// Reads a policy.
+    pub fn parse(word: &str) -> Option<Self> {
+        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
+        found.map(|(_, policy)| *policy)
+    }
+}
+
+/// What was said to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Yes, this once.
+    AllowOnce,
+    /// Yes, and the agent need not ask again.
+    AllowAlways,
+    /// No.
+    Reject,
+    /// Nothing: the turn ended, or the question offers no such answer.
+    Cancelled,
+}
+
+impl Decision {
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AllowOnce => "allow_once",
+            Self::AllowAlways => "allow_always",
+            Self::Reject => "reject",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Reads what somebody may say.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::AllowOnce, Self::AllowAlways, Self::Reject]
+            .into_iter()
+            .find(|decision| decision.as_str() == word)
+    }
+}
+
+/// Who or what a decision comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decider {
+    /// The policy of the task or the profile.
+    Policy,
+    /// The user of an orchestrator's client.
+    Human,
+    /// An orchestrator.
+    Orchestrator,
+    /// Nobody said anything in time.
+    Deadline,
+    /// The turn or the agent has ended.
+    Ended,
+}
+
+impl Decider {
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Human => "human",
+            Self::Orchestrator => "orchestrator",
+            Self::Deadline => "deadline",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// What a policy says about a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes.
+    Allow,
+    /// No.
+    Reject,
+    /// Somebody has to be asked.
+    Ask,
+}
+
+/// Decides a question by its policy.
+///
+/// `kind` is the tool's kind in ACP's words. `paths` are the places that the tool touches, links resolved; `None` for one that
+/// cannot be told. `project` is the project's root, links resolved.
+///
+/// The rules allow reading, searching and editing inside the project. They ask about all else: a place that is not known or
+/// not named, the bus, and an edit of what decides about rights (`.claude`, `.git`).
+pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], project: &Path) -> Verdict {
+    let by_rules = |is_guarded: fn(&Path) -> bool| {
+        let is_free = |path: &Option<PathBuf>| {
+            path.as_deref()
+                .and_then(|path| inside(path, project))
+                .is_some_and(|inner| !is_guarded(inner))
+        };
+        if !paths.is_empty() && paths.iter().all(is_free) {
+            Verdict::Allow
+        } else {
+            Verdict::Ask
+        }
+    };
+    match (policy, kind) {
+        (Policy::Allow, _) => Verdict::Allow,
+        (Policy::Deny, _) => Verdict::Reject,
+        (Policy::Rules, "read" | "search") => by_rules(is_bus),
+        (Policy::Rules, "edit") => by_rules(is_control),
+        (Policy::Rules | Policy::Ask, _) => Verdict::Ask,
+    }
+}
+
+/// Returns the part of a path below the project, if it is surely there. The case of letters counts: what differs in it only is
+/// another place on most disks, and asking does no harm on the others.
+fn inside<'p>(path: &'p Path, project: &Path) -> Option<&'p Path> {
+    let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    if !path.is_absolute() || !project.is_absolute() || !path.components().all(is_plain) {
+        return None;
+    }
+    path.strip_prefix(project).ok()
+}
+
+/// Says whether a place below the project belongs to the bus, where everybody's messages are.
+fn is_bus(inner: &Path) -> bool {
+    begins_with(inner, &[".claude", "bridge"])
+}
+
+/// Says whether a place below the project decides what programs of the user do, or what agents may.
+fn is_control(inner: &Path) -> bool {
+    begins_with(inner, &[".claude"]) || begins_with(inner, &[".git"])
+}
+
+/// Here the case of letters does not count, as some disks do not count it.
+fn begins_with(inner: &Path, parts: &[&str]) -> bool {
+    let mut components = inner.components();
+    parts.iter().all(|part| {
+        let component = components.next();
+        component.is_some_and(|component| component.as_os_str().eq_ignore_ascii_case(part))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROJECT: &str = "/home/ann/project";
+
+    #[track_caller]
+    fn check(policy: Policy, kind: &str, paths: &[&str], expected: Verdict) {
+        let paths: Vec<_> = paths.iter().map(|path| Some(PathBuf::from(path))).collect();
+        let verdict = judge(policy, kind, &paths, Path::new(PROJECT));
+        assert_eq!(verdict, expected, "{policy:?} {kind} {paths:?}");
+    }
+
+    #[track_caller]
+    fn check_rules(kind: &str, path: &str, expected: Verdict) {
+        check(Policy::Rules, kind, &[path], expected);
+    }
+
+    #[test]
+    fn three_policies_look_at_nothing() {
+        for kind in ["read", "edit", "execute", "other", "comet"] {
+            for paths in [&[][..], &["/etc/passwd"], &["/home/ann/project/a"]] {
+                check(Policy::Allow, kind, paths, Verdict::Allow);
+                check(Policy::Deny, kind, paths, Verdict::Reject);
+                check(Policy::Ask, kind, paths, Verdict::Ask);
+            }
+        }
+    }
+
+    #[test]
+    fn the_rules_allow_reading_searching_and_editing_inside_the_project() {
+        for kind in ["read", "search", "edit"] {
+            check_rules(kind, "/home/ann/project/src/main.rs", Verdict::Allow);
+            check_rules(kind, "/home/ann/project", Verdict::Allow);
+        }
+    }
+
+    #[test]
+    fn the_rules_ask_about_every_other_kind() {
+        for kind in [
+            "delete",
+            "move",
+            "execute",
+            "think",
+            "fetch",
+            "switch_mode",
+            "other",
+            "",
+            "Read",
+        ] {
+            check_rules(kind, "/home/ann/project/a", Verdict::Ask);
+        }
+    }
+
+    #[test]
+    fn the_rules_ask_about_what_is_not_surely_inside() {
+        for path in [
+            "/etc/passwd",
+            "/home/ann",
+            "/home/ann/project-2/a",
+            "/home/ann/projec",
+            "/home/ann/Project/a",
+            "/home/ann/project/../other/a",
+            "/home/ann/project/src/../../../../etc/passwd",
+            "/home/ann/project/..",
+            "src/main.rs",
+            "../project/a",
+            "",
+            "//",
+        ] {
+            for kind in ["read", "search", "edit"] {
+                check_rules(kind, path, Verdict::Ask);
+            }
+        }
+    }
+
+    #[test]
+    fn the_rules_ask_where_no_place_is_named_or_one_of_several_is_not_inside() {
+        check(Policy::Rules, "read", &[], Verdict::Ask);
+        let inside = "/home/ann/project/a";
+        check(Policy::Rules, "edit", &[inside, inside], Verdict::Allow);
+        check(
+            Policy::Rules,
+            "edit",
+            &[inside, "/etc/passwd"],
+            Verdict::Ask,
+        );
+        let unknown = [Some(PathBuf::from(inside)), None];
+        let verdict = judge(Policy::Rules, "read", &unknown, Path::new(PROJECT));
+        assert_eq!(verdict, Verdict::Ask);
+    }
+
+    #[test]
+    fn the_bus_is_not_read_and_what_decides_about_rights_is_not_edited_without_asking() {
+        for path in [
+            ".claude/bridge/log/1.jsonl",
+            ".claude/bridge",
+            ".Claude/BRIDGE/x",
+        ] {
+            check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Ask);
+            check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
+        }
+        for path in [
+            ".claude/bridge.toml",
+            ".git/hooks/pre-commit",
+            ".GIT/config",
+            ".claude",
+        ] {
+            check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Allow);
+            check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
+        }
+        check_rules("edit", &format!("{PROJECT}/.gitignore"), Verdict::Allow);
+        check_rules("edit", &format!("{PROJECT}/src/.claude/x"), Verdict::Allow);
+    }
+
+    #[test]
+    fn words_read_back() {
+        for (word, policy) in Policy::WORDS {
+            assert_eq!(Policy::parse(word), Some(policy));
+            assert_eq!(serde_json::to_value(policy).unwrap(), word);
+        }
+        for word in ["allow_once", "allow_always", "reject"] {
+            let decision = Decision::parse(word).unwrap();
+            assert_eq!(decision.as_str(), word);
+            assert_eq!(serde_json::to_value(decision).unwrap(), word);
+        }
+        assert_eq!(Decision::parse("cancelled"), None, "nobody can say that");
+        assert_eq!(Policy::parse("Allow"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Where a path really leads, links resolved, also when its last parts are not there yet.
+
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+/// Returns where a path leads: every link resolved and no `..` left. `base` is what a relative path begins at.
+///
+/// The last parts may be missing, as those of a file that is about to be made. `None` where it cannot be told: a link that
+/// leads nowhere, `..` behind something missing, a directory that may not be looked into. Blocks for a few looks at the disk.
+pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
+    let whole = base.join(path);
+    for ancestor in whole.ancestors() {
+        let real = match ancestor.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(_) => return None,
+        };
+        let missing = whole.strip_prefix(ancestor).ok()?;
+        let mut parts = missing.components();
+        if let Some(first) = parts.clone().next() {
+            let next = real.join(first);
+            // Something is there, and yet it could not be followed: a link that leads nowhere.
+            if next.symlink_metadata().is_ok() || !real.is_dir() {
+                return None;
+            }
+        }
+        let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
+        return is_plain.then(|| real.join(missing));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A project with a link in it for every trick, and what lies outside.
+    fn stage() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().canonicalize().unwrap();
+        let project = base.join("project");
+        fs::create_dir_all(project.join("src")).unwrap();
+        fs::create_dir(base.join("outside")).unwrap();
+        fs::write(base.join("outside/secret"), "x").unwrap();
+        fs::write(project.join("src/main.rs"), "x").unwrap();
+        symlink("../outside", project.join("out")).unwrap();
+        symlink("src", project.join("in")).unwrap();
+        symlink("../outside/not-yet", project.join("dangling")).unwrap();
+        symlink("loop", project.join("loop")).unwrap();
+        (root, base)
+    }
+
+    fn resolved(base: &Path, path: &str) -> Option<String> {
+        let found = resolve(&base.join("project"), Path::new(path))?;
+        let inner = found.strip_prefix(base).unwrap_or(&found);
+        Some(inner.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn links_are_followed_also_to_what_is_not_there_yet() {
+        let (_root, base) = stage();
+        let check = |path: &str, expected: &str| {
+            assert_eq!(resolved(&base, path).as_deref(), Some(expected), "{path}");
+        };
+        check("src/main.rs", "project/src/main.rs");
+        check("src/new/deep.rs", "project/src/new/deep.rs");
+        check("in/main.rs", "project/src/main.rs");
+        check("in/new.rs", "project/src/new.rs");
+        check("out/secret", "outside/secret");
+        check("out/new", "outside/new");
+        check("src/../../outside/secret", "outside/secret");
+        // Where `..` stands behind a link, it means the link's target.
+        check("out/../outside/secret", "outside/secret");
+        check("./src/./main.rs", "project/src/main.rs");
+        assert_eq!(
+            resolve(&base, Path::new("/")).as_deref(),
+            Some(Path::new("/"))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_guessed() {
+        let (_root, base) = stage();
+        for path in [
+            "dangling",
+            "dangling/x",
+            "loop",
+            "missing/../src/main.rs",
+            "src/main.rs/x",
+        ] {
+            assert_eq!(resolved(&base, path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! What agents ask to be allowed: answered by the policy, by an orchestrator, by the deadline, or by nobody because it is over.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cli_team_bridge::mcp::client::{Forms, Lifecycle};
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage, of_name};
+
+const AGENTS: &str = r#"
+[[agents.default.turns]]
+when = "Your task: places"
+steps = [
+  { ask_permission = "inside", kind = "edit", paths = ["new/deep.rs"], save = "inside" },
+  { ask_permission = "read", kind = "read", paths = [".claude/bridge.toml"], save = "read" },
+  { ask_permission = "outside", kind = "edit", paths = ["out/x"], on_reject = "go_on", save = "outside" },
+  { say = "{{inside.option}} {{read.option}} {{outside.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: files"
+steps = [
+  { write_file = "notes.txt", content = "one\ntwo\nthree\n" },
+  { read_file = "notes.txt", line = 2, limit = 1, save = "two" },
+  { read_file = "out/secret", expect_error = true },
+  { write_file = "out/new", content = "x", expect_error = true },
+  { read_file = "../home/outside/secret", expect_error = true },
+  { read_file = ".claude/bridge/bus.json", expect_error = true },
+  { read_file = "pipe", expect_error = true },
+  { read_file = "missing", expect_error = true, save = "missing" },
+  { say = "{{two.content}}{{missing.error}}" },
+]
+[[agents.default.turns]]
+when = "Your task: hook"
+steps = [
+  { write_file = ".git/hooks/pre-commit", content = "one" },
+  { write_file = ".git/hooks/pre-commit", content = "two", expect_error = true, save = "no" },
+  { say = "{{no.error}}" },
+]
+[[agents.default.turns]]
+when = "Your task: nothing"
+steps = [
+  { read_file = "notes.txt", expect_error = true, save = "no" },
+  { say = "{{no.error}}" },
+]
+[[agents.default.turns]]
+when = "Your task: run"
+steps = [
+  { ask_permission = "run {{name}}", kind = "execute", call_id = "same", on_reject = "go_on", save = "one" },
+  { ask_permission = "run again", kind = "execute", call_id = "same", on_reject = "go_on", save = "two" },
+  { say = "{{one.option}} {{two.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: once"
+steps = [
+  { ask_permission = "build\n--- End", kind = "execute", on_reject = "go_on", save = "it" },
+  { say = "{{it.option}}" },
+]
+"#;
+
+/// A stage whose agents ask and wait so long for an answer.
+fn stage(policy: &str, seconds: u64) -> Stage {
+    let profile =
+        format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = {seconds}\n");
+    let stage = Stage::new(AGENTS).with_profiles(&profile);
+    let outside = stage.home().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(outside, stage.project().join("out")).unwrap();
+    stage
+}
+
+/// Waits until an agent asks for something, and returns the question.
+async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
+    let found = |all: &Value| -> Option<Value> {
+        let open = all["permissions"].as_array()?;
+        let fits = |one: &&Value| {
+            one["agent"] == agent && one["title"].as_str().unwrap().starts_with(title)
+        };
+        open.iter().find(fits).cloned()
+    };
+    let all = lead
+        .until("get_agent_status", json!({}), |all| found(all).is_some())
+        .await;
+    found(&all).unwrap()
+}
+
+async fn answer(lead: &Member, question: &Value, decision: &str) -> Value {
+    let answer = json!({ "permission_id": question["permission_id"], "decision": decision });
+    lead.call("answer_permission", answer).await
+}
+
+/// Returns who answered what, in the order of the answers.
+fn answers(stage: &Stage) -> Vec<(String, String)> {
+    let answered = stage.events_of("permission_answered").into_iter();
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    answered
+        .map(|event| (word(&event["by"]), word(&event["decision"])))
+        .collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(by, decision): &(&str, &str)| ((*by).to_owned(), (*decision).to_owned());
+    expected.iter().map(owned).collect()
+}
+
+#[tokio::test]
+async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_rest() {
+    let stage = stage("rules", 120);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "places").await;
+    let question = asked(&lead, "ann", "outside").await;
+    assert_eq!(question["kind"], "edit");
+    assert_eq!(
+        question["offers"],
+        json!(["allow_once", "allow_always", "reject"])
+    );
+    assert_eq!(question["paths"], json!(["out/x"]));
+    assert!(question["asked_at"].is_string());
+    let id = question["permission_id"].as_str().unwrap();
+    lead.hear_notice(id).await;
+    lead.until_agent("ann", |ann| ann["status"] == "waiting_permission")
+        .await;
+    let listed = lead.call("list_agents", json!({})).await;
+    let ann = of_name(&listed, "ann").unwrap();
+    assert_eq!(ann["status"], "running");
+    let said = answer(&lead, &question, "allow_once").await;
+    assert_eq!(
+        (&said["answered"], &said["by"]),
+        (&json!(true), &json!("orchestrator"))
+    );
+    assert_eq!(lead.done(&task).await, "allow_once allow_once allow_once");
+    let late = answer(&lead, &question, "reject").await;
+    assert_eq!(
+        (&late["answered"], &late["decision"]),
+        (&json!(false), &json!("allow_once"))
+    );
+    assert!(
+        late["reason"].as_str().unwrap().contains("already"),
+        "{late}"
+    );
+    assert_eq!(
+        answers(&stage),
+        pairs(&[
+            ("policy", "allow_once"),
+            ("policy", "allow_once"),
+            ("orchestrator", "allow_once")
+        ])
+    );
+    let words = lead
+        .refused(
+            "answer_permission",
+            json!({ "permission_id": "perm-aaaaaaaa", "decision": "reject" }),
+        )
+        .await;
+    assert!(words.contains("get_agent_status"), "{words}");
+    let words = lead
+        .refused(
+            "answer_permission",
+            json!({ "permission_id": id, "decision": "yes" }),
+        )
+        .await;
+    assert!(words.contains("allow_once"), "{words}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_nobody_answers_in_time_is_rejected() {
+    let stage = stage("ask", 1);
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
+    assert_eq!(answers(&stage), pairs(&[("deadline", "reject")]));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_tasks_own_policy_goes_before_its_profiles() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let with = |policy: &str| json!({ "agent": "scripted", "prompt": "once", "permissions": policy, "wait": true });
+    let allowed = lead.call("assign_task", with("allow")).await;
+    assert_eq!(allowed["output"], "allow_once", "{allowed}");
+    let denied = lead.call("assign_task", with("deny")).await;
+    assert_eq!(denied["output"], "reject_once", "{denied}");
+    assert_eq!(
+        answers(&stage),
+        pairs(&[("policy", "allow_once"), ("policy", "reject")])
+    );
+    let words = lead.refused("assign_task", with("maybe")).await;
+    assert!(words.contains("allow, rules, ask or deny"), "{words}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn several_agents_ask_at_once_and_one_call_twice_and_each_gets_its_own_answer() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let tasks = [
+        lead.start("ann", "run").await,
+        lead.start("ben", "run").await,
+    ];
+    let ann = asked(&lead, "ann", "run ann").await;
+    let ben = asked(&lead, "ben", "run ben").await;
+    answer(&lead, &ben, "reject").await;
+    answer(&lead, &ann, "allow_always").await;
+    let ann = asked(&lead, "ann", "run again").await;
+    let ben = asked(&lead, "ben", "run again").await;
+    answer(&lead, &ann, "reject").await;
+    answer(&lead, &ben, "allow_once").await;
+    assert_eq!(lead.done(&tasks[0]).await, "allow_always reject_once");
+    assert_eq!(lead.done(&tasks[1]).await, "reject_once allow_once");
+    assert_eq!(stage.events_of("permission_asked").len(), 4);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn any_orchestrator_answers_and_only_the_first_answer_counts() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let other = stage.orchestrator().await;
+    let task = lead.start("ann", "once").await;
+    let question = asked(&other, "ann", "build").await;
+    let (first, second) = tokio::join!(
+        answer(&lead, &question, "reject"),
+        answer(&other, &question, "allow_once")
+    );
+    assert_ne!(first["answered"], second["answered"], "{first} {second}");
+    assert_eq!(first["decision"], second["decision"]);
+    let told = if first["decision"] == "reject" {
+        "reject_once"
+    } else {
+        "allow_once"
+    };
+    assert_eq!(lead.done(&task).await, told);
+    assert_eq!(answers(&stage).len(), 1);
+    other.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_question_delays_neither_a_cancel_nor_a_stop_nor_a_kill() {
+    let stage = stage("ask", 3600);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "once").await;
+    let question = asked(&lead, "ann", "build").await;
+    let began = Instant::now();
+    let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(cancelled["cancelled"], true, "{cancelled}");
+    let late = answer(&lead, &question, "allow_once").await;
+    assert_eq!(
+        (&late["answered"], &late["by"]),
+        (&json!(false), &json!("ended"))
+    );
+
+    lead.assign("ann", "once").await;
+    asked(&lead, "ann", "build").await;
+    lead.call("shutdown_agent", json!({ "agent": "ann" })).await;
+    lead.until("list_agents", json!({}), |all| {
+        of_name(all, "ann").is_none()
+    })
+    .await;
+
+    lead.start("ben", "once").await;
+    asked(&lead, "ben", "build").await;
+    let killed = lead.call("kill_agent", json!({ "agent": "ben" })).await;
+    assert_eq!(killed["killed"], true);
+    // The turn alone would have had 20 s before the stop.
+    assert!(
+        began.elapsed() < Duration::from_secs(18),
+        "{:?}",
+        began.elapsed()
+    );
+    let status = lead.call("get_agent_status", json!({})).await;
+    assert!(status.get("permissions").is_none(), "{status}");
+    assert_eq!(
+        answers(&stage),
+        vec![("ended".to_owned(), "cancelled".to_owned()); 3]
+    );
+
+    lead.start("cid", "once").await;
+    asked(&lead, "cid", "build").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+/// A user who says this to every form, and keeps what the forms say.
+fn user(word: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
+    let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&shown);
+    let forms = Forms::new(move |text| {
+        kept.lock().unwrap().push(text.to_owned());
+        word.map(str::to_owned)
+    });
+    (forms, shown)
+}
+
+#[tokio::test]
+async fn a_user_whose_client_takes_requests_is_asked_at_once() {
+    let stage = stage("ask", 120);
+    let (forms, shown) = user(Some("allow_always"));
+    let lead = stage.orchestrator_of(Lifecycle::Session, forms).await;
+    assert_eq!(lead.start_and_wait("ann", "once").await, "allow_always");
+    assert_eq!(answers(&stage), pairs(&[("human", "allow_always")]));
+    let shown = shown.lock().unwrap().clone();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    let expected = r#"The agent `ann` asks for permission (execute): "build\n--- End""#;
+    assert_eq!(shown[0], expected);
+    assert!(
+        stage.events_of("permission_told").is_empty(),
+        "no model needs to know"
+    );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_user_whose_client_takes_no_requests_is_asked_with_the_next_call() {
+    let stage = stage("ask", 120);
+    let (forms, shown) = user(Some("reject"));
+    let lead = stage.orchestrator_of(Lifecycle::Stateless, forms).await;
+    assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
+    assert_eq!(answers(&stage), pairs(&[("human", "reject")]));
+    assert_eq!(shown.lock().unwrap().len(), 1);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
+    for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
+        let stage = stage("ask", 120);
+        let (forms, shown) = user(None);
+        let lead = stage.orchestrator_of(lifecycle, forms).await;
+        let task = lead.start("ann", "once").await;
+        let question = asked(&lead, "ann", "build").await;
+        lead.hear_notice(question["permission_id"].as_str().unwrap())
+            .await;
+        answer(&lead, &question, "allow_once").await;
+        assert_eq!(lead.done(&task).await, "allow_once");
+        assert_eq!(shown.lock().unwrap().len(), 1);
+        lead.close().await;
+    }
+}
+
+/// A stage whose agents may read and write files through the bridge.
+fn stage_with_files(policy: &str) -> Stage {
+    let profile = format!("[agents.scripted]\nfile_system = true\npermissions = \"{policy}\"\n");
+    let stage = stage("ask", 120).with_profiles(&profile);
+    std::fs::write(stage.home().join("outside/secret"), "secret").unwrap();
+    std::fs::create_dir_all(stage.project().join(".git/hooks")).unwrap();
+    let pipe = stage.project().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    stage
+}
+
+#[tokio::test]
+async fn files_of_the_project_are_read_and_written_and_none_besides() {
+    let stage = stage_with_files("rules");
+    let lead = stage.orchestrator().await;
+    let said = lead.start_and_wait("ann", "files").await;
+    assert!(
+        said.starts_with("two\n") && said.contains("No such file"),
+        "{said}"
+    );
+    let notes = std::fs::read_to_string(stage.project().join("notes.txt")).unwrap();
+    assert_eq!(notes, "one\ntwo\nthree\n");
+    assert!(!stage.home().join("outside/new").exists());
+    assert_eq!(answers(&stage), pairs(&[("policy", "allow_once")]));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_file_is_written_only_as_the_policy_or_somebody_says() {
+    let stage = stage_with_files("rules");
+    let hook = stage.project().join(".git/hooks/pre-commit");
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "hook").await;
+    let question = asked(&lead, "ann", "write").await;
+    assert_eq!(question["offers"], json!(["allow_once", "reject"]));
+    assert!(!hook.exists());
+    answer(&lead, &question, "allow_once").await;
+    let again = lead
+        .until("get_agent_status", json!({}), |all| {
+            let next = &all["permissions"][0]["permission_id"];
+            next.is_string() && *next != question["permission_id"]
+        })
+        .await;
+    answer(&lead, &again["permissions"][0], "reject").await;
+    assert_eq!(lead.done(&task).await, "this was not allowed");
+    assert_eq!(std::fs::read_to_string(hook).unwrap(), "one");
+    let deny = json!({ "agent": "ann", "prompt": "files", "permissions": "deny", "wait": true });
+    let denied = lead.call("assign_task", deny).await;
+    assert_eq!(denied["status"], "failed", "{denied}");
+    assert!(!stage.project().join("notes.txt").exists());
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn who_is_not_offered_files_gets_none() {
+    let stage = stage("allow", 120);
+    std::fs::write(stage.project().join("notes.txt"), "x").unwrap();
+    let lead = stage.orchestrator().await;
+    assert_eq!(
+        lead.start_and_wait("ann", "nothing").await,
+        "Method not found"
+    );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_a_task_hears_of_its_question_at_once() {
+    let stage = stage("ask", 3600);
+    let lead = stage.orchestrator().await;
+    let work =
+        json!({ "agent": "scripted", "prompt": "once", "wait": true, "timeout_seconds": 120 });
+    let began = Instant::now();
+    let waited = lead.call("assign_task", work).await;
+    assert_eq!(waited["status"], "running", "{waited}");
+    assert!(began.elapsed() < Duration::from_mins(1));
+    let question = asked(&lead, "scripted", "build").await;
+    lead.hear_notice(question["permission_id"].as_str().unwrap())
+        .await;
+    answer(&lead, &question, "allow_once").await;
+    assert_eq!(
+        lead.done(waited["task_id"].as_str().unwrap()).await,
+        "allow_once"
+    );
+    lead.close().await;
+}
