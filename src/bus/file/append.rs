@@ -194,7 +194,7 @@ impl FileLog {
         drop(guard);
 
         let path = self.segments.path(target.segment);
-        let append = self.syncer.appended(target.segment, &target.file, path);
+        self.syncer.appended(target.segment, &target.file, path);
         let before = replica.next_seq.max(1);
         replica.place = Place {
             segment: target.segment,
@@ -206,7 +206,7 @@ impl FileLog {
         self.damaged_end = None;
         let step = self.options.snapshot_events;
         if before / step != replica.next_seq / step && !replica.skipped_events {
-            self.snapshots.write(replica, &self.syncer, append);
+            self.snapshots.write(replica, &self.syncer);
         }
         Ok(Appended::Written(prepared.entry))
     }

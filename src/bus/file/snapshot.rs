@@ -87,8 +87,8 @@ impl Snapshots {
         })
     }
 
-    /// Writes a snapshot on a thread of its own, once everything up to `append` is on disk; not while one is being written.
-    pub(super) fn write(&mut self, replica: &Replica, syncer: &Arc<Syncer>, append: u64) {
+    /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written.
+    pub(super) fn write(&mut self, replica: &Replica, syncer: &Arc<Syncer>) {
         let busy = |writer: &JoinHandle<()>| !writer.is_finished();
         if self.writer.as_ref().is_some_and(busy) {
             return;
@@ -97,7 +97,8 @@ impl Snapshots {
         let (disk, directory, bus) = (Arc::clone(&self.disk), self.directory.clone(), self.bus);
         let (replica, syncer) = (replica.clone(), Arc::clone(syncer));
         let writer = move || {
-            if !syncer.sync_through(append) {
+            // A state with something in it that is perhaps not in the log is no snapshot of the log.
+            if !syncer.sync_all() {
                 return;
             }
             if let Err(error) = write(&*disk, &directory, bus, &replica) {

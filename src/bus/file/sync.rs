@@ -62,8 +62,8 @@ impl Syncer {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an append, and returns its number.
-    pub(super) fn appended(&self, segment: u64, file: &Arc<dyn DiskFile>, path: PathBuf) -> u64 {
+    /// Notes an append.
+    pub(super) fn appended(&self, segment: u64, file: &Arc<dyn DiskFile>, path: PathBuf) {
         let mut pending = self.pending();
         pending.appended += 1;
         let last = pending.appended;
@@ -71,11 +71,10 @@ impl Syncer {
             // Its sync failed after this append had chosen it.
             pending.unknown_through = last;
             pending.untold = true;
-            return last;
+            return;
         }
         let file = Arc::clone(file);
         pending.dirty.insert(segment, Dirty { file, path, last });
-        last
     }
 
     /// Says whether a segment must not be written to any more.
@@ -107,10 +106,10 @@ impl Syncer {
         self.sync_one(segment, &Dirty { file, path, last })
     }
 
-    /// Syncs everything up to an append; says whether that is on disk now.
-    pub(super) fn sync_through(&self, append: u64) -> bool {
+    /// Syncs everything; says whether all that this process has ever appended is on disk now.
+    pub(super) fn sync_all(&self) -> bool {
         self.flush();
-        self.pending().unknown_through < append
+        self.pending().unknown_through == 0
     }
 
     fn flush(&self) {

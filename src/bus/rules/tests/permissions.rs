@@ -81,7 +81,7 @@ fn a_question_is_a_notice_until_it_is_answered() {
     let told = notices(&events, "orchestrator");
     let id = world.state.open_permissions()[0].id.clone();
     assert_eq!(told.len(), 1);
-    assert!(told[0].contains(id.as_str()), "{told:?}");
+    assert!(told[0].contains(&id.to_string()), "{told:?}");
     assert!(
         told[0].contains(r#""rm -rf target\n--- End at /p/target""#),
         "{told:?}"
