@@ -14,7 +14,8 @@ use tokio::sync::{oneshot, watch};
 
 use super::event::{Body, Event, Opened};
 use super::letter::RequestTexts;
-use super::log::{Appended, Durability, Hold, Log, LogError, Place, Presence, Replica};
+use super::log::{Appended, Durability, Hold, Log, LogError, Place, Presence, Replica, Standing};
+use super::pulse::{Looked, Pace};
 use super::rules::{self, Ask, Command, Refusal};
 use super::state::{BodyRef, State};
 use super::worker::{self, Job};
@@ -97,7 +98,12 @@ type Synced = oneshot::Receiver<Result<(), LogError>>;
 
 impl Bus {
     /// Opens a log and starts the bus thread.
-    pub fn open(mut log: Box<dyn Log>) -> Result<Self, BusError> {
+    pub fn open(log: Box<dyn Log>) -> Result<Self, BusError> {
+        Self::open_at(log, Pace::default())
+    }
+
+    /// Does the same at a pace of its own.
+    pub fn open_at(mut log: Box<dyn Log>, pace: Pace) -> Result<Self, BusError> {
         let replica = log.open()?;
         let (jobs, inbox) = mpsc::channel();
         let (changed, _) = watch::channel(replica.next_seq);
@@ -115,7 +121,7 @@ impl Bus {
             changed,
             durability: Arc::clone(&durability),
         });
-        worker::start(Arc::downgrade(&shared), inbox, durability).map_err(|source| {
+        worker::start(Arc::downgrade(&shared), inbox, durability, pace).map_err(|source| {
             LogError::Io {
                 action: "start a thread for",
                 path: "bus".into(),
@@ -219,6 +225,23 @@ impl Bus {
         if !dead.is_empty() {
             self.submit(None, Vec::new(), Ask::Bury(dead)).await?;
         }
+        Ok(())
+    }
+
+    /// Removes what dead sessions have left of presences and bells.
+    pub fn clear_presences(&self) -> Result<(), BusError> {
+        let mut core = self.core();
+        let Core { log, replica, .. } = &mut *core;
+        let state = &replica.state;
+        log.clear_presences(&|session| {
+            if state.session(session).is_some() {
+                Standing::Live
+            } else if state.departed().any(|departed| departed.session == session) {
+                Standing::Left
+            } else {
+                Standing::Unknown
+            }
+        })?;
         Ok(())
     }
 
@@ -411,6 +434,18 @@ impl Core {
             Appended::Nothing => Ok(Receipt::default()),
             Appended::Refused(refusal) => Err(refusal.into()),
         }
+    }
+
+    /// Looks at the heartbeats of all live sessions.
+    pub(super) fn heartbeats(&mut self) -> Vec<Looked> {
+        let Self { log, replica, .. } = self;
+        let live = replica.state.live_sessions().into_iter();
+        let look = |session: &super::state::Session| Looked {
+            session: session.id,
+            beat: log.heartbeat(session.id),
+            hung: session.hung,
+        };
+        live.map(look).collect()
     }
 
     /// Finds the live sessions whose presence nobody holds.

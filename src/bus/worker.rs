@@ -9,16 +9,11 @@ use tokio::sync::oneshot;
 
 use super::handle::{BusError, Core, Shared};
 use super::log::{Durability, LogError};
+use super::pulse::{Pace, Pulses, Seen};
 use super::rules::{Ask, Command};
 use super::view;
 use crate::domain::id::SessionId;
 use crate::sys::ids;
-
-/// How often a process looks around for lost bells, deaths, and what nobody rang for.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
-
-/// How often the presences of this process show a sign of life; a third of what counts as hung.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What is due is written after a random delay of at most this, so that not every process of a machine tries at once.
 const SPREAD_MS: u64 = 200;
@@ -43,6 +38,7 @@ pub(super) fn start(
     shared: Weak<Shared>,
     inbox: Receiver<Job>,
     durability: Arc<dyn Durability>,
+    pace: Pace,
 ) -> io::Result<()> {
     let spread = Duration::from_millis(1 + ids::session().0.as_u64_pair().1 % SPREAD_MS);
     let worker = Worker {
@@ -55,6 +51,8 @@ pub(super) fn start(
         again: None,
         kept_for: None,
         was_here: false,
+        pace,
+        pulses: Pulses::new(pace),
     };
     std::thread::Builder::new()
         .name("bus".into())
@@ -77,6 +75,8 @@ struct Worker {
     kept_for: Option<SessionId>,
     /// Whether a session of this process was on the bus when last looked.
     was_here: bool,
+    pace: Pace,
+    pulses: Pulses,
 }
 
 impl Worker {
@@ -100,12 +100,13 @@ impl Worker {
                 return;
             }
             self.write_due(&shared);
-            let looks = looked.elapsed() >= LOOK_AROUND;
+            let looks = looked.elapsed() >= self.pace.look_around;
             if looks {
+                let since = looked.elapsed();
                 looked = Instant::now();
-                self.look_around(&shared);
+                self.look_around(&shared, since);
             }
-            if beaten.elapsed() >= HEARTBEAT {
+            if beaten.elapsed() >= self.pace.beat {
                 beaten = Instant::now();
                 for (_, hold) in &shared.core().holds {
                     hold.beat();
@@ -117,7 +118,7 @@ impl Worker {
 
     /// How long to sleep: until the next look around, or until something is due.
     fn sleep_from(&self, looked: Instant) -> Duration {
-        let until_look = LOOK_AROUND.saturating_sub(looked.elapsed());
+        let until_look = self.pace.look_around.saturating_sub(looked.elapsed());
         let Some(shared) = self.shared.upgrade() else {
             return Duration::ZERO;
         };
@@ -183,7 +184,7 @@ impl Worker {
         }
     }
 
-    fn look_around(&mut self, shared: &Shared) {
+    fn look_around(&mut self, shared: &Shared, since: Duration) {
         if let Err(error) = shared.catch_up() {
             tracing::warn!("failed to read the bus: {error}");
             return;
@@ -191,6 +192,15 @@ impl Worker {
         let dead = shared.core().dead();
         if !dead.is_empty() {
             self.append_by_itself(shared, Ask::Bury(dead));
+        }
+        let heartbeats = shared.core().heartbeats();
+        let Seen { hung, back } = self.pulses.look(since, &heartbeats);
+        if !hung.is_empty() {
+            let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
+            self.append_by_itself(shared, Ask::Hung(hung, after));
+        }
+        if !back.is_empty() {
+            self.append_by_itself(shared, Ask::Back(back));
         }
     }
 
@@ -210,7 +220,9 @@ impl Worker {
             }
         });
         let failed_before = self.again.is_some();
-        self.again = synced.is_err().then(|| Instant::now() + LOOK_AROUND);
+        self.again = synced
+            .is_err()
+            .then(|| Instant::now() + self.pace.look_around);
         match synced {
             Ok(()) => {}
             Err(BusError::Log(LogError::Busy { holder })) => {

@@ -5,8 +5,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{Failure, project, served, store};
 use crate::bus::rules::Wish;
@@ -21,6 +23,9 @@ use crate::team::{Launch, RUN_MARK};
 
 /// What an orchestrator is called that has no name of its own.
 const NAME: &str = "orchestrator";
+
+/// How often it is looked whether there is a seat, or another one: that is no hurry.
+const LOOK_FOR_SEAT: Duration = Duration::from_secs(10);
 
 /// Who leads.
 #[derive(Clone, Debug, Args)]
@@ -66,7 +71,9 @@ async fn lead(directory: PathBuf, joining: Joining, leading: Leading) -> Result<
     let directory = Arc::new(directory);
     let seating = Seating::new(move || take(directory.clone(), joining.clone()));
     let server = orchestrator::server(seating.clone(), &leading);
+    let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
     let mut shutdown = served::until_the_end(&server).await?;
+    drop(keeping);
     let hurry = async {
         let signal = shutdown.recv().await;
         tracing::warn!("{signal} again: ending all agents at once");
@@ -74,6 +81,28 @@ async fn lead(directory: PathBuf, joining: Joining, leading: Leading) -> Result<
     leading.shutdown(hurry).await;
     served::leave(&seating).await;
     Ok(())
+}
+
+/// Keeps in order what dead bridges leave, from the start on; after a bus was removed, on the one that is there then.
+async fn keep(seating: Seating, leading: Leading) {
+    loop {
+        if let Ok(seat) = seating.seat().await {
+            let team = leading.team(&seat);
+            let replaced = async {
+                while seating
+                    .current()
+                    .is_some_and(|now| now.session() == seat.session())
+                {
+                    tokio::time::sleep(LOOK_FOR_SEAT).await;
+                }
+            };
+            tokio::select! {
+                () = team.keep_swept() => {}
+                () = replaced => {}
+            }
+        }
+        tokio::time::sleep(LOOK_FOR_SEAT).await;
+    }
 }
 
 async fn take(directory: Arc<PathBuf>, joining: Joining) -> Result<Seat, ToolError> {

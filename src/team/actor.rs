@@ -15,13 +15,15 @@ use super::start::{self, Started, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
-use crate::acp::{AcpError, AgentEvents, Connection, PromptOutcome, SessionInfo};
+use crate::acp::{AcpError, AcpSessionId, AgentEvents, Connection, PromptOutcome, SessionInfo};
+use crate::bus::event::Runs;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::StopWanted;
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
 use crate::domain::id::SessionId;
-use crate::domain::member::{Departure, Tools};
+use crate::domain::member::{Departure, ProcessMark, Tools};
+use crate::supervisor::Supervised;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -45,7 +47,7 @@ pub(super) struct Actor {
     pub(super) profile: Profile,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
-    pub(super) child: crate::supervisor::Supervised,
+    pub(super) child: Supervised,
     pub(super) connection: Connection,
     pub(super) events: AgentEvents,
     pub(super) acp: SessionInfo,
@@ -70,6 +72,27 @@ pub(super) async fn run(begin: Begin) {
         Err(ended) => ended,
     };
     leave(&seat, session, departure, detail).await;
+}
+
+/// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
+/// environment still finds them.
+async fn record_run(
+    seat: &Seat,
+    session: SessionId,
+    child: &Supervised,
+    acp_session: Option<&AcpSessionId>,
+) {
+    let mark = |(pid, started)| ProcessMark { pid, started };
+    let runs = Runs {
+        session,
+        agent: mark((child.pid(), child.start_time())),
+        shim: child.shim().map(mark),
+        acp_session: acp_session.map(ToString::to_string),
+    };
+    match seat.ask(Ask::Runs(Box::new(runs))).await {
+        Ok(_) | Err(BusError::Refused(_)) => {}
+        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
+    }
 }
 
 /// Writes the end of an agent, then removes its presence.
@@ -109,6 +132,7 @@ impl Actor {
         let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
             .await
             .map_err(failed)?;
+        record_run(&seat, identity.session, &child, None).await;
         let endpoint = launch.endpoint(&identity);
         let starting = start::connect_to(child.clone(), pipes, endpoint, &identity);
         let started = tokio::select! {
@@ -151,8 +175,15 @@ impl Actor {
             mail_since: None,
             mail_failed: 0,
         };
+        actor.record_session().await;
         actor.announce().await;
         Ok(actor)
+    }
+
+    /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
+    pub(super) async fn record_session(&self) {
+        let session = self.identity.session;
+        record_run(&self.seat, session, &self.child, Some(&self.acp.id)).await;
     }
 
     async fn announce(&mut self) {

@@ -14,6 +14,7 @@ mod results;
 mod start;
 mod step;
 mod stop;
+mod sweep;
 mod transcript;
 mod turn;
 mod work;

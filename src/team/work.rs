@@ -68,6 +68,7 @@ impl Actor {
                 .map_err(|error| Outcome::error(TaskStatus::Failed, "agent", &error.to_string()))?;
             self.primed = false;
             self.used = false;
+            self.record_session().await;
         }
         let default = self
             .profile

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use super::event::{Entry, Event};
 use super::log::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica,
+    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
 };
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
@@ -197,6 +197,17 @@ impl Log for FileLog {
 
     fn held(&mut self, session: SessionId) -> Presence {
         presence::look(&self.part("presence", &session.to_string()))
+    }
+
+    fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
+        presence::heartbeat(&self.part("presence", &session.to_string()))
+    }
+
+    fn clear_presences(
+        &mut self,
+        standing: &dyn Fn(SessionId) -> Standing,
+    ) -> Result<(), LogError> {
+        presence::clear(&self.directory, standing, self.now().wall_ms)
     }
 
     fn ring(&mut self, sessions: &BTreeSet<SessionId>) {

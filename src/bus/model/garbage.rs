@@ -83,7 +83,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         !e.is_multiple_of(2),
         [Way::Pull, Way::Piggyback, Way::Prompt],
     );
-    match kind % 26 {
+    match kind % 30 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -184,6 +184,19 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             fresh: odd,
         }),
         24 => of_task(task(a), name(b), c),
+        25 => Event::AgentCrashed {
+            session: session(a),
+            detail: String::new(),
+        },
+        26 => Event::MemberHung {
+            session: session(a),
+        },
+        27 => Event::MemberBack {
+            session: session(a),
+        },
+        28 => Event::AgentSwept {
+            session: session(a),
+        },
         _ => Event::StopAsked {
             session: session(a),
             by: name(b),

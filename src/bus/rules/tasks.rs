@@ -34,9 +34,12 @@ pub(super) fn assign(
             name: agent.name.clone(),
         });
     }
-    if agent.queue.len() >= limits::MAX_QUEUED {
+    // More would not fit into the append that ends them all.
+    let limit = writer.state.limits().queued_tasks.min(limits::MAX_QUEUED);
+    if agent.queue.len() >= limit {
         return Err(Refusal::QueueFull {
             name: agent.name.clone(),
+            limit,
         });
     }
     write_assigned(writer, &by.name, (session, &agent.name), task)

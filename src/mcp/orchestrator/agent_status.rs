@@ -27,7 +27,7 @@ struct Agent {
     name: String,
     /// agent, peer or orchestrator.
     kind: String,
-    /// starting, running, idle, waiting, stopping or dead.
+    /// starting, running, idle, waiting, stalled, stopping, hung or dead.
     status: String,
     /// The task in its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
