@@ -382,6 +382,11 @@ pub enum Event {
         /// Which.
         id: TaskId,
     },
+    /// A task goes on in a session that was taken up again.
+    TaskResumed {
+        /// Which.
+        id: TaskId,
+    },
     /// Somebody asks for the end of a running task.
     TaskCancelAsked {
         /// Which.

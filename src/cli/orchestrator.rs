@@ -11,9 +11,11 @@ use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Failure, project, served, store};
-use crate::bus::rules::Wish;
+use crate::bus::file::Networks;
+use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
 use crate::config::{Config, Load};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::orchestrator::{self, Leading};
@@ -64,12 +66,27 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
     };
-    served::run(async move || lead(directory, joining, Leading::new(config, launch)).await)
+    let place = Place {
+        networks: store::networks(&config),
+        limits: config.limits().team(),
+        directory,
+        joining,
+    };
+    served::run(async move || lead(place, Leading::new(config, launch)).await)
 }
 
-async fn lead(directory: PathBuf, joining: Joining, leading: Leading) -> Result<(), Failure> {
-    let directory = Arc::new(directory);
-    let seating = Seating::new(move || take(directory.clone(), joining.clone()));
+/// Where and as whom to join, and what is to hold there.
+#[derive(Clone)]
+struct Place {
+    directory: PathBuf,
+    networks: Networks,
+    limits: TeamLimits,
+    joining: Joining,
+}
+
+async fn lead(place: Place, leading: Leading) -> Result<(), Failure> {
+    let place = Arc::new(place);
+    let seating = Seating::new(move || take(place.clone()));
     let server = orchestrator::server(seating.clone(), &leading);
     let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
     let mut shutdown = served::until_the_end(&server).await?;
@@ -105,12 +122,17 @@ async fn keep(seating: Seating, leading: Leading) {
     }
 }
 
-async fn take(directory: Arc<PathBuf>, joining: Joining) -> Result<Seat, ToolError> {
-    let bus = store::open_bus_aside((*directory).clone()).await?;
-    Ok(Seat::join(&bus, joining).await?)
+async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
+    let bus = store::open_bus_aside(place.directory.clone(), place.networks).await?;
+    let seat = Seat::join(&bus, place.joining.clone()).await?;
+    seat.ask(Ask::Limit(place.limits)).await?;
+    Ok(seat)
 }
 
-fn load(project: &std::path::Path, explicit: Option<&std::path::Path>) -> Result<Config, Failure> {
+pub(super) fn load(
+    project: &std::path::Path,
+    explicit: Option<&std::path::Path>,
+) -> Result<Config, Failure> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config_home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     Ok(Config::load(Load {

@@ -8,14 +8,15 @@ use toml::de::{DeTable, DeValue};
 use super::draft::Draft;
 use super::environment::EnvPattern;
 use super::error::{Problem, hint, shown};
-use super::profile::{Command, Permissions};
+use super::limits::{LIMIT_KEYS, LimitsDraft};
+use super::profile::{Command, Permissions, Restart};
 use super::reader::{Entry, Reader, entries};
 use super::source::{Source, Sourced};
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 
-const TOP_KEYS: [&str; 1] = ["agents"];
-const PROFILE_KEYS: [&str; 7] = [
+const TOP_KEYS: [&str; 2] = ["agents", "limits"];
+const PROFILE_KEYS: [&str; 8] = [
     "command",
     "args",
     "env",
@@ -23,12 +24,14 @@ const PROFILE_KEYS: [&str; 7] = [
     "permissions",
     "roles",
     "default_model",
+    "restart",
 ];
 
 /// What one file says.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     pub(super) profiles: Vec<Draft>,
+    pub(super) limits: LimitsDraft,
 }
 
 /// Reads a file's text; every value is marked with `source`, every problem with `file`.
@@ -68,6 +71,7 @@ impl DocumentReader<'_, '_> {
         for entry in entries(document) {
             match entry.key {
                 "agents" => layer.profiles = self.profiles(entry.value),
+                "limits" => layer.limits = self.limits(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
         }
@@ -100,6 +104,16 @@ impl DocumentReader<'_, '_> {
         profiles
     }
 
+    fn limits(&mut self, value: &Spanned<DeValue<'_>>) -> LimitsDraft {
+        let mut limits = LimitsDraft::default();
+        for entry in self.reader.table(value, "`limits`").unwrap_or_default() {
+            if !limits.read(self.reader, entry.key, entry.value, self.source) {
+                self.reader.report_unknown(&entry, "[limits]", &LIMIT_KEYS);
+            }
+        }
+        limits
+    }
+
     fn profile(&mut self, name: Name, profile: &Entry<'_, '_>) -> Draft {
         let place = self.reader.problem(profile.key_span.start, String::new());
         let table = format!("[agents.{name}]");
@@ -116,6 +130,7 @@ impl DocumentReader<'_, '_> {
                 "env" => self.variables(entry.value, &what, &table, &mut draft),
                 "env_pass" => draft.env_pass = self.patterns(entry.value, &what),
                 "permissions" => draft.permissions = self.permissions(entry.value, &what),
+                "restart" => draft.restart = self.restart(entry.value, &what),
                 "roles" => {
                     let roles = self.reader.array(entry.value, &what, Reader::filled_string);
                     draft.roles = self.sourced(roles);
@@ -220,6 +235,18 @@ impl DocumentReader<'_, '_> {
             );
         }
         self.sourced(found.map(|(_, permissions)| *permissions))
+    }
+
+    fn restart(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Restart>> {
+        let text = self.reader.string(value, what)?;
+        let found = Restart::WORDS.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let known = Restart::WORDS.map(|(word, _)| word);
+            let hint = hint(&nearest(&text, known), &known, "the choices are");
+            let message = format!("{what} is `{}`: {hint}", shown(&text));
+            self.reader.report(&value.span(), message);
+        }
+        self.sourced(found.map(|(_, restart)| *restart))
     }
 
     fn sourced<T>(&self, value: Option<T>) -> Option<Sourced<T>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
-use super::profile::{Command, Permissions, Profile};
+use super::profile::{Command, Permissions, Profile, Restart};
 use super::source::Sourced;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
@@ -22,6 +22,7 @@ pub(super) struct Draft {
     pub(super) permissions: Option<Sourced<Permissions>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
+    pub(super) restart: Option<Sourced<Restart>>,
 }
 
 impl Draft {
@@ -37,6 +38,7 @@ impl Draft {
             permissions: None,
             roles: None,
             default_model: None,
+            restart: None,
         }
     }
 
@@ -55,6 +57,7 @@ impl Draft {
         set(&mut self.permissions, later.permissions);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
+        set(&mut self.restart, later.restart);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -79,6 +82,9 @@ impl Draft {
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
+            restart: self
+                .restart
+                .unwrap_or_else(|| Sourced::default_value(Restart::default())),
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A value that does not fit is reported and read as absent, so that all problems of a file come at once.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use toml::Spanned;
@@ -116,6 +116,36 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(text)
+    }
+
+    /// Reads a whole number of a range.
+    pub(super) fn number(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        range: &RangeInclusive<u64>,
+    ) -> Option<u64> {
+        let DeValue::Integer(integer) = value.get_ref() else {
+            self.wrong_type(value, what, "an integer");
+            return None;
+        };
+        let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        let fitting = number.filter(|number| range.contains(number));
+        if fitting.is_none() {
+            let (first, last) = (range.start(), range.end());
+            let message = format!("{what} is {integer}: it must be {first} to {last}");
+            self.report(&value.span(), message);
+        }
+        fitting
+    }
+
+    /// Reads `true` or `false`.
+    pub(super) fn boolean(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<bool> {
+        let boolean = value.get_ref().as_bool();
+        if boolean.is_none() {
+            self.wrong_type(value, what, "a boolean");
+        }
+        boolean
     }
 
     /// Reads an array, each element by `element`, which is given what to call it.

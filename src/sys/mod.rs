@@ -10,4 +10,6 @@ pub mod ids;
 pub mod process;
 pub mod signals;
 pub mod lock;
+pub mod meter;
+pub mod network;
 pub mod passing;

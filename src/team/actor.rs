@@ -11,17 +11,20 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{Identity, Launch};
+use super::restart::{Restarts, Verdict};
 use super::start::{self, Started, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
-use crate::acp::{AcpError, AcpSessionId, AgentEvents, Connection, PromptOutcome, SessionInfo};
+use crate::acp::{
+    AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,
+};
 use crate::bus::event::Runs;
-use crate::bus::rules::{Ask, Refusal};
+use crate::bus::rules::{Ask, Broken, Refusal};
 use crate::bus::state::StopWanted;
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
-use crate::domain::id::SessionId;
+use crate::domain::id::{SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
 use crate::supervisor::Supervised;
 
@@ -32,6 +35,7 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// What an actor begins with.
+#[derive(Clone)]
 pub(super) struct Begin {
     pub(super) seat: Seat,
     pub(super) launch: Arc<Launch>,
@@ -39,6 +43,31 @@ pub(super) struct Begin {
     pub(super) program: std::path::PathBuf,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
+    /// How long a turn may be without a sign of life.
+    pub(super) stall: Duration,
+    /// Bytes a second that are read of the agent's stdout.
+    pub(super) output_per_second: u64,
+}
+
+/// How the life of a process ended.
+pub(super) struct Ended {
+    departure: Departure,
+    detail: Option<String>,
+    /// The ACP session that the agent may take up again.
+    session: Option<AcpSessionId>,
+    /// Whether a task was in its turn.
+    in_task: bool,
+}
+
+impl Ended {
+    fn new(departure: Departure, detail: Option<String>) -> Self {
+        Self {
+            departure,
+            detail,
+            session: None,
+            in_task: false,
+        }
+    }
 }
 
 pub(super) struct Actor {
@@ -62,16 +91,73 @@ pub(super) struct Actor {
     pub(super) mail_since: Option<Instant>,
     /// The newest mail of a wake that failed.
     pub(super) mail_failed: u64,
+    /// The task in whose turn an earlier process ended.
+    pub(super) interrupted: Option<TaskId>,
+    /// Whether the session is an earlier process's, taken up again.
+    pub(super) resumed: bool,
+    pub(super) stall: Duration,
 }
 
-/// Runs an agent from its start to its end. When this returns, its session has left the bus.
+/// Runs an agent from its start to its end, with all restarts. When this returns, its session has left the bus.
 pub(super) async fn run(begin: Begin) {
     let (seat, session) = (begin.seat.clone(), begin.identity.session);
-    let (departure, detail) = match Actor::start(begin).await {
-        Ok(actor) => actor.live().await,
-        Err(ended) => ended,
-    };
-    leave(&seat, session, departure, detail).await;
+    let mut restarts = Restarts::default();
+    let mut earlier = None;
+    loop {
+        let ended = match Actor::start(begin.clone(), earlier.take()).await {
+            Ok(actor) => {
+                restarts.note_ready();
+                actor.live().await
+            }
+            Err(ended) => ended,
+        };
+        let policy = begin.profile.restart.value;
+        let verdict = if is_to_end(&seat, session, &begin.hurry) {
+            Verdict::Ended
+        } else {
+            restarts.after(policy, ended.departure, Instant::now())
+        };
+        let detail = match verdict {
+            Verdict::Again => {
+                let detail = ended.detail.clone().unwrap_or_default();
+                let task = match (ended.in_task, &ended.session) {
+                    (true, Some(_)) => Broken::Kept,
+                    _ => Broken::Interrupted,
+                };
+                let crash = Ask::Crash {
+                    session,
+                    detail,
+                    task,
+                };
+                match seat.ask(crash).await {
+                    Ok(_) => {
+                        earlier = ended.session;
+                        continue;
+                    }
+                    Err(error) => {
+                        tracing::warn!("failed to write that an agent is started again: {error}");
+                        ended.detail
+                    }
+                }
+            }
+            Verdict::Ended => ended.detail,
+            Verdict::GivenUp(reason) => {
+                let detail = ended.detail.unwrap_or_default();
+                Some(format!("{detail}; it is not started again: {reason}"))
+            }
+        };
+        leave(&seat, session, ended.departure, detail).await;
+        return;
+    }
+}
+
+/// Says whether somebody wants the end of an agent, so that it is not started again.
+fn is_to_end(seat: &Seat, session: SessionId, hurry: &CancellationToken) -> bool {
+    let stays = seat.bus().look(|state| {
+        let live = state.session(session);
+        live.is_some_and(|live| live.stop.is_none())
+    });
+    hurry.is_cancelled() || !stays
 }
 
 /// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
@@ -118,7 +204,8 @@ pub(super) async fn leave(
 }
 
 impl Actor {
-    async fn start(begin: Begin) -> Result<Self, (Departure, Option<String>)> {
+    /// Starts the process; `earlier` is the session of the process before, to be taken up again.
+    async fn start(begin: Begin, earlier: Option<AcpSessionId>) -> Result<Self, Ended> {
         let Begin {
             seat,
             launch,
@@ -126,20 +213,30 @@ impl Actor {
             program,
             identity,
             hurry,
+            stall,
+            output_per_second,
         } = begin;
-        let failed = |error: start::StartError| (Departure::Failed, Some(error.to_string()));
+        let failed =
+            |error: start::StartError| Ended::new(Departure::Failed, Some(error.to_string()));
         let presence = seat.bus().share(identity.session);
         let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
             .await
             .map_err(failed)?;
         record_run(&seat, identity.session, &child, None).await;
         let endpoint = launch.endpoint(&identity);
-        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity);
+        let starting = start::connect_to(
+            child.clone(),
+            pipes,
+            endpoint,
+            &identity,
+            earlier.as_ref(),
+            output_per_second,
+        );
         let started = tokio::select! {
             started = starting => started,
             wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
                 let left = stop::stop(&child, None, wanted, &hurry).await;
-                return Err((Departure::Stopped, left));
+                return Err(Ended::new(Departure::Stopped, left));
             }
         };
         let Started {
@@ -148,15 +245,21 @@ impl Actor {
             events,
             session: acp,
             endpoint,
+            resumed,
         } = match started {
             Ok(started) => started,
             Err(error) => {
                 let detail = error.to_string();
                 // It may run still, and not be an agent.
                 let left = stop::stop(&child, None, StopWanted::AtOnce, &hurry).await;
-                return Err((Departure::Failed, Some(left.unwrap_or(detail))));
+                return Err(Ended::new(Departure::Failed, Some(left.unwrap_or(detail))));
             }
         };
+        // Only what an earlier process began can be running already.
+        let interrupted = seat.bus().look(|state| {
+            let live = state.session(identity.session);
+            live.and_then(|live| live.running.clone())
+        });
         let mut actor = Self {
             seat,
             profile,
@@ -168,12 +271,15 @@ impl Actor {
             acp,
             endpoint,
             session_since: Instant::now(),
-            primed: false,
-            used: false,
+            primed: resumed,
+            used: resumed,
             turn: None,
             stopping_since: None,
             mail_since: None,
             mail_failed: 0,
+            interrupted,
+            resumed,
+            stall,
         };
         actor.record_session().await;
         actor.announce().await;
@@ -196,7 +302,7 @@ impl Actor {
         self.write(ready).await;
     }
 
-    async fn live(mut self) -> (Departure, Option<String>) {
+    async fn live(mut self) -> Ended {
         let mut changes = self.seat.bus().changes();
         let exited = self.child.exited();
         let hurry = self.hurry.clone();
@@ -262,9 +368,12 @@ impl Actor {
             .newest_mail
             .filter(|_| self.turn.is_none())
             .map(|_| self.mail_since.unwrap_or(now));
+        self.listen(now);
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             given_up: turn.given_up,
+            heard: turn.heard,
+            stirred: turn.stirred,
         });
         let situation = Situation {
             now,
@@ -272,8 +381,23 @@ impl Actor {
             turn,
             stopping_since: self.stopping_since,
             mail_since: self.mail_since,
+            interrupted: self.interrupted.clone(),
+            stall: self.stall,
         };
         step::next(&wishes, &situation)
+    }
+
+    /// Notes whether the agent has said anything since last looked, be it noise.
+    fn listen(&mut self, now: Instant) {
+        let counts = self.connection.line_counts();
+        let lines = counts.lines + counts.noise + counts.oversize;
+        let so_far = (lines, self.child.stderr_bytes());
+        if let Some(turn) = &mut self.turn
+            && turn.heard_so_far != so_far
+        {
+            turn.heard_so_far = so_far;
+            turn.heard = now;
+        }
     }
 
     /// Takes a step, unless the agent's end is asked for meanwhile: the agent may not answer what the step asks it. Returns
@@ -304,13 +428,25 @@ impl Actor {
                 })
                 .await;
             }
+            Step::Stall => {
+                let silent_ms = u64::try_from(self.stall.as_millis()).unwrap_or(u64::MAX);
+                self.write(Ask::Stall(self.identity.session, silent_ms))
+                    .await;
+            }
+            Step::Stir => {
+                self.write(Ask::Stir(self.identity.session)).await;
+                if let Some(turn) = &mut self.turn {
+                    turn.stirred = Instant::now();
+                }
+            }
+            Step::Resume(task) => self.resume_task(task).await,
             Step::Begin(task) => self.begin_task(task).await,
             Step::Wake(newest) => self.begin_wake(newest).await,
             Step::Stop(_) | Step::Abandon | Step::Rest(_) => {}
         }
     }
 
-    async fn stop(self, wanted: StopWanted) -> (Departure, Option<String>) {
+    async fn stop(self, wanted: StopWanted) -> Ended {
         let Self {
             child,
             connection,
@@ -324,18 +460,18 @@ impl Actor {
         drop(events);
         drop(turn);
         let left = stop::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
-        (Departure::Stopped, left)
+        Ended::new(Departure::Stopped, left)
     }
 
     /// The connection is over: the process ends too, or is ended.
-    async fn lost(self) -> (Departure, Option<String>) {
+    async fn lost(self) -> Ended {
         if let Ok(exit) = tokio::time::timeout(LAST_BREATH, self.child.exited()).await {
             self.died(exit)
         } else {
             let why = self.connection.closed().await.to_string();
             let detail = told_exit(&self.child, &why);
             let left = stop::stop(&self.child, None, StopWanted::AtOnce, &self.hurry).await;
-            (Departure::Failed, Some(left.unwrap_or(detail)))
+            self.failed(left.unwrap_or(detail))
         }
     }
 
@@ -352,14 +488,29 @@ impl Actor {
         }
     }
 
-    fn died(&self, exit: crate::supervisor::Exit) -> (Departure, Option<String>) {
+    fn died(&self, exit: crate::supervisor::Exit) -> Ended {
         if self.stopping_since.is_some() {
-            return (Departure::Stopped, None);
+            return Ended::new(Departure::Stopped, None);
         }
-        (
-            Departure::Failed,
-            Some(told_exit(&self.child, &exit.to_string())),
-        )
+        self.failed(told_exit(&self.child, &exit.to_string()))
+    }
+
+    /// The end of a process that nobody wanted, with what a new one may go on with.
+    fn failed(&self, detail: String) -> Ended {
+        let agent = self.connection.agent();
+        let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));
+        let can_go_on = offers(Feature::Resume) || offers(Feature::Load);
+        let session = self.identity.session;
+        let in_task = self.seat.bus().look(|state| {
+            let live = state.session(session);
+            live.is_some_and(|live| live.running.is_some())
+        });
+        Ended {
+            departure: Departure::Failed,
+            detail: Some(detail),
+            session: (can_go_on && self.used).then(|| self.acp.id.clone()),
+            in_task,
+        }
     }
 
     /// Writes something in the bridge's name. A refusal means that the world has moved on; an error is told to people.

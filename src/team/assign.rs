@@ -144,6 +144,8 @@ impl Team {
             program,
             identity,
             hurry: self.hurry(),
+            stall: self.inner.config.limits().stall(),
+            output_per_second: self.inner.config.limits().output_per_second.value,
         });
         Ok(Assigned { task, agent, note })
     }

@@ -10,6 +10,7 @@ mod assign;
 mod hearing;
 mod launch;
 mod live;
+mod restart;
 mod results;
 mod start;
 mod step;

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use super::launch::{Identity, Launch};
 use crate::acp::{
-    AcpError, AgentEvents, ConnectOptions, Connection, McpServerSpec, SessionInfo, connect,
+    AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Feature, McpServerSpec,
+    SessionInfo, connect,
 };
 use crate::config::Profile;
 use crate::supervisor::{self, SpawnError, Supervised};
+use crate::sys::meter::Metered;
 
 /// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
 const STDERR_SHOWN_BYTES: usize = 2048;
@@ -20,6 +22,8 @@ pub(super) struct Started {
     pub(super) events: AgentEvents,
     pub(super) session: SessionInfo,
     pub(super) endpoint: McpServerSpec,
+    /// Whether the session is the one that was to be taken up again.
+    pub(super) resumed: bool,
 }
 
 /// Why an agent did not start.
@@ -58,20 +62,23 @@ pub(super) async fn connect_to(
     pipes: supervisor::Pipes,
     endpoint: McpServerSpec,
     identity: &Identity,
+    earlier: Option<&AcpSessionId>,
+    output_per_second: u64,
 ) -> Result<Started, StartError> {
     let exited = child.exited();
-    let connecting = begin(pipes, &endpoint, identity);
+    let connecting = begin(pipes, &endpoint, identity, earlier, output_per_second);
     let begun = tokio::select! {
         begun = connecting => begun,
         exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string()))),
     };
     match begun {
-        Ok((connection, events, session)) => Ok(Started {
+        Ok((connection, events, session, resumed)) => Ok(Started {
             child,
             connection,
             events,
             session,
             endpoint,
+            resumed,
         }),
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
@@ -92,14 +99,63 @@ async fn begin(
     pipes: supervisor::Pipes,
     endpoint: &McpServerSpec,
     identity: &Identity,
-) -> Result<(Connection, AgentEvents, SessionInfo), AcpError> {
-    let (connection, events) =
-        connect(pipes.stdout, pipes.stdin, ConnectOptions::default()).await?;
+    earlier: Option<&AcpSessionId>,
+    output_per_second: u64,
+) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
+    let stdout = Metered::new(pipes.stdout, output_per_second);
+    let (connection, mut events) = connect(stdout, pipes.stdin, ConnectOptions::default()).await?;
     connection.initialize().await?;
+    if let Some(earlier) = earlier {
+        match take_up(&connection, &mut events, earlier, identity, endpoint).await {
+            Ok(session) => return Ok((connection, events, session, true)),
+            Err(AcpError::Closed { method, ending }) => {
+                return Err(AcpError::Closed { method, ending });
+            }
+            Err(error) => tracing::warn!(
+                "the session of {} cannot be taken up again: {error}",
+                identity.name
+            ),
+        }
+    }
     let session = connection
         .new_session(&identity.cwd, std::slice::from_ref(endpoint))
         .await?;
-    Ok((connection, events, session))
+    Ok((connection, events, session, false))
+}
+
+/// Takes up a session without its history where the agent offers that, else with it.
+async fn take_up(
+    connection: &Connection,
+    events: &mut AgentEvents,
+    earlier: &AcpSessionId,
+    identity: &Identity,
+    endpoint: &McpServerSpec,
+) -> Result<SessionInfo, AcpError> {
+    let servers = std::slice::from_ref(endpoint);
+    let offers = |feature| {
+        connection
+            .agent()
+            .is_some_and(|agent| agent.offers(feature))
+    };
+    let taking = async {
+        if offers(Feature::Resume) {
+            connection
+                .resume_session(earlier, &identity.cwd, servers)
+                .await
+        } else {
+            connection
+                .load_session(earlier, &identity.cwd, servers)
+                .await
+        }
+    };
+    tokio::pin!(taking);
+    loop {
+        tokio::select! {
+            taken = &mut taking => return taken,
+            // The history is known; unless it is taken, the answer behind it is not read.
+            Some(_) = events.recv() => {}
+        }
+    }
 }
 
 /// Tells how an agent ended, with what it said last.

@@ -12,6 +12,8 @@ mod agent_registry;
 mod architecture;
 mod bad_input;
 mod e2e_messaging;
+mod health;
+mod hung;
 mod kills;
 mod lifecycle;
 mod logs;

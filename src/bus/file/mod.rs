@@ -71,6 +71,17 @@ pub struct Options {
     pub listening: Listening,
     /// Where the time comes from.
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
+    /// What is thought of network file systems.
+    pub networks: Networks,
+}
+
+/// Whether a bus may be on a network file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Networks {
+    /// It is refused there.
+    Refused,
+    /// Somebody has decided that it may be there.
+    Allowed,
 }
 
 impl Default for Options {
@@ -82,6 +93,7 @@ impl Default for Options {
             patience: Duration::from_millis(limits::BUSY_MS),
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
+            networks: Networks::Refused,
         }
     }
 }
@@ -106,7 +118,7 @@ impl FileLog {
     ///
     /// `disk` has the durable files: [`RealDisk`](crate::sys::disk::RealDisk) outside of tests.
     pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
-        directory::prepare(directory)?;
+        directory::prepare(directory, options.networks)?;
         let lock_path = directory.join("lock");
         let mut lock =
             LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;

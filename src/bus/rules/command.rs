@@ -235,6 +235,8 @@ pub enum Ask {
     },
     /// A bridge begins the turn of a task.
     StartTask(TaskId),
+    /// A bridge goes on with the task of an agent that was started again.
+    ResumeTask(TaskId),
     /// A bridge says how a task ended.
     FinishTask(TaskId, Box<Ending>),
     /// Somebody wants the end of a task.

@@ -35,7 +35,9 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
                 all.extend(state.view_keeper());
             }
             Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
-            Event::TaskCancelAsked { id, .. } | Event::TaskStarted { id } => {
+            Event::TaskCancelAsked { id, .. }
+            | Event::TaskStarted { id }
+            | Event::TaskResumed { id } => {
                 add_task(state, id, &mut all);
             }
             Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),

@@ -148,6 +148,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::Claim(id) => requests::claim(writer, me, id),
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Ask::StartTask(id) => tasks::start(writer, me, id),
+        Ask::ResumeTask(id) => tasks::resume(writer, me, id),
         Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
         Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),

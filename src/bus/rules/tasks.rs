@@ -105,6 +105,21 @@ pub(super) fn start(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Resu
     }
 }
 
+/// Goes on with a task whose agent was started again, and tells who assigned it.
+pub(super) fn resume(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
+    let task = held(writer, me, id)?;
+    if writer.session(task.session)?.running.as_ref() != Some(id) {
+        return Err(Refusal::UnknownTask { id: id.clone() });
+    }
+    writer.push(Event::TaskResumed { id: id.clone() });
+    let text = format!(
+        "{id} of {} is resumed: the agent was started again and has its session back",
+        task.agent
+    );
+    writer.notice(&task.by, text);
+    Ok(())
+}
+
 pub(super) fn finish(
     writer: &mut Writer<'_>,
     me: SessionId,

@@ -166,7 +166,7 @@ impl State {
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),
-            Event::TaskStarted { id } => self.task_started(id, at),
+            Event::TaskStarted { id } | Event::TaskResumed { id } => self.task_started(id, at),
             Event::TaskCancelAsked { id, .. } => {
                 if let Some(task) = self.tasks.get_mut(id) {
                     task.cancel_asked = true;
@@ -468,7 +468,7 @@ impl State {
             return;
         };
         task.status = TaskStatus::Running;
-        task.started_ms = Some(at.ts);
+        task.started_ms.get_or_insert(at.ts);
         if let Some(session) = self.sessions.get_mut(&task.session) {
             session.queue.retain(|queued| queued != id);
             session.running = Some(id.clone());

@@ -183,7 +183,19 @@ fn a_task_that_may_be_resumed_stays_through_a_restart() {
     world.ask(lead, Ask::StartTask(task.clone()));
     world.ask(lead, crash(agent, Broken::Kept));
     assert_eq!(world.state.task(&task).unwrap().status, TaskStatus::Running);
-    assert_eq!(world.state.session(agent).unwrap().running, Some(task));
+    assert_eq!(
+        world.state.session(agent).unwrap().running,
+        Some(task.clone())
+    );
+    world.ready(lead, agent);
+    let events = world.ask(lead, Ask::ResumeTask(task.clone()));
+    assert!(notices(&events, "orchestrator")[0].contains("is resumed"));
+    assert_eq!(status(&world, agent), "running");
+    let unknown = TaskId::from_bits(9);
+    assert!(matches!(
+        world.refuse(lead, Ask::ResumeTask(unknown)),
+        Refusal::UnknownTask { .. }
+    ));
 }
 
 #[test]
