@@ -20,5 +20,7 @@ mod logs;
 mod message_bus;
 mod request_claim;
 #[cfg(target_os = "linux")]
+mod stopping;
+#[cfg(target_os = "linux")]
 mod supervision;
 mod support;

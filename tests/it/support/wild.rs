@@ -15,7 +15,11 @@ use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
-pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_cli-team-bridge");
+/// Returns the binary under test: the one built with the tests, unless `BRIDGE_BINARY` names another.
+pub(crate) fn binary() -> String {
+    let built = env!("CARGO_BIN_EXE_cli-team-bridge").to_owned();
+    std::env::var("BRIDGE_BINARY").unwrap_or(built)
+}
 
 pub(crate) const MARK: &str = "SUPERVISION_TEST";
 
@@ -37,29 +41,73 @@ pub(crate) struct Wild {
     pub(crate) mark: String,
 }
 
+/// How the agents of a profile behave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habit {
+    pub(crate) profile: &'static str,
+    /// Shell, which the agent runs before it becomes the scripted agent.
+    pub(crate) before: &'static str,
+    /// TOML of the script's `start`.
+    pub(crate) start: &'static str,
+    /// TOML of the profile, besides its command.
+    pub(crate) settings: &'static str,
+}
+
+impl Habit {
+    pub(crate) const fn new(
+        profile: &'static str,
+        before: &'static str,
+        start: &'static str,
+    ) -> Self {
+        Self {
+            profile,
+            before,
+            start,
+            settings: "",
+        }
+    }
+}
+
 impl Wild {
-    /// `before` is shell, which the agent runs before it becomes the scripted agent; `start` is TOML of the script.
-    pub(crate) fn new(before: &str, start: &str) -> Self {
+    /// A project of one profile, `stubborn`.
+    pub(crate) fn new(before: &'static str, start: &'static str) -> Self {
+        Self::of(&[Habit::new("stubborn", before, start)])
+    }
+
+    /// A project with a profile for each habit.
+    pub(crate) fn of(habits: &[Habit]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mark = uuid::Uuid::new_v4().to_string();
-        let script = format!(
-            "[agents.default.start]\n{start}\n\
-             [[agents.default.turns]]\nwhen = 'crash now'\nsteps = [{{ crash = 7 }}]\n\
-             [[agents.default.turns]]\nsteps = [{{ say = 'here' }}]\n"
-        );
         fs::create_dir_all(folder.path().join(".claude")).unwrap();
-        fs::create_dir(folder.path().join("hideout")).unwrap();
-        fs::write(folder.path().join("script.toml"), script).unwrap();
-        let stage = Self { folder, mark };
-        let command = format!("{before}exec {BINARY} scripted-agent --script script.toml");
-        let profile = format!(
-            "[agents.stubborn]\ncommand = '/bin/sh'\nargs = ['-c', {command:?}]\n\
-             env = {{ {MARK} = '{}', HIDEOUT = '{}' }}\n",
-            stage.mark,
-            stage.folder.path().join("hideout").display()
-        );
-        fs::write(stage.folder.path().join(".claude/bridge.toml"), profile).unwrap();
-        stage
+        let hideout = folder.path().join("hideout");
+        fs::create_dir(&hideout).unwrap();
+        let mut profiles = String::new();
+        for habit in habits {
+            let Habit {
+                profile,
+                before,
+                start,
+                settings,
+            } = habit;
+            let script = format!(
+                "[agents.default.start]\n{start}\n\
+                 [[agents.default.turns]]\nwhen = 'crash now'\nsteps = [{{ crash = 7 }}]\n\
+                 [[agents.default.turns]]\nwhen = 'talk on'\nsteps = [{{ repeat = 100000, steps = [\
+                 {{ call = 'send_message', with = {{ to = 'orchestrator', content = 'more' }} }}] }}]\n\
+                 [[agents.default.turns]]\nsteps = [{{ say = 'here' }}]\n"
+            );
+            fs::write(folder.path().join(format!("{profile}.toml")), script).unwrap();
+            let binary = binary();
+            let command = format!("{before}exec {binary} scripted-agent --script {profile}.toml");
+            let table = format!(
+                "[agents.{profile}]\ncommand = '/bin/sh'\nargs = ['-c', {command:?}]\n{settings}\n\
+                 env = {{ {MARK} = '{mark}', HIDEOUT = '{}' }}\n",
+                hideout.display()
+            );
+            profiles.push_str(&table);
+        }
+        fs::write(folder.path().join(".claude/bridge.toml"), profiles).unwrap();
+        Self { folder, mark }
     }
 
     pub(crate) async fn lead(&self) -> Lead {
@@ -71,7 +119,7 @@ impl Wild {
         let mut orchestrator = Command::new("/bin/sh")
             .arg("-c")
             .arg(format!("{before}exec \"$0\" \"$@\""))
-            .args([BINARY, "orchestrator", "--project"])
+            .args([&binary(), "orchestrator", "--project"])
             .arg(self.folder.path())
             .current_dir(self.folder.path())
             .env("BRIDGE_LOG", "error")
@@ -100,6 +148,15 @@ impl Wild {
                 .any(|found| found == word.as_bytes())
         };
         self.left().into_iter().filter(runs).collect()
+    }
+
+    /// Says whether anybody has asked for the end of an agent.
+    pub(crate) fn is_told_to_stop(&self) -> bool {
+        let log = self.folder.path().join(".claude/bridge/log");
+        let segments = fs::read_dir(log).unwrap().flatten();
+        segments
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+            .any(|text| text.contains("\"stop_asked\""))
     }
 
     pub(crate) fn escaped(&self) -> usize {
@@ -144,9 +201,21 @@ impl Lead {
 
     /// Starts an agent; when this returns, it has had a turn.
     pub(crate) async fn start(&self, name: &str) {
-        let given = json!({ "agent": "stubborn", "name": name, "prompt": "hello", "wait": true });
+        self.start_of("stubborn", name).await;
+    }
+
+    /// Starts an agent of a profile; when this returns, it has had a turn.
+    pub(crate) async fn start_of(&self, profile: &str, name: &str) {
+        let given = json!({ "agent": profile, "name": name, "prompt": "hello", "wait": true });
         let result = self.call("assign_task", given).await;
         assert_eq!(result["status"], "done", "{result}");
+    }
+
+    /// Waits until an agent has sent something.
+    pub(crate) async fn hears_talk(&self) {
+        let given = json!({ "from": "talker", "timeout_seconds": 50 });
+        let heard = self.call("wait_for_message", given).await;
+        assert_eq!(heard["message"]["content"], "more", "{heard}");
     }
 
     pub(crate) async fn kill(&self, name: &str) -> Duration {
