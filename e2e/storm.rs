@@ -130,7 +130,7 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
             before = (lead.open_files().len(), memory_kib(&lead));
         }
         if cycle % 100 == 99 {
-            println!("{} cycles", cycle + 1);
+            println!("{} cycles, {} KiB", cycle + 1, memory_kib(&lead));
         }
     }
     let after = (lead.open_files().len(), memory_kib(&lead));

@@ -22,6 +22,7 @@ mod exclude;
 mod identity;
 mod presence;
 mod read;
+mod retention;
 mod segments;
 #[cfg(test)]
 mod simulated;
@@ -124,6 +125,12 @@ impl FileLog {
             LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
         let bus = identity::load_or_create(&*disk, directory, &mut lock, options.patience)?;
         let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
+        let parts = retention::Parts {
+            log: directory.join("log"),
+            snapshot: directory.join("snapshot"),
+            blobs: directory.join("blobs"),
+            tasks: directory.join("tasks"),
+        };
         Ok(Self {
             holder: format!("{} {}", std::process::id(), options.holder),
             lock,
@@ -132,7 +139,7 @@ impl FileLog {
                 Arc::clone(&disk),
                 directory.join("blobs"),
             )),
-            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), directory.join("snapshot"), bus),
+            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts, bus),
             bells: bell::Bells::new(directory.join("bell"), options.listening),
             damaged_end: None,
             directory: directory.to_owned(),

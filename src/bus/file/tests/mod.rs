@@ -2,6 +2,7 @@
 
 mod damage;
 mod power;
+mod retention;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
