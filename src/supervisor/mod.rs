@@ -12,7 +12,7 @@
 //! session, and also when this process is killed. When its shim is killed, what it guarded falls to this process, if that adopts
 //! orphans (`adopt_orphans`). A direct child is ended with its group alone, and may outlive this process.
 //!
-//! What other processes of ours have left when they died is found and ended by [`end_remains`].
+//! What other processes of ours have left when they died is found and ended by `end_remains`.
 //!
 //! What it does not do: restart, or look into stdin and stdout, which belong to the caller.
 
