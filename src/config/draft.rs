@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
-use super::profile::{Command, Profile};
+use super::profile::{Command, Profile, Restart};
 use super::source::Sourced;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -26,6 +26,7 @@ pub(super) struct Draft {
     pub(super) file_system: Option<Sourced<bool>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
+    pub(super) restart: Option<Sourced<Restart>>,
 }
 
 impl Draft {
@@ -43,6 +44,7 @@ impl Draft {
             file_system: None,
             roles: None,
             default_model: None,
+            restart: None,
         }
     }
 
@@ -63,6 +65,7 @@ impl Draft {
         set(&mut self.file_system, later.file_system);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
+        set(&mut self.restart, later.restart);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -93,6 +96,9 @@ impl Draft {
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
+            restart: self
+                .restart
+                .unwrap_or_else(|| Sourced::default_value(Restart::default())),
         })
     }
 

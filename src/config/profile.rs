@@ -33,6 +33,24 @@ pub struct Profile {
     pub roles: Sourced<Vec<String>>,
     /// The model, unless the task names one.
     pub default_model: Option<Sourced<String>>,
+    /// What to do when the agent's process ends by itself.
+    pub restart: Sourced<Restart>,
+}
+
+/// What to do when an agent's process ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Restart {
+    /// It has failed.
+    #[default]
+    Never,
+    /// It is started again, unless that happens too often.
+    OnFailure,
+}
+
+impl Restart {
+    /// All of them, as a file writes them.
+    pub(super) const WORDS: [(&'static str, Self); 2] =
+        [("never", Self::Never), ("on_failure", Self::OnFailure)];
 }
 
 /// A program to start.

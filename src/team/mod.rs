@@ -6,6 +6,7 @@
 //! [`Team`]: crate::team::Team
 
 mod actor;
+mod agent;
 mod assign;
 mod files;
 mod hearing;
@@ -13,10 +14,12 @@ mod human;
 mod launch;
 mod live;
 mod questions;
+mod restart;
 mod results;
 mod start;
 mod step;
 mod stop;
+mod sweep;
 mod transcript;
 mod turn;
 mod work;

@@ -283,6 +283,10 @@ impl Actor {
             let line = transcript::of_permission(self.wall_ms(), title, told.as_str());
             self.transcribe(&turn.transcript, line);
         }
+        if let Some(turn) = &mut self.turn {
+            // From now on it is the agent's to go on.
+            turn.heard = Instant::now();
+        }
         told
     }
 }

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::bus::state::{State, StopWanted};
 use crate::delivery::wake;
 use crate::domain::id::{SessionId, TaskId};
+use crate::domain::limits;
 use crate::domain::member::Tools;
 
 /// How long our endpoint may take to tell its tools, before messages go by prompt only.
@@ -21,8 +22,18 @@ pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// The same while the agent is being stopped: the whole stop has 30 s.
 pub(super) const CANCEL_GRACE_STOPPING: Duration = Duration::from_secs(2);
 
+/// How often signs of life are written on the bus.
+const STIR: Duration = Duration::from_millis(limits::STIR_MS);
+
+/// How often it is looked for signs of life at the least.
+const LISTEN: Duration = Duration::from_secs(15);
+
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
 pub(super) struct Wishes {
     /// Whether the session is still on the bus.
     pub(super) live: bool,
@@ -36,6 +47,10 @@ pub(super) struct Wishes {
     pub(super) unproven: bool,
     /// The place of the newest message that is worth a turn.
     pub(super) newest_mail: Option<u64>,
+    /// Whether its silence has been told.
+    pub(super) stalled: bool,
+    /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
+    pub(super) waits: bool,
 }
 
 /// What the actor knows itself.
@@ -51,6 +66,10 @@ pub(super) struct Situation {
     pub(super) stopping_since: Option<Instant>,
     /// When mail that is worth a turn was first seen.
     pub(super) mail_since: Option<Instant>,
+    /// The task in whose turn the agent's process ended before this one was started.
+    pub(super) interrupted: Option<TaskId>,
+    /// How long a turn may be without a sign of life.
+    pub(super) stall: Duration,
 }
 
 /// What there is to know of the running turn.
@@ -62,6 +81,10 @@ pub(super) struct TurnSituation {
     pub(super) given_up: bool,
     /// Whether it waits for permission.
     pub(super) asking: bool,
+    /// When the agent last showed a sign of life.
+    pub(super) heard: Instant,
+    /// When that was last written on the bus.
+    pub(super) stirred: Instant,
 }
 
 /// What to do next.
@@ -75,6 +98,12 @@ pub(super) enum Step {
     CancelTurn,
     /// End the task, although the agent has not ended its turn.
     GiveUpTask,
+    /// Say that the agent is silent.
+    Stall,
+    /// Say that the agent is not silent.
+    Stir,
+    /// Go on with the task that was interrupted, or end it.
+    Resume(TaskId),
     /// Say that the tools are missing.
     MissTools,
     /// Begin the turn of a task.
@@ -99,6 +128,8 @@ impl Wishes {
             next_task: live.queue.front().cloned(),
             unproven: live.tools == Tools::Unproven,
             newest_mail: wake::worth_a_turn(state, &live.name, mail_after),
+            stalled: live.stalled,
+            waits: !live.waits.is_empty(),
         }
     }
 }
@@ -113,12 +144,13 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         None => {}
     }
     if let Some(turn) = situation.turn {
-        return match turn.cancelled {
-            None if wishes.cancel => Step::CancelTurn,
-            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => Step::GiveUpTask,
-            Some(at) if !turn.given_up => Step::Rest(Some(at + CANCEL_GRACE)),
-            _ => Step::Rest(None),
+        let until = match turn.cancelled {
+            None if wishes.cancel => return Step::CancelTurn,
+            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => return Step::GiveUpTask,
+            Some(at) if !turn.given_up => Some(at + CANCEL_GRACE),
+            _ => None,
         };
+        return listening(wishes, situation, turn, until);
     }
     if wishes.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
@@ -128,6 +160,9 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             Step::Rest(Some(deadline))
         };
     }
+    if let Some(task) = &situation.interrupted {
+        return Step::Resume(task.clone());
+    }
     if let Some(task) = &wishes.next_task {
         return Step::Begin(task.clone());
     }
@@ -136,6 +171,33 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         (Some(_), since) => Step::Rest(Some(since.unwrap_or(now) + wake::GATHER)),
         (None, _) => Step::Rest(None),
     }
+}
+
+/// Listens for signs of life in a turn that runs, until something else is due.
+fn listening(
+    wishes: &Wishes,
+    situation: &Situation,
+    turn: TurnSituation,
+    until: Option<Instant>,
+) -> Step {
+    let now = situation.now;
+    let silent_at = turn.heard + situation.stall;
+    let is_silent = now >= silent_at && !wishes.waits && !turn.asking;
+    if is_silent && !wishes.stalled {
+        return Step::Stall;
+    }
+    let stir_at = turn.stirred + STIR;
+    if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
+        return Step::Stir;
+    }
+    // What is not told by an event is seen by looking: noise, a line on stderr.
+    let look_at = now + (situation.stall / 4).min(LISTEN);
+    let next = if now < silent_at {
+        silent_at.min(look_at)
+    } else {
+        look_at
+    };
+    Step::Rest(until.into_iter().chain([next]).min())
 }
 
 fn stopping(situation: &Situation) -> Step {
@@ -163,6 +225,8 @@ fn stopping(situation: &Situation) -> Step {
 mod tests {
     use super::*;
 
+    const STALL: Duration = Duration::from_mins(5);
+
     fn wishes() -> Wishes {
         Wishes {
             live: true,
@@ -177,6 +241,8 @@ mod tests {
             turn: None,
             stopping_since: None,
             mail_since: None,
+            interrupted: None,
+            stall: STALL,
         }
     }
 
@@ -186,6 +252,8 @@ mod tests {
                 cancelled,
                 given_up: false,
                 asking: false,
+                heard: now,
+                stirred: now,
             }),
             ..idle(now)
         }
@@ -200,7 +268,8 @@ mod tests {
             newest_mail: Some(9),
             ..wishes()
         };
-        assert_eq!(next(&wishes, &busy(now, None)), Step::Rest(None));
+        let rest = Step::Rest(Some(now + LISTEN));
+        assert_eq!(next(&wishes, &busy(now, None)), rest);
         assert_eq!(next(&wishes, &idle(now)), Step::Begin(task));
     }
 
@@ -258,7 +327,7 @@ mod tests {
         assert_eq!(next(&wishes, &busy(now, None)), Step::CancelTurn);
         assert_eq!(
             next(&wishes, &busy(now, Some(now))),
-            Step::Rest(Some(now + CANCEL_GRACE))
+            Step::Rest(Some(now + CANCEL_GRACE.min(LISTEN)))
         );
         assert_eq!(
             next(&wishes, &busy(now + CANCEL_GRACE, Some(now))),
@@ -307,10 +376,73 @@ mod tests {
                 cancelled: None,
                 given_up: false,
                 asking: true,
+                heard: now,
+                stirred: now,
             }),
             ..idle(now)
         };
         assert_eq!(next(&wishes, &asking), Step::CancelTurn);
+    }
+
+    #[test]
+    fn silence_is_told_once_and_its_end_too() {
+        let now = Instant::now();
+        let silent = Situation {
+            now: now + STALL,
+            ..busy(now, None)
+        };
+        assert_eq!(next(&wishes(), &silent), Step::Stall);
+        let told = Wishes {
+            stalled: true,
+            ..wishes()
+        };
+        assert_eq!(next(&told, &silent), Step::Rest(Some(now + STALL + LISTEN)));
+        assert_eq!(next(&told, &busy(now, None)), Step::Stir);
+        let waits = Wishes {
+            waits: true,
+            ..wishes()
+        };
+        assert_eq!(
+            next(&waits, &silent),
+            Step::Rest(Some(now + STALL + LISTEN))
+        );
+        let mut asking = silent;
+        if let Some(turn) = &mut asking.turn {
+            turn.asking = true;
+        }
+        assert_eq!(
+            next(&wishes(), &asking),
+            Step::Rest(Some(now + STALL + LISTEN)),
+            "it waits for us"
+        );
+    }
+
+    #[test]
+    fn signs_of_life_are_told_now_and_then() {
+        let now = Instant::now();
+        let mut situation = busy(now, None);
+        situation.now = now + STIR;
+        let quiet = Step::Rest(Some(situation.now + LISTEN));
+        assert_eq!(next(&wishes(), &situation), quiet, "there was none");
+        if let Some(turn) = &mut situation.turn {
+            turn.heard = now + STIR;
+        }
+        assert_eq!(next(&wishes(), &situation), Step::Stir);
+    }
+
+    #[test]
+    fn an_interrupted_task_goes_before_the_next() {
+        let now = Instant::now();
+        let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
+        let wishes = Wishes {
+            next_task: Some(second),
+            ..wishes()
+        };
+        let situation = Situation {
+            interrupted: Some(first.clone()),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &situation), Step::Resume(first));
     }
 
     #[test]

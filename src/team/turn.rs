@@ -29,6 +29,11 @@ pub(super) struct Turn {
     pub(super) cancelled: Option<Instant>,
     /// Whether its task has been given up already.
     pub(super) given_up: bool,
+    /// When the agent last showed a sign of life, and how many lines and bytes of stderr there were then.
+    pub(super) heard: Instant,
+    pub(super) heard_so_far: (u64, u64),
+    /// When that was last written on the bus.
+    pub(super) stirred: Instant,
     /// What the agent has said.
     pub(super) output: String,
     /// Whether the output is longer than what is kept.
@@ -61,6 +66,9 @@ impl Turn {
             prompting,
             cancelled: None,
             given_up: false,
+            heard: Instant::now(),
+            heard_so_far: (0, 0),
+            stirred: Instant::now(),
             output: String::new(),
             overlong: false,
             alive: false,

@@ -18,6 +18,10 @@ use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
 
+/// What an agent is told that goes on with a task.
+const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
+                       on from there.";
+
 impl Actor {
     pub(super) async fn begin_task(&mut self, id: TaskId) {
         match self.seat.ask(Ask::StartTask(id.clone())).await {
@@ -56,6 +60,34 @@ impl Actor {
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
+    /// Goes on with the task in whose turn an earlier process ended, if its session could be taken up; else ends it.
+    pub(super) async fn resume_task(&mut self, id: TaskId) {
+        self.interrupted = None;
+        let task = self.seat.bus().look(|state| state.task(&id).cloned());
+        let Some(task) = task else { return };
+        if task.cancel_asked {
+            self.finish(id, Outcome::plain(TaskStatus::Cancelled), String::new())
+                .await;
+            return;
+        }
+        let text = self.seat.bus().text(task.prompt);
+        let (true, Ok(text)) = (self.resumed, text) else {
+            let message = "the agent has crashed and was started again, without its session";
+            let outcome = Outcome::error(TaskStatus::Interrupted, "crashed", message);
+            self.finish(id, outcome, String::new()).await;
+            return;
+        };
+        if self.write(Ask::ResumeTask(id.clone())).await.is_none() {
+            self.interrupted = Some(id);
+            return;
+        }
+        let call = ids::call();
+        let (letters, more) = self.take_mail(call, Way::Inject).await;
+        let name = &self.identity.name;
+        let prompt = inject::task_prompt(Some(RESUMED), &letters, name, more, &text);
+        self.begin_turn(Some(id), prompt, call, &letters);
+    }
+
     /// Makes the session what the task wants: a new one, another model.
     async fn prepare(&mut self, fresh: bool, model: Option<&str>) -> Result<(), Outcome> {
         if fresh && self.used {
@@ -68,6 +100,7 @@ impl Actor {
                 .map_err(|error| Outcome::error(TaskStatus::Failed, "agent", &error.to_string()))?;
             self.primed = false;
             self.used = false;
+            self.record_session().await;
         }
         let default = self
             .profile

@@ -3,6 +3,8 @@
 mod member;
 mod raw;
 mod stage;
+#[cfg(target_os = "linux")]
+pub(crate) mod wild;
 
 pub(crate) use member::{Member, of_name};
 pub(crate) use raw::Raw;
