@@ -1,6 +1,7 @@
 //! One configuration file, from its text to typed values: the only place that knows the keys.
 
 use std::path::Path;
+use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -15,7 +16,7 @@ use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 
 const TOP_KEYS: [&str; 1] = ["agents"];
-const PROFILE_KEYS: [&str; 7] = [
+const PROFILE_KEYS: [&str; 10] = [
     "command",
     "args",
     "env",
@@ -23,7 +24,13 @@ const PROFILE_KEYS: [&str; 7] = [
     "permissions",
     "roles",
     "default_model",
+    "install",
+    "login",
+    "settle_ms",
 ];
+
+/// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
+const MOST_SETTLE_MS: i64 = 10_000;
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -123,6 +130,18 @@ impl DocumentReader<'_, '_> {
                 "default_model" => {
                     let model = self.reader.filled_string(entry.value, &what);
                     draft.default_model = self.sourced(model);
+                }
+                "install" => {
+                    let install = self.reader.filled_string(entry.value, &what);
+                    draft.install = self.sourced(install);
+                }
+                "login" => {
+                    let login = self.reader.filled_string(entry.value, &what);
+                    draft.login = self.sourced(login);
+                }
+                "settle_ms" => {
+                    let settle = self.reader.number(entry.value, &what, 0..=MOST_SETTLE_MS);
+                    draft.settle = self.sourced(settle.map(Duration::from_millis));
                 }
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }

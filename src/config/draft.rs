@@ -1,6 +1,7 @@
 //! A profile while its layers are laid over each other: any field may still be missing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
@@ -22,6 +23,9 @@ pub(super) struct Draft {
     pub(super) permissions: Option<Sourced<Permissions>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
+    pub(super) install: Option<Sourced<String>>,
+    pub(super) login: Option<Sourced<String>>,
+    pub(super) settle: Option<Sourced<Duration>>,
 }
 
 impl Draft {
@@ -37,6 +41,9 @@ impl Draft {
             permissions: None,
             roles: None,
             default_model: None,
+            install: None,
+            login: None,
+            settle: None,
         }
     }
 
@@ -55,6 +62,9 @@ impl Draft {
         set(&mut self.permissions, later.permissions);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
+        set(&mut self.install, later.install);
+        set(&mut self.login, later.login);
+        set(&mut self.settle, later.settle);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -79,6 +89,11 @@ impl Draft {
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
+            install: self.install,
+            login: self.login,
+            settle: self
+                .settle
+                .unwrap_or_else(|| Sourced::default_value(Duration::ZERO)),
         })
     }
 

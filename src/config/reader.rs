@@ -2,7 +2,7 @@
 //!
 //! A value that does not fit is reported and read as absent, so that all problems of a file come at once.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use toml::Spanned;
@@ -116,6 +116,29 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(text)
+    }
+
+    /// Reads a whole number within bounds that are not negative.
+    pub(super) fn number(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        bounds: RangeInclusive<i64>,
+    ) -> Option<u64> {
+        let Some(integer) = value.get_ref().as_integer() else {
+            self.wrong_type(value, what, "a whole number");
+            return None;
+        };
+        let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok();
+        let fitting = number.filter(|number| bounds.contains(number));
+        if fitting.is_none() {
+            let (least, most) = bounds.into_inner();
+            self.report(
+                &value.span(),
+                format!("{what} must be between {least} and {most}"),
+            );
+        }
+        fitting.and_then(|number| u64::try_from(number).ok())
     }
 
     /// Reads an array, each element by `element`, which is given what to call it.

@@ -21,7 +21,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `roles` and `default_model`",
+         `permissions`, `roles`, `default_model`, `install`, `login` and `settle_ms`",
     );
     check_refused(
         "[agent.a]",
@@ -148,6 +148,14 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "default_model = \"\"",
             "2:17: `default_model` of [agents.a] is empty: set it, or leave it out",
+        ),
+        (
+            "settle_ms = \"soon\"",
+            "2:13: `settle_ms` of [agents.a] must be a whole number, not a string",
+        ),
+        (
+            "settle_ms = -1",
+            "2:13: `settle_ms` of [agents.a] must be between 0 and 10000",
         ),
     ] {
         check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));

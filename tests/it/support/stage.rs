@@ -24,6 +24,7 @@ pub(crate) struct Stage {
     root: tempfile::TempDir,
     project: PathBuf,
     home: PathBuf,
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Stage {
@@ -39,7 +40,14 @@ impl Stage {
             root,
             project,
             home,
+            env: Vec::new(),
         }
+    }
+
+    /// Sets variables for the programs that are started from now on.
+    pub(crate) fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
+        self.env = env;
+        self
     }
 
     /// Adds profiles of the project's own.
@@ -76,20 +84,28 @@ impl Stage {
     pub(crate) async fn start(&self, arguments: &[&str]) -> (Supervised, Pipes) {
         let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         args.extend(["--project".into(), self.project.clone().into()]);
-        let env = [
-            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
-            (MARK.into(), self.home.clone().into()),
-            ("BRIDGE_SCRIPT".into(), self.home.join("script.toml").into()),
-        ];
+        let env = self.environment();
         supervisor::spawn(ChildSpec {
             program: env!("CARGO_BIN_EXE_cli-team-bridge").into(),
             args,
-            env: env.into(),
+            env,
             cwd: self.root.path().to_owned(),
             shim: None,
         })
         .await
         .unwrap()
+    }
+
+    /// Returns the environment of what is started here.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut env = vec![
+            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+            (MARK.into(), self.home.clone().into()),
+            ("BRIDGE_SCRIPT".into(), self.home.join("script.toml").into()),
+        ];
+        env.retain(|(name, _)| self.env.iter().all(|(own, _)| own != name));
+        env.extend(self.env.iter().cloned());
+        env
     }
 
     /// Returns the live processes of this stage.
