@@ -51,6 +51,8 @@ pub(super) struct Actor {
     pub(super) acp: SessionInfo,
     pub(super) endpoint: crate::acp::McpServerSpec,
     pub(super) session_since: Instant,
+    /// When it was first seen whether the session has our tools.
+    pub(super) tools_since: Option<Instant>,
     /// Whether the agent's session knows who it is.
     pub(super) primed: bool,
     /// Whether the session has had a turn.
@@ -110,7 +112,7 @@ impl Actor {
             .await
             .map_err(failed)?;
         let endpoint = launch.endpoint(&identity);
-        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity);
+        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, &profile);
         let started = tokio::select! {
             started = starting => started,
             wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
@@ -144,6 +146,7 @@ impl Actor {
             acp,
             endpoint,
             session_since: Instant::now(),
+            tools_since: None,
             primed: false,
             used: false,
             turn: None,
@@ -231,6 +234,9 @@ impl Actor {
             .newest_mail
             .filter(|_| self.turn.is_none())
             .map(|_| self.mail_since.unwrap_or(now));
+        if wishes.live && !wishes.unproven {
+            self.tools_since.get_or_insert(now);
+        }
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             given_up: turn.given_up,
@@ -238,6 +244,9 @@ impl Actor {
         let situation = Situation {
             now,
             session_since: self.session_since,
+            settled: self
+                .tools_since
+                .map(|since| since + self.profile.settle.value),
             turn,
             stopping_since: self.stopping_since,
             mail_since: self.mail_since,

@@ -10,6 +10,7 @@ mod assign;
 mod hearing;
 mod launch;
 mod live;
+mod login;
 mod results;
 mod start;
 mod step;

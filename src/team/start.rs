@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use super::launch::{Identity, Launch};
+use super::login;
 use crate::acp::{
     AcpError, AgentEvents, ConnectOptions, Connection, McpServerSpec, SessionInfo, connect,
 };
@@ -32,10 +33,12 @@ pub(super) enum StartError {
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
-    #[error("{error}{}", stderr_shown(.stderr))]
+    #[error("{error}{login}{}", stderr_shown(.stderr))]
     Protocol {
         /// What it did or did not answer.
         error: Box<AcpError>,
+        /// How to log in, if that is what is missing.
+        login: String,
         /// The end of its stderr.
         stderr: String,
     },
@@ -58,6 +61,7 @@ pub(super) async fn connect_to(
     pipes: supervisor::Pipes,
     endpoint: McpServerSpec,
     identity: &Identity,
+    profile: &Profile,
 ) -> Result<Started, StartError> {
     let exited = child.exited();
     let connecting = begin(pipes, &endpoint, identity);
@@ -82,6 +86,7 @@ pub(super) async fn connect_to(
             }
         }
         Err(error) => Err(StartError::Protocol {
+            login: login::hint(&error, profile),
             error: Box::new(error),
             stderr: child.stderr_tail(),
         }),

@@ -45,6 +45,8 @@ pub(super) struct Situation {
     pub(super) now: Instant,
     /// When the agent's session began.
     pub(super) session_since: Instant,
+    /// From when on the agent shows its model the tools that our endpoint has listed.
+    pub(super) settled: Option<Instant>,
     /// The turn that runs.
     pub(super) turn: Option<TurnSituation>,
     /// When the wish to stop was first seen.
@@ -126,6 +128,9 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             Step::Rest(Some(deadline))
         };
     }
+    if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
+        return Step::Rest(Some(settled));
+    }
     if let Some(task) = &wishes.next_task {
         return Step::Begin(task.clone());
     }
@@ -170,6 +175,7 @@ mod tests {
         Situation {
             now,
             session_since: now,
+            settled: None,
             turn: None,
             stopping_since: None,
             mail_since: None,
@@ -241,6 +247,27 @@ mod tests {
             ..idle(now)
         };
         assert_eq!(next(&wishes, &late), Step::MissTools);
+    }
+
+    #[test]
+    fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let wishes = Wishes {
+            next_task: Some(task.clone()),
+            ..wishes()
+        };
+        let settled = now + Duration::from_millis(500);
+        let early = Situation {
+            settled: Some(settled),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &early), Step::Rest(Some(settled)));
+        let later = Situation {
+            now: settled,
+            ..early
+        };
+        assert_eq!(next(&wishes, &later), Step::Begin(task));
     }
 
     #[test]

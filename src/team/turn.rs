@@ -92,8 +92,9 @@ impl Turn {
 }
 
 impl Outcome {
-    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end.
-    pub(super) fn of(ended: &Result<PromptOutcome, AcpError>, asked: bool) -> Self {
+    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end, `login` how to log in if the
+    /// end is about that.
+    pub(super) fn of(ended: &Result<PromptOutcome, AcpError>, asked: bool, login: &str) -> Self {
         match ended {
             Ok(outcome) => Self {
                 usage: outcome.usage,
@@ -109,7 +110,10 @@ impl Outcome {
             },
             // Some agents answer a cancelled prompt with an error.
             Err(_) if asked => Self::plain(TaskStatus::Cancelled),
-            Err(error) => Self::error(TaskStatus::Failed, "agent", &error.to_string()),
+            Err(error) => {
+                let class = if error.wants_login() { "auth" } else { "agent" };
+                Self::error(TaskStatus::Failed, class, &format!("{error}{login}"))
+            }
         }
     }
 
@@ -179,6 +183,7 @@ mod tests {
                 meta: None,
             }),
             false,
+            "",
         )
     }
 
@@ -195,6 +200,25 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_login_has_a_class_of_its_own_and_says_how() {
+        let refused = Err(AcpError::Refused {
+            method: "session/prompt".into(),
+            code: -32000,
+            message: "Authentication required".into(),
+            data: None,
+        });
+        let error = Outcome::of(&refused, false, "; to log in, set KEY")
+            .error
+            .unwrap();
+        assert_eq!(error.class, "auth");
+        assert!(
+            error.message.ends_with("; to log in, set KEY"),
+            "{}",
+            error.message
+        );
+    }
+
+    #[test]
     fn an_error_after_a_cancel_is_a_cancel() {
         let refused = || {
             Err(AcpError::Refused {
@@ -204,7 +228,8 @@ mod tests {
                 data: None,
             })
         };
-        assert_eq!(Outcome::of(&refused(), true).status, TaskStatus::Cancelled);
-        assert_eq!(Outcome::of(&refused(), false).error.unwrap().class, "agent");
+        let of = |asked| Outcome::of(&refused(), asked, "");
+        assert_eq!(of(true).status, TaskStatus::Cancelled);
+        assert_eq!(of(false).error.unwrap().class, "agent");
     }
 }

@@ -4,6 +4,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
+use super::login;
 use super::transcript;
 use super::turn::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
@@ -68,6 +69,8 @@ impl Actor {
                 .map_err(|error| Outcome::error(TaskStatus::Failed, "agent", &error.to_string()))?;
             self.primed = false;
             self.used = false;
+            // The new session has to find the tools anew, and who needs this shows them late.
+            tokio::time::sleep(self.profile.settle.value).await;
         }
         let default = self
             .profile
@@ -234,7 +237,11 @@ impl Actor {
         let Some(turn) = self.turn.take() else {
             return false;
         };
-        let outcome = Outcome::of(&ended, turn.cancelled.is_some());
+        let login = ended
+            .as_ref()
+            .err()
+            .map(|error| login::hint(error, &self.profile));
+        let outcome = Outcome::of(&ended, turn.cancelled.is_some(), &login.unwrap_or_default());
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.seat.bus().transcript(&turn.transcript, &line);
         self.settle(&turn, turn.alive && outcome.proves_taking())

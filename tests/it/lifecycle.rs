@@ -582,3 +582,24 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
     lead.close().await;
     stage.check_nobody_is_left();
 }
+
+#[tokio::test]
+async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_not() {
+    let settle = "[agents.scripted]\nsettle_ms = 2500";
+    let stage = Stage::new(AGENTS).with_profiles(settle);
+    let lead = stage.orchestrator().await;
+    let waited = async |task: String| {
+        lead.done(&task).await;
+        let status = lead
+            .call("get_task_status", json!({ "task_id": task }))
+            .await;
+        let time = |key: &str| chrono::DateTime::parse_from_rfc3339(status[key].as_str().unwrap());
+        (time("started_at").unwrap() - time("queued_at").unwrap()).num_milliseconds()
+    };
+    let first = waited(lead.start("ann", "hello").await).await;
+    assert!(first >= 2500, "{first} ms");
+    let second = waited(lead.assign("ann", "hello").await).await;
+    assert!(second < 2500, "{second} ms");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
