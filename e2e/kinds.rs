@@ -18,6 +18,8 @@ pub(crate) struct Kind {
     pub(crate) model: Option<&'static str>,
     /// Whether it tells that a login is missing; else it tries again and again, without a word.
     pub(crate) tells_of_login: bool,
+    /// Whether a session takes a process of its own.
+    pub(crate) one_session: bool,
 }
 
 /// All of them.
@@ -38,6 +40,7 @@ pub(crate) const CODEX: Kind = Kind {
     },
     model: None,
     tells_of_login: true,
+    one_session: false,
 };
 
 pub(crate) const CLAUDE_CODE: Kind = Kind {
@@ -53,6 +56,7 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     files: |_| Vec::new(),
     model: None,
     tells_of_login: false,
+    one_session: false,
 };
 
 pub(crate) const GEMINI: Kind = Kind {
@@ -74,6 +78,7 @@ pub(crate) const GEMINI: Kind = Kind {
     },
     model: None,
     tells_of_login: true,
+    one_session: false,
 };
 
 pub(crate) const QWEN: Kind = Kind {
@@ -96,6 +101,7 @@ pub(crate) const QWEN: Kind = Kind {
     },
     model: None,
     tells_of_login: true,
+    one_session: false,
 };
 
 pub(crate) const DROID: Kind = Kind {
@@ -119,6 +125,7 @@ pub(crate) const DROID: Kind = Kind {
     },
     model: Some("custom:scripted-0"),
     tells_of_login: true,
+    one_session: true,
 };
 
 impl Kind {

@@ -211,7 +211,7 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
     );
     matrix.note(kind.name, Column::Fresh, &seconds(began.elapsed()));
     assert_eq!(scene.lead.hear_from(kind.name).await, "good evening");
-    assert_eq!(scene.processes_of(kind), 1, "it is the same process");
+    assert_eq!(scene.processes_of(kind), 1 + usize::from(kind.one_session));
     let shown = scene.model.shown();
     let (before, after): (Vec<_>, Vec<_>) = shown
         .iter()

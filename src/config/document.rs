@@ -16,7 +16,7 @@ use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 
 const TOP_KEYS: [&str; 1] = ["agents"];
-const PROFILE_KEYS: [&str; 10] = [
+const PROFILE_KEYS: [&str; 11] = [
     "command",
     "args",
     "env",
@@ -27,6 +27,7 @@ const PROFILE_KEYS: [&str; 10] = [
     "install",
     "login",
     "settle_ms",
+    "one_session",
 ];
 
 /// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
@@ -142,6 +143,10 @@ impl DocumentReader<'_, '_> {
                 "settle_ms" => {
                     let settle = self.reader.number(entry.value, &what, 0..=MOST_SETTLE_MS);
                     draft.settle = self.sourced(settle.map(Duration::from_millis));
+                }
+                "one_session" => {
+                    let one_session = self.reader.boolean(entry.value, &what);
+                    draft.one_session = self.sourced(one_session);
                 }
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }

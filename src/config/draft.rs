@@ -26,6 +26,7 @@ pub(super) struct Draft {
     pub(super) install: Option<Sourced<String>>,
     pub(super) login: Option<Sourced<String>>,
     pub(super) settle: Option<Sourced<Duration>>,
+    pub(super) one_session: Option<Sourced<bool>>,
 }
 
 impl Draft {
@@ -44,6 +45,7 @@ impl Draft {
             install: None,
             login: None,
             settle: None,
+            one_session: None,
         }
     }
 
@@ -65,6 +67,7 @@ impl Draft {
         set(&mut self.install, later.install);
         set(&mut self.login, later.login);
         set(&mut self.settle, later.settle);
+        set(&mut self.one_session, later.one_session);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -94,6 +97,9 @@ impl Draft {
             settle: self
                 .settle
                 .unwrap_or_else(|| Sourced::default_value(Duration::ZERO)),
+            one_session: self
+                .one_session
+                .unwrap_or_else(|| Sourced::default_value(false)),
         })
     }
 

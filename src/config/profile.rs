@@ -35,6 +35,8 @@ pub struct Profile {
     pub login: Option<Sourced<String>>,
     /// How long the first prompt of a session waits after our endpoint has listed its tools.
     pub settle: Sourced<Duration>,
+    /// Whether its process mixes sessions up, so that each needs a process of its own.
+    pub one_session: Sourced<bool>,
 }
 
 /// A program to start.

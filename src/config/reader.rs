@@ -118,6 +118,15 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
+    /// Reads `true` or `false`.
+    pub(super) fn boolean(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<bool> {
+        let read = value.get_ref().as_bool();
+        if read.is_none() {
+            self.wrong_type(value, what, "a boolean");
+        }
+        read
+    }
+
     /// Reads a whole number within bounds that are not negative.
     pub(super) fn number(
         &mut self,

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{Identity, Launch};
+use super::renew::Renewal;
 use super::start::{self, Started, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
@@ -42,6 +43,8 @@ pub(super) struct Begin {
 pub(super) struct Actor {
     /// The bridge's own seat, in whose name everything is written.
     pub(super) seat: Seat,
+    pub(super) launch: Arc<Launch>,
+    pub(super) program: std::path::PathBuf,
     pub(super) profile: Profile,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
@@ -108,7 +111,7 @@ impl Actor {
         } = begin;
         let failed = |error: start::StartError| (Departure::Failed, Some(error.to_string()));
         let presence = seat.bus().share(identity.session);
-        let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
+        let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
             .map_err(failed)?;
         let endpoint = launch.endpoint(&identity);
@@ -137,6 +140,8 @@ impl Actor {
         };
         let mut actor = Self {
             seat,
+            launch,
+            program,
             profile,
             identity,
             hurry,
@@ -158,7 +163,7 @@ impl Actor {
         Ok(actor)
     }
 
-    async fn announce(&mut self) {
+    pub(super) async fn announce(&mut self) {
         let model = self.acp.model_choices().and_then(|models| models.current);
         let ready = Ask::Ready {
             session: self.identity.session,
@@ -170,10 +175,8 @@ impl Actor {
 
     async fn live(mut self) -> (Departure, Option<String>) {
         let mut changes = self.seat.bus().changes();
-        let exited = self.child.exited();
         let hurry = self.hurry.clone();
         let mut last: Option<Step> = None;
-        tokio::pin!(exited);
         loop {
             if self.hurry.is_cancelled() {
                 return self.stop(StopWanted::AtOnce).await;
@@ -181,6 +184,11 @@ impl Actor {
             let until = match self.next_step() {
                 Step::Stop(wanted) => return self.stop(wanted).await,
                 Step::Abandon => return self.stop(StopWanted::AtOnce).await,
+                Step::Renew => match self.renew_unless_stopped().await {
+                    Renewal::Done => continue,
+                    Renewal::Stopped(wanted) => return self.stop(wanted).await,
+                    Renewal::Failed(detail) => return (Departure::Failed, Some(detail)),
+                },
                 Step::Rest(until) => {
                     last = None;
                     until
@@ -197,6 +205,8 @@ impl Actor {
                     continue;
                 }
             };
+            // Asked for each time, as the process may be another one.
+            let exited = self.child.exited();
             tokio::select! {
                 // An error means that the bus is closed, and this process with it.
                 closing = changes.changed() => if closing.is_err() { return self.stop(StopWanted::AtOnce).await },
@@ -209,7 +219,7 @@ impl Actor {
                         return self.lost().await;
                     }
                 }
-                exit = &mut exited => {
+                exit = exited => {
                     self.hear_out().await;
                     return self.died(exit);
                 }
@@ -247,6 +257,7 @@ impl Actor {
             settled: self
                 .tools_since
                 .map(|since| since + self.profile.settle.value),
+            renews: self.used && self.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
             mail_since: self.mail_since,
@@ -284,7 +295,7 @@ impl Actor {
             }
             Step::Begin(task) => self.begin_task(task).await,
             Step::Wake(newest) => self.begin_wake(newest).await,
-            Step::Stop(_) | Step::Abandon | Step::Rest(_) => {}
+            Step::Stop(_) | Step::Abandon | Step::Renew | Step::Rest(_) => {}
         }
     }
 
@@ -382,7 +393,7 @@ async fn sleep_until(until: Option<Instant>) {
 }
 
 /// Waits until somebody wants an agent's end in a way that counts, or until its session is gone.
-async fn stop_wanted(
+pub(super) async fn stop_wanted(
     seat: &Seat,
     session: SessionId,
     hurry: &CancellationToken,

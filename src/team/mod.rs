@@ -11,6 +11,7 @@ mod hearing;
 mod launch;
 mod live;
 mod login;
+mod renew;
 mod results;
 mod start;
 mod step;

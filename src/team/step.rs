@@ -32,6 +32,8 @@ pub(super) struct Wishes {
     pub(super) cancel: bool,
     /// The next task.
     pub(super) next_task: Option<TaskId>,
+    /// That task, if it is to begin anew.
+    pub(super) fresh_task: Option<TaskId>,
     /// Whether its tools are not known yet.
     pub(super) unproven: bool,
     /// The place of the newest message that is worth a turn.
@@ -47,6 +49,8 @@ pub(super) struct Situation {
     pub(super) session_since: Instant,
     /// From when on the agent shows its model the tools that our endpoint has listed.
     pub(super) settled: Option<Instant>,
+    /// Whether to begin anew takes a new process.
+    pub(super) renews: bool,
     /// The turn that runs.
     pub(super) turn: Option<TurnSituation>,
     /// When the wish to stop was first seen.
@@ -77,6 +81,8 @@ pub(super) enum Step {
     GiveUpTask,
     /// Say that the tools are missing.
     MissTools,
+    /// Put a new process in the place of the agent's.
+    Renew,
     /// Begin the turn of a task.
     Begin(TaskId),
     /// Begin a turn with the mail, which goes up to this place.
@@ -97,6 +103,11 @@ impl Wishes {
             stop: live.stop,
             cancel: running.is_some_and(|task| task.cancel_asked),
             next_task: live.queue.front().cloned(),
+            fresh_task: live
+                .queue
+                .front()
+                .filter(|task| state.task(task).is_some_and(|task| task.fresh))
+                .cloned(),
             unproven: live.tools == Tools::Unproven,
             newest_mail: wake::worth_a_turn(state, &live.name, mail_after),
         }
@@ -119,6 +130,9 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             Some(at) if !turn.given_up => Step::Rest(Some(at + CANCEL_GRACE)),
             _ => Step::Rest(None),
         };
+    }
+    if wishes.fresh_task.is_some() && situation.renews {
+        return Step::Renew;
     }
     if wishes.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
@@ -176,6 +190,7 @@ mod tests {
             now,
             session_since: now,
             settled: None,
+            renews: false,
             turn: None,
             stopping_since: None,
             mail_since: None,
@@ -268,6 +283,33 @@ mod tests {
             ..early
         };
         assert_eq!(next(&wishes, &later), Step::Begin(task));
+    }
+
+    #[test]
+    fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let fresh = Wishes {
+            next_task: Some(task.clone()),
+            fresh_task: Some(task.clone()),
+            ..wishes()
+        };
+        let used = Situation {
+            renews: true,
+            ..idle(now)
+        };
+        assert_eq!(next(&fresh, &used), Step::Renew);
+        let running = Situation {
+            renews: true,
+            ..busy(now, None)
+        };
+        assert_eq!(next(&fresh, &running), Step::Rest(None));
+        assert_eq!(next(&fresh, &idle(now)), Step::Begin(task.clone()));
+        let plain = Wishes {
+            fresh_task: None,
+            ..fresh
+        };
+        assert_eq!(next(&plain, &used), Step::Begin(task));
     }
 
     #[test]

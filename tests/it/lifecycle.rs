@@ -584,6 +584,46 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
 }
 
 #[tokio::test]
+async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
+    let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\none_session = true");
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("torpid", "hello").await;
+    lead.assign_and_wait("torpid", "hello").await;
+    let pids = || {
+        let joined = stage.events_of("member_joined").into_iter();
+        let torpid = joined.filter(|joined| joined["name"] == "torpid");
+        torpid
+            .map(|joined| joined["pid"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pids().len(), 1, "the second task goes on");
+    let processes = stage.processes().len();
+    let fresh = json!({ "agent": "torpid", "prompt": "hello", "fresh": true });
+    let assigned = lead.call("assign_task", fresh.clone()).await;
+    let task = assigned["task_id"].as_str().unwrap();
+    assert_eq!(lead.done(task).await, "once");
+    let pids = pids();
+    assert_eq!(pids.len(), 2);
+    assert_ne!(pids[0], pids[1]);
+    assert_eq!(stage.processes().len(), processes, "the old one is gone");
+    lead.until_agent("torpid", |agent| agent["tools"] == "ready")
+        .await;
+    // Its end may be asked for while it begins anew.
+    let last = lead.call("assign_task", fresh).await;
+    lead.call("shutdown_agent", json!({ "agent": "torpid" }))
+        .await;
+    lead.until_agent("torpid", |agent| agent["status"] == "dead")
+        .await;
+    let result = lead.ended(last["task_id"].as_str().unwrap()).await;
+    assert!(
+        ["done", "cancelled"].contains(&result["status"].as_str().unwrap()),
+        "{result}"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
 async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_not() {
     let settle = "[agents.scripted]\nsettle_ms = 2500";
     let stage = Stage::new(AGENTS).with_profiles(settle);

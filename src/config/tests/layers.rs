@@ -53,6 +53,7 @@ fn every_field_of_a_profile_is_read() {
         install = "npm install agent"
         login = "set KEY"
         settle_ms = 1_500
+        one_session = true
         "#,
     );
     let config = place.load().unwrap();
@@ -73,6 +74,7 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.default_model, Some(sourced("large")));
     assert_eq!(profile.install, Some(sourced("npm install agent")));
     assert_eq!(profile.login, Some(sourced("set KEY")));
+    assert!(profile.one_session.value);
     assert_eq!(profile.settle.value, Duration::from_millis(1500));
 }
 

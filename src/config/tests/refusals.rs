@@ -21,7 +21,8 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `roles`, `default_model`, `install`, `login` and `settle_ms`",
+         `permissions`, `roles`, `default_model`, `install`, `login`, `settle_ms` and \
+         `one_session`",
     );
     check_refused(
         "[agent.a]",
@@ -152,6 +153,10 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "settle_ms = \"soon\"",
             "2:13: `settle_ms` of [agents.a] must be a whole number, not a string",
+        ),
+        (
+            "one_session = 1",
+            "2:15: `one_session` of [agents.a] must be a boolean, not an integer",
         ),
         (
             "settle_ms = -1",
