@@ -47,8 +47,11 @@ install() {
     echo "npm failed to install $package@$version" >&2
     return 1
   fi
-  # Another run may have been faster; a rename never goes into a folder that is there.
-  mv -T "$partial" "$target" 2>/dev/null || rm -rf "$partial"
+  # Another run may have been faster; then its folder is the one that stays.
+  if [[ -d $target ]] || ! mv "$partial" "$target"; then
+    rm -rf "$partial"
+    [[ -d $target ]] || return 1
+  fi
   echo "$name $version is installed, in $((SECONDS - began)) s"
 }
 
