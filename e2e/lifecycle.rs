@@ -246,6 +246,18 @@ pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
     scene.end().await;
 }
 
+/// Fails a task whose model cannot be used, with the reason.
+pub(crate) async fn tells_of_a_failing_model(kind: &Kind, _: &Matrix) {
+    let rules = vec![Rule::user(HELLO).fails(400, "there is no such model")];
+    let scene = Scene::new(&[kind], rules).await;
+    let task = scene.start(kind, HELLO).await;
+    let result = scene.lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("there is no such model"), "{message}");
+    scene.end().await;
+}
+
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }

@@ -73,6 +73,10 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
             lifecycle::stops
         ),
         trial!("forgets_when_a_task_begins_anew", lifecycle::begins_anew),
+        trial!(
+            "tells_why_its_model_fails",
+            lifecycle::tells_of_a_failing_model
+        ),
         trial!("leaves_nothing_when_it_is_killed", lifecycle::dies),
     ];
     if kind.tells_of_login {

@@ -10,6 +10,9 @@ use crate::domain::task::{TaskError, TaskStatus};
 /// The longest output that is kept for a task's result; the transcript has everything.
 const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
+/// How much of an agent's words goes into an error: enough for a reason; the output has all of it.
+const SHOWN_REASON_CHARS: usize = 1000;
+
 /// The end of a turn, when it comes. It runs by itself, so that the prompt is on its way at once, and ends with its turn.
 pub(super) type Prompting = AbortOnDropHandle<Result<PromptOutcome, AcpError>>;
 
@@ -33,6 +36,8 @@ pub(super) struct Turn {
     pub(super) output: String,
     /// Whether the output is longer than what is kept.
     overlong: bool,
+    /// Since when the agent cannot go on, as it has told.
+    pub(super) failing: Option<Instant>,
     /// Whether the model has shown a sign of its own.
     pub(super) alive: bool,
     /// The tool calls of the turn.
@@ -63,6 +68,7 @@ impl Turn {
             given_up: false,
             output: String::new(),
             overlong: false,
+            failing: None,
             alive: false,
             calls: ToolCalls::default(),
         }
@@ -86,6 +92,7 @@ impl Turn {
                 self.calls.see((**call).clone());
             }
             Update::ThoughtText(_) | Update::Plan(_) => self.alive = true,
+            Update::Failing(failing) => self.failing = failing.then(Instant::now),
             _ => {}
         }
     }
@@ -114,6 +121,21 @@ impl Outcome {
                 let class = if error.wants_login() { "auth" } else { "agent" };
                 Self::error(TaskStatus::Failed, class, &format!("{error}{login}"))
             }
+        }
+    }
+
+    /// Says what the end means of a turn in which the agent told that it could not go on: it ends well, and its words are
+    /// the reason.
+    pub(super) fn of_failing(self, output: &str) -> Self {
+        if self.status != TaskStatus::Done {
+            return self;
+        }
+        let reason: String = output.trim().chars().take(SHOWN_REASON_CHARS).collect();
+        let message = format!("the agent could not go on: {reason}");
+        Self {
+            stop_reason: self.stop_reason,
+            usage: self.usage,
+            ..Self::error(TaskStatus::Failed, "agent", &message)
         }
     }
 
@@ -197,6 +219,19 @@ mod tests {
             stop(StopReason::Refusal).stop_reason.as_deref(),
             Some("refusal")
         );
+    }
+
+    #[test]
+    fn a_good_end_of_a_turn_that_could_not_go_on_is_a_failure() {
+        let failed = stop(StopReason::EndTurn).of_failing("no model\n");
+        assert_eq!(failed.status, TaskStatus::Failed);
+        assert!(!failed.proves_taking());
+        assert_eq!(
+            failed.error.unwrap().message,
+            "the agent could not go on: no model"
+        );
+        let cancelled = stop(StopReason::Cancelled).of_failing("no model");
+        assert_eq!(cancelled.status, TaskStatus::Cancelled);
     }
 
     #[test]

@@ -242,6 +242,11 @@ impl Actor {
             .err()
             .map(|error| login::hint(error, &self.profile));
         let outcome = Outcome::of(&ended, turn.cancelled.is_some(), &login.unwrap_or_default());
+        let outcome = if turn.failing.is_some() {
+            outcome.of_failing(&turn.output)
+        } else {
+            outcome
+        };
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.seat.bus().transcript(&turn.transcript, &line);
         self.settle(&turn, turn.alive && outcome.proves_taking())

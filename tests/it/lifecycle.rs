@@ -44,6 +44,15 @@ steps = [
   { crash = 7 },
 ]
 
+[[agents.failing.turns]]
+when = "Answer with send_message if"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"systemError"}}}}}}' },
+  { say = "there is no such model" },
+]
+[[agents.failing.turns]]
+steps = [{ say = "{{prompt}}" }]
+
 [agents.torpid.start]
 sessions = 1
 [[agents.torpid.turns]]
@@ -640,6 +649,24 @@ async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_
     assert!(first >= 2500, "{first} ms");
     let second = waited(lead.assign("ann", "hello").await).await;
     assert!(second < 2500, "{second} ms");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_message_that_went_into_a_turn_which_could_not_go_on_is_given_again() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("failing", "hello").await;
+    lead.send("failing", "the code is 4714").await;
+    until("the turn has failed", || {
+        !stage.events_of("message_returned").is_empty()
+    })
+    .await;
+    lead.until_agent("failing", |agent| agent["status"] == "idle")
+        .await;
+    let next = lead.assign_and_wait("failing", "again").await;
+    assert!(next.contains("the code is 4714"), "{next}");
     lead.close().await;
     stage.check_nobody_is_left();
 }
