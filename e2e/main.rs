@@ -3,7 +3,11 @@
 //! `install.sh` puts the programs where this finds them. What is not there is skipped, visibly. `BRIDGE_E2E_MATRIX=FILE` writes
 //! what was seen into the document's matrix.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and tells what it did not do"
+)]
 
 mod kinds;
 mod lifecycle;
@@ -49,7 +53,14 @@ fn main() -> ExitCode {
     ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
-        matrix.write_into(Path::new(&document));
+        let all = !conclusion.has_failed()
+            && conclusion.num_filtered_out == 0
+            && conclusion.num_ignored == 0;
+        if all {
+            matrix.write_into(Path::new(&document));
+        } else {
+            eprintln!("the matrix is not written: not everything was seen");
+        }
     }
     conclusion.exit_code()
 }

@@ -1,6 +1,7 @@
 //! A scene: a project of its own, a model server, an orchestrator, and agents of some kinds that find both.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -114,7 +115,12 @@ impl Scene {
 /// Makes a project whose home and environment lead agents of these kinds to the model server.
 pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
     let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
-    let mut env = vec![("PATH".into(), Programs::find().path(&names))];
+    let mut env: Vec<(OsString, OsString)> = vec![
+        ("PATH".into(), Programs::find().path(&names)),
+        // What an agent tries to reach beyond this machine goes to our server too, which refuses it.
+        ("HTTPS_PROXY".into(), model.base().into()),
+        ("NO_PROXY".into(), "127.0.0.1,localhost".into()),
+    ];
     for kind in kinds {
         let own = (kind.env)(model.base());
         env.extend(
