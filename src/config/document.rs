@@ -1,6 +1,7 @@
 //! One configuration file, from its text to typed values: the only place that knows the keys.
 
 use std::path::Path;
+use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -18,7 +19,7 @@ use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 2] = ["agents", "limits"];
-const PROFILE_KEYS: [&str; 10] = [
+const PROFILE_KEYS: [&str; 14] = [
     "command",
     "args",
     "env",
@@ -29,7 +30,14 @@ const PROFILE_KEYS: [&str; 10] = [
     "roles",
     "default_model",
     "restart",
+    "install",
+    "login",
+    "settle_ms",
+    "one_session",
 ];
+
+/// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
+const MOST_SETTLE_MS: u64 = 10_000;
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -151,6 +159,24 @@ impl DocumentReader<'_, '_> {
                 "default_model" => {
                     let model = self.reader.filled_string(entry.value, &what);
                     draft.default_model = self.sourced(model);
+                }
+                "install" => {
+                    let install = self.reader.filled_string(entry.value, &what);
+                    draft.install = self.sourced(install);
+                }
+                "login" => {
+                    let login = self.reader.filled_string(entry.value, &what);
+                    draft.login = self.sourced(login);
+                }
+                "settle_ms" => {
+                    let settle = self
+                        .reader
+                        .number(entry.value, &what, &(0..=MOST_SETTLE_MS));
+                    draft.settle = self.sourced(settle.map(Duration::from_millis));
+                }
+                "one_session" => {
+                    let one_session = self.reader.boolean(entry.value, &what);
+                    draft.one_session = self.sourced(one_session);
                 }
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }

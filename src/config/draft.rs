@@ -1,6 +1,7 @@
 //! A profile while its layers are laid over each other: any field may still be missing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
@@ -27,6 +28,10 @@ pub(super) struct Draft {
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
     pub(super) restart: Option<Sourced<Restart>>,
+    pub(super) install: Option<Sourced<String>>,
+    pub(super) login: Option<Sourced<String>>,
+    pub(super) settle: Option<Sourced<Duration>>,
+    pub(super) one_session: Option<Sourced<bool>>,
 }
 
 impl Draft {
@@ -45,6 +50,10 @@ impl Draft {
             roles: None,
             default_model: None,
             restart: None,
+            install: None,
+            login: None,
+            settle: None,
+            one_session: None,
         }
     }
 
@@ -66,6 +75,10 @@ impl Draft {
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
         set(&mut self.restart, later.restart);
+        set(&mut self.install, later.install);
+        set(&mut self.login, later.login);
+        set(&mut self.settle, later.settle);
+        set(&mut self.one_session, later.one_session);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -99,6 +112,14 @@ impl Draft {
             restart: self
                 .restart
                 .unwrap_or_else(|| Sourced::default_value(Restart::default())),
+            install: self.install,
+            login: self.login,
+            settle: self
+                .settle
+                .unwrap_or_else(|| Sourced::default_value(Duration::ZERO)),
+            one_session: self
+                .one_session
+                .unwrap_or_else(|| Sourced::default_value(false)),
         })
     }
 

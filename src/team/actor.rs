@@ -4,6 +4,7 @@
 //! looks at the whole picture again and lets [`step::next`] decide. Nothing else acts on the agent.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,15 +14,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{Begin, Ended};
 use super::human::Human;
-use super::launch::Identity;
+use super::launch::{Identity, Launch};
 use super::questions::Questions;
+use super::renew::Renewal;
 use super::start::{self, Started, Terms, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
 use crate::acp::{
-    AcpError, AcpSessionId, AgentEvents, Connection, Feature, FileSystem, PromptOutcome,
-    SessionInfo,
+    AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,
 };
 use crate::bus::event::Runs;
 use crate::bus::rules::Ask;
@@ -42,6 +43,8 @@ const AGAIN: Duration = Duration::from_millis(200);
 pub(super) struct Actor {
     /// The bridge's own seat, in whose name everything is written.
     pub(super) seat: Seat,
+    pub(super) launch: Arc<Launch>,
+    pub(super) program: PathBuf,
     pub(super) profile: Profile,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
@@ -51,13 +54,13 @@ pub(super) struct Actor {
     pub(super) acp: SessionInfo,
     pub(super) endpoint: crate::acp::McpServerSpec,
     pub(super) session_since: Instant,
+    /// When it was first seen whether the session has our tools.
+    pub(super) tools_since: Option<Instant>,
     /// Whether the agent's session knows who it is.
     pub(super) primed: bool,
     /// Whether the session has had a turn.
     pub(super) used: bool,
     pub(super) turn: Option<Turn>,
-    /// The project's root, links resolved.
-    pub(super) project: PathBuf,
     pub(super) questions: Questions,
     /// What must not be written down.
     pub(super) secrets: Secrets,
@@ -73,11 +76,12 @@ pub(super) struct Actor {
     /// Whether the session is an earlier process's, taken up again.
     pub(super) resumed: bool,
     pub(super) stall: Duration,
+    pub(super) output_per_second: u64,
 }
 
 /// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
 /// environment still finds them.
-async fn record_run(
+pub(super) async fn record_run(
     seat: &Seat,
     session: SessionId,
     child: &Supervised,
@@ -113,18 +117,14 @@ impl Actor {
         let failed =
             |error: start::StartError| Ended::new(Departure::Failed, Some(error.to_string()));
         let presence = seat.bus().share(identity.session);
-        let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
+        let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
             .map_err(failed)?;
         record_run(&seat, identity.session, &child, None).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
         let terms = Terms {
-            file_system: if profile.file_system.value {
-                FileSystem::Offered
-            } else {
-                FileSystem::Absent
-            },
+            profile: &profile,
             earlier: earlier.as_ref(),
             output_per_second,
         };
@@ -159,6 +159,8 @@ impl Actor {
         });
         let mut actor = Self {
             seat,
+            launch,
+            program,
             profile,
             identity,
             hurry,
@@ -168,10 +170,10 @@ impl Actor {
             acp,
             endpoint,
             session_since: Instant::now(),
+            tools_since: None,
             primed: resumed,
             used: resumed,
             turn: None,
-            project: launch.project.clone(),
             questions: Questions::default(),
             secrets,
             files: JoinSet::new(),
@@ -182,6 +184,7 @@ impl Actor {
             interrupted,
             resumed,
             stall,
+            output_per_second,
         };
         actor.record_session().await;
         actor.announce().await;
@@ -194,7 +197,7 @@ impl Actor {
         record_run(&self.seat, session, &self.child, Some(&self.acp.id)).await;
     }
 
-    async fn announce(&mut self) {
+    pub(super) async fn announce(&mut self) {
         let model = self.acp.model_choices().and_then(|models| models.current);
         let ready = Ask::Ready {
             session: self.identity.session,
@@ -206,10 +209,8 @@ impl Actor {
 
     pub(super) async fn live(mut self) -> Ended {
         let mut changes = self.seat.bus().changes();
-        let exited = self.child.exited();
         let hurry = self.hurry.clone();
         let mut last: Option<Step> = None;
-        tokio::pin!(exited);
         loop {
             if self.hurry.is_cancelled() {
                 return self.stop(StopWanted::AtOnce).await;
@@ -218,6 +219,13 @@ impl Actor {
             let until = match self.next_step() {
                 Step::Stop(wanted) => return self.stop(wanted).await,
                 Step::Abandon => return self.stop(StopWanted::AtOnce).await,
+                Step::Renew => match self.renew_unless_stopped().await {
+                    Renewal::Done => continue,
+                    Renewal::Stopped(wanted) => return self.stop(wanted).await,
+                    Renewal::Failed(detail) => {
+                        return Ended::new(Departure::Failed, Some(detail));
+                    }
+                },
                 Step::Rest(until) => {
                     last = None;
                     until
@@ -234,6 +242,8 @@ impl Actor {
                     continue;
                 }
             };
+            // Asked for each time, as the process may be another one.
+            let exited = self.child.exited();
             tokio::select! {
                 // An error means that the bus is closed, and this process with it.
                 closing = changes.changed() => if closing.is_err() { return self.stop(StopWanted::AtOnce).await },
@@ -246,7 +256,7 @@ impl Actor {
                         return self.lost().await;
                     }
                 }
-                exit = &mut exited => {
+                exit = exited => {
                     self.hear_out().await;
                     return self.died(exit);
                 }
@@ -272,6 +282,9 @@ impl Actor {
             .filter(|_| self.turn.is_none())
             .map(|_| self.mail_since.unwrap_or(now));
         self.listen(now);
+        if wishes.live && !wishes.unproven {
+            self.tools_since.get_or_insert(now);
+        }
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             given_up: turn.given_up,
@@ -282,6 +295,10 @@ impl Actor {
         let situation = Situation {
             now,
             session_since: self.session_since,
+            settled: self
+                .tools_since
+                .map(|since| since + self.profile.settle.value),
+            renews: self.used && self.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
             mail_since: self.mail_since,
@@ -346,7 +363,7 @@ impl Actor {
             Step::Resume(task) => self.resume_task(task).await,
             Step::Begin(task) => self.begin_task(task).await,
             Step::Wake(newest) => self.begin_wake(newest).await,
-            Step::Stop(_) | Step::Abandon | Step::Rest(_) => {}
+            Step::Stop(_) | Step::Abandon | Step::Renew | Step::Rest(_) => {}
         }
     }
 
@@ -467,7 +484,7 @@ async fn sleep_until(until: Option<Instant>) {
 }
 
 /// Waits until somebody wants an agent's end in a way that counts, or until its session is gone.
-async fn stop_wanted(
+pub(super) async fn stop_wanted(
     seat: &Seat,
     session: SessionId,
     hurry: &CancellationToken,

@@ -207,7 +207,7 @@ impl Actor {
             self.policy(),
             call.kind(),
             &self.places(call.known()),
-            &self.project,
+            &self.launch.project,
         )
     }
 

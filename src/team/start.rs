@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use super::launch::{Identity, Launch};
+use super::login;
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Feature, FileSystem,
     McpServerSpec, SessionInfo, connect,
@@ -36,10 +37,12 @@ pub(super) enum StartError {
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
-    #[error("{error}{}", stderr_shown(.stderr))]
+    #[error("{error}{login}{}", stderr_shown(.stderr))]
     Protocol {
         /// What it did or did not answer.
         error: Box<AcpError>,
+        /// How to log in, if that is what is missing.
+        login: String,
         /// The end of its stderr.
         stderr: String,
     },
@@ -57,8 +60,9 @@ pub(super) async fn spawn(
 }
 
 /// How a process is connected to.
+#[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
-    pub(super) file_system: FileSystem,
+    pub(super) profile: &'a Profile,
     /// The session of the process before, to be taken up again.
     pub(super) earlier: Option<&'a AcpSessionId>,
     /// Bytes that are read of its stdout in a second.
@@ -97,6 +101,7 @@ pub(super) async fn connect_to(
             }
         }
         Err(error) => Err(StartError::Protocol {
+            login: login::hint(&error, terms.profile),
             error: Box::new(error),
             stderr: child.stderr_tail(),
         }),
@@ -110,7 +115,11 @@ async fn begin(
     terms: Terms<'_>,
 ) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
     let options = ConnectOptions {
-        file_system: terms.file_system,
+        file_system: if terms.profile.file_system.value {
+            FileSystem::Offered
+        } else {
+            FileSystem::Absent
+        },
         ..ConnectOptions::default()
     };
     let stdout = Metered::new(pipes.stdout, terms.output_per_second);

@@ -43,6 +43,8 @@ pub(super) struct Wishes {
     pub(super) cancel: bool,
     /// The next task.
     pub(super) next_task: Option<TaskId>,
+    /// That task, if it is to begin anew.
+    pub(super) fresh_task: Option<TaskId>,
     /// Whether its tools are not known yet.
     pub(super) unproven: bool,
     /// The place of the newest message that is worth a turn.
@@ -60,6 +62,10 @@ pub(super) struct Situation {
     pub(super) now: Instant,
     /// When the agent's session began.
     pub(super) session_since: Instant,
+    /// From when on the agent shows its model the tools that our endpoint has listed.
+    pub(super) settled: Option<Instant>,
+    /// Whether to begin anew takes a new process.
+    pub(super) renews: bool,
     /// The turn that runs.
     pub(super) turn: Option<TurnSituation>,
     /// When the wish to stop was first seen.
@@ -106,6 +112,8 @@ pub(super) enum Step {
     Resume(TaskId),
     /// Say that the tools are missing.
     MissTools,
+    /// Put a new process in the place of the agent's.
+    Renew,
     /// Begin the turn of a task.
     Begin(TaskId),
     /// Begin a turn with the mail, which goes up to this place.
@@ -126,6 +134,11 @@ impl Wishes {
             stop: live.stop,
             cancel: running.is_some_and(|task| task.cancel_asked),
             next_task: live.queue.front().cloned(),
+            fresh_task: live
+                .queue
+                .front()
+                .filter(|task| state.task(task).is_some_and(|task| task.fresh))
+                .cloned(),
             unproven: live.tools == Tools::Unproven,
             newest_mail: wake::worth_a_turn(state, &live.name, mail_after),
             stalled: live.stalled,
@@ -152,6 +165,9 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         };
         return listening(wishes, situation, turn, until);
     }
+    if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
+        return Step::Renew;
+    }
     if wishes.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
         return if now >= deadline {
@@ -159,6 +175,9 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         } else {
             Step::Rest(Some(deadline))
         };
+    }
+    if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
+        return Step::Rest(Some(settled));
     }
     if let Some(task) = &situation.interrupted {
         return Step::Resume(task.clone());
@@ -238,6 +257,8 @@ mod tests {
         Situation {
             now,
             session_since: now,
+            settled: None,
+            renews: false,
             turn: None,
             stopping_since: None,
             mail_since: None,
@@ -315,6 +336,59 @@ mod tests {
             ..idle(now)
         };
         assert_eq!(next(&wishes, &late), Step::MissTools);
+    }
+
+    #[test]
+    fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let wishes = Wishes {
+            next_task: Some(task.clone()),
+            ..wishes()
+        };
+        let settled = now + Duration::from_millis(500);
+        let early = Situation {
+            settled: Some(settled),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &early), Step::Rest(Some(settled)));
+        let later = Situation {
+            now: settled,
+            ..early
+        };
+        assert_eq!(next(&wishes, &later), Step::Begin(task));
+    }
+
+    #[test]
+    fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let fresh = Wishes {
+            next_task: Some(task.clone()),
+            fresh_task: Some(task.clone()),
+            ..wishes()
+        };
+        let used = Situation {
+            renews: true,
+            ..idle(now)
+        };
+        assert_eq!(next(&fresh, &used), Step::Renew);
+        let running = Situation {
+            renews: true,
+            ..busy(now, None)
+        };
+        assert_eq!(next(&fresh, &running), Step::Rest(Some(now + LISTEN)));
+        let resuming = Situation {
+            interrupted: Some(TaskId::from_bits(2)),
+            ..used.clone()
+        };
+        assert_eq!(next(&fresh, &resuming), Step::Resume(TaskId::from_bits(2)));
+        assert_eq!(next(&fresh, &idle(now)), Step::Begin(task.clone()));
+        let plain = Wishes {
+            fresh_task: None,
+            ..fresh
+        };
+        assert_eq!(next(&plain, &used), Step::Begin(task));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
+use super::login;
 use super::transcript;
 use super::turn::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
@@ -101,6 +102,8 @@ impl Actor {
             self.primed = false;
             self.used = false;
             self.record_session().await;
+            // The new session has to find the tools anew, and who needs this shows them late.
+            tokio::time::sleep(self.profile.settle.value).await;
         }
         let default = self
             .profile
@@ -270,7 +273,16 @@ impl Actor {
         let Some(turn) = self.turn.take() else {
             return false;
         };
-        let outcome = Outcome::of(&ended, turn.cancelled.is_some());
+        let login = ended
+            .as_ref()
+            .err()
+            .map(|error| login::hint(error, &self.profile));
+        let outcome = Outcome::of(&ended, turn.cancelled.is_some(), &login.unwrap_or_default());
+        let outcome = if turn.failing.is_some() {
+            outcome.of_failing(&turn.output)
+        } else {
+            outcome
+        };
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.transcribe(&turn.transcript, line);
         self.settle(&turn, turn.alive && outcome.proves_taking())

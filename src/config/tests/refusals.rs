@@ -21,7 +21,8 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model` and `restart`",
+         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `restart`, \
+         `install`, `login`, `settle_ms` and `one_session`",
     );
     check_refused(
         "[agent.a]",
@@ -180,6 +181,18 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "default_model = \"\"",
             "2:17: `default_model` of [agents.a] is empty: set it, or leave it out",
+        ),
+        (
+            "settle_ms = \"soon\"",
+            "2:13: `settle_ms` of [agents.a] must be an integer, not a string",
+        ),
+        (
+            "one_session = 1",
+            "2:15: `one_session` of [agents.a] must be a boolean, not an integer",
+        ),
+        (
+            "settle_ms = -1",
+            "2:13: `settle_ms` of [agents.a] is -1: it must be 0 to 10000",
         ),
     ] {
         check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));
