@@ -20,6 +20,8 @@ pub(crate) struct Kind {
     pub(crate) tells_of_login: bool,
     /// Whether a session takes a process of its own.
     pub(crate) one_session: bool,
+    /// Whether it loses a session that is taken up again in the same minute in which it began: both have one file then.
+    pub(crate) loses_young_sessions: bool,
 }
 
 /// All of them.
@@ -41,6 +43,7 @@ pub(crate) const CODEX: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    loses_young_sessions: false,
 };
 
 pub(crate) const CLAUDE_CODE: Kind = Kind {
@@ -57,6 +60,7 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     model: None,
     tells_of_login: false,
     one_session: false,
+    loses_young_sessions: false,
 };
 
 pub(crate) const GEMINI: Kind = Kind {
@@ -79,6 +83,7 @@ pub(crate) const GEMINI: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    loses_young_sessions: true,
 };
 
 pub(crate) const QWEN: Kind = Kind {
@@ -102,6 +107,7 @@ pub(crate) const QWEN: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    loses_young_sessions: false,
 };
 
 pub(crate) const DROID: Kind = Kind {
@@ -126,6 +132,7 @@ pub(crate) const DROID: Kind = Kind {
     model: Some("custom:scripted-0"),
     tells_of_login: true,
     one_session: true,
+    loses_young_sessions: false,
 };
 
 impl Kind {

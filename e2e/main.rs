@@ -84,6 +84,11 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
             lifecycle::stops
         ),
         trial!("forgets_when_a_task_begins_anew", lifecycle::begins_anew),
+        trial!("comes_back_with_its_conversation", lifecycle::returns),
+        trial!(
+            "takes_no_model_that_it_does_not_offer",
+            lifecycle::refuses_an_unknown_model
+        ),
         trial!(
             "tells_why_its_model_fails",
             lifecycle::tells_of_a_failing_model

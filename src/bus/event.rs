@@ -11,6 +11,7 @@ use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools}
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
+use crate::domain::report::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
@@ -192,6 +193,32 @@ pub struct Finished {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
+    /// What came of it besides.
+    #[serde(default, skip_serializing_if = "Report::is_empty")]
+    pub report: Report,
+}
+
+/// What came of a task besides its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// What the agent's conversation knew at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// What the task used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where in the output the agent's last words begin, in bytes: what it said after its last call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<u64>,
+    /// Files that changed and calls that failed: [`Details`](crate::domain::report::Details) as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Body>,
+}
+
+impl Report {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What an agent wants to do.

@@ -19,7 +19,7 @@ use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 2] = ["agents", "limits"];
-const PROFILE_KEYS: [&str; 14] = [
+const PROFILE_KEYS: [&str; 15] = [
     "command",
     "args",
     "env",
@@ -29,6 +29,7 @@ const PROFILE_KEYS: [&str; 14] = [
     "file_system",
     "roles",
     "default_model",
+    "mode",
     "restart",
     "install",
     "login",
@@ -159,6 +160,10 @@ impl DocumentReader<'_, '_> {
                 "default_model" => {
                     let model = self.reader.filled_string(entry.value, &what);
                     draft.default_model = self.sourced(model);
+                }
+                "mode" => {
+                    let mode = self.reader.filled_string(entry.value, &what);
+                    draft.mode = self.sourced(mode);
                 }
                 "install" => {
                     let install = self.reader.filled_string(entry.value, &what);

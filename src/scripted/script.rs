@@ -83,6 +83,8 @@ pub(super) struct Start {
     pub(super) load: bool,
     /// The models to choose from; the first one is in use.
     pub(super) models: Vec<String>,
+    /// The modes to choose from, likewise.
+    pub(super) modes: Vec<String>,
 }
 
 /// When the MCP servers of a session are started.
@@ -228,6 +230,7 @@ impl Start {
                 "sessions",
                 "load",
                 "models",
+                "modes",
             ],
         )?;
         let servers = match fields.text("mcp")? {
@@ -248,13 +251,6 @@ impl Start {
             (StartServers::Before, true) => StartServers::After,
             (servers, _) => servers,
         };
-        let mut models = Vec::new();
-        for model in fields.list("models")?.unwrap_or_default() {
-            let Some(model) = model.get_ref().as_str() else {
-                return Err(fields.mistake_at("models", "`models` is a list of texts"));
-            };
-            models.push(model.to_owned());
-        }
         Ok(Self {
             crash: exit_code(fields, "crash")?,
             stderr: fields.text("stderr")?.map(str::to_owned),
@@ -265,7 +261,8 @@ impl Start {
                 .integer("sessions", 1..=i64::from(u32::MAX))?
                 .map(|sessions| u32::try_from(sessions).expect("the range was checked")),
             load: fields.boolean("load")?.unwrap_or_default(),
-            models,
+            models: texts(fields, "models")?,
+            modes: texts(fields, "modes")?,
         })
     }
 }
@@ -283,6 +280,18 @@ impl Turn {
             steps: read_steps(fields, "steps")?,
         })
     }
+}
+
+/// Reads a list of texts, which may be missing.
+fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Mistake> {
+    let mut texts = Vec::new();
+    for text in fields.list(key)?.unwrap_or_default() {
+        let Some(text) = text.get_ref().as_str() else {
+            return Err(fields.mistake_at(key, format!("`{key}` is a list of texts")));
+        };
+        texts.push(text.to_owned());
+    }
+    Ok(texts)
 }
 
 /// Reads an exit code.

@@ -39,7 +39,7 @@ const VERBS: [(&str, &[&str]); 22] = [
 ];
 
 /// Names that templates have anyway, so that nothing is saved under them.
-const RESERVED: [&str; 4] = ["prompt", "name", "model", "last"];
+const RESERVED: [&str; 5] = ["prompt", "name", "model", "mode", "last"];
 
 /// One thing that an agent does.
 #[derive(Debug, PartialEq)]

@@ -6,16 +6,19 @@
 //! [`Team`]: crate::team::Team
 
 mod actor;
+mod advice;
 mod agent;
 mod assign;
+mod choose;
 mod files;
+mod git;
 mod hearing;
 mod human;
 mod launch;
 mod live;
-mod login;
 mod questions;
 mod renew;
+mod report;
 mod restart;
 mod results;
 mod start;
@@ -25,6 +28,7 @@ mod sweep;
 mod transcript;
 mod turn;
 mod work;
+mod worktree;
 
 pub use self::assign::{Assigned, Assignment, Waited};
 pub use self::human::Human;

@@ -7,6 +7,7 @@ use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::Task;
 use crate::bus::{BusError, log::LogError};
 use crate::domain::id::TaskId;
+use crate::domain::report::Details;
 
 /// A part of a task's output.
 #[derive(Clone, Debug)]
@@ -21,6 +22,10 @@ pub struct TaskOutput {
     pub next_offset: Option<usize>,
     /// The length of the whole so far.
     pub total: usize,
+    /// Which files changed and which calls failed, once it is over.
+    pub details: Option<Details>,
+    /// Whether it runs, and its agent has shown no sign of life for too long.
+    pub is_silent: bool,
 }
 
 impl Team {
@@ -64,13 +69,35 @@ impl Team {
             // Losing this leaves a notice that is superfluous, nothing else.
             let _ = self.inner.seat.ask(Ask::ResultTaken(id.clone())).await;
         }
+        let is_silent = !task.status.is_final()
+            && self.bus().look(|state| {
+                let agent = state.session(task.session);
+                agent.is_some_and(|agent| agent.stalled && agent.running.as_ref() == Some(id))
+            });
         Ok(TaskOutput {
+            details: self.details(&task)?,
+            is_silent,
             text: text.to_owned(),
             offset,
             next_offset,
             total: whole.len(),
             task,
         })
+    }
+
+    fn details(&self, task: &Task) -> Result<Option<Details>, TeamError> {
+        let Some(output) = task.output.filter(|_| task.has_details) else {
+            return Ok(None);
+        };
+        let text = self.bus().details(output)?;
+        let details = text.and_then(|text| match serde_json::from_str(&text) {
+            Ok(details) => Some(details),
+            Err(error) => {
+                tracing::warn!("the details of {} are not understood: {error}", task.id);
+                None
+            }
+        });
+        Ok(details)
     }
 
     fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Answered, Asked, Assigned, Body, Entry, Event, Finished, Joined, Opened, Question, Sent,
-    Starting,
+    Answered, Asked, Assigned, Body, Entry, Event, Finished, Joined, Opened, Question, Report,
+    Sent, Starting,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -286,6 +286,10 @@ fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
             output: body(byte),
             stop_reason: None,
             error: None,
+            report: Report {
+                details: Some(body(byte)),
+                ..Report::default()
+            },
         }),
     }
 }

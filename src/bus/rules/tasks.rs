@@ -4,7 +4,7 @@ use super::command::{Ending, NewTask};
 use super::messages::check_body;
 use super::refusal::Refusal;
 use super::writer::{Post, Writer};
-use crate::bus::event::{Assigned, Body, Event, Finished};
+use crate::bus::event::{Assigned, Body, Event, Finished, Report};
 use crate::bus::state::{Session, Task};
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
@@ -140,6 +140,7 @@ pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Endi
         output: ending.output.clone(),
         stop_reason: ending.stop_reason.clone(),
         error: ending.error.clone(),
+        report: ending.report.clone(),
     }));
     if !writer.reaches(&task.by) {
         return;
@@ -154,7 +155,7 @@ pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Endi
 fn told_end(task: &Task, ending: &Ending) -> String {
     let said = match (&ending.error, &ending.output) {
         (Some(error), _) => &error.message,
-        (None, Body::Text(text)) => text,
+        (None, Body::Text(text)) => last_words(text, ending.report.last_words),
         (None, Body::Blob { .. }) => "",
     };
     let mut head: String = said
@@ -172,6 +173,13 @@ fn told_end(task: &Task, ending: &Ending) -> String {
         task.agent,
         ending.status.told()
     )
+}
+
+/// Returns what an agent said in the end, rather than what it said on its way.
+fn last_words(text: &str, from: Option<u64>) -> &str {
+    let from = from.and_then(|from| usize::try_from(from).ok());
+    let last = from.and_then(|from| text.get(from..)).unwrap_or(text);
+    if last.trim().is_empty() { text } else { last }
 }
 
 pub(super) fn cancel(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
@@ -212,10 +220,8 @@ pub(super) fn ended(status: TaskStatus, class: &str, message: String) -> Ending 
         status,
         output: Body::Text(String::new()),
         stop_reason: None,
-        error: Some(TaskError {
-            class: class.to_owned(),
-            message,
-        }),
+        error: Some(TaskError::new(class, message)),
+        report: Report::default(),
     }
 }
 

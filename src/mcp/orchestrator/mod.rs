@@ -9,6 +9,7 @@ mod broadcast;
 mod cancel_task;
 mod kill_agent;
 mod leading;
+mod report_view;
 mod shutdown_agent;
 mod task_result;
 mod task_status;
