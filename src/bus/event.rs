@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::id::{CallId, MessageId, PermissionId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::member::{Activity, Client, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
@@ -81,6 +81,9 @@ pub struct Joined {
     pub roles: Vec<String>,
     /// Its process, for people.
     pub pid: u32,
+    /// The process that its server serves, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
 }
 
 /// A message is on the bus.

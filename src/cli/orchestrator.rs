@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Failure, project, served, store};
+use super::{Failure, project, served, store, watch};
 use crate::bus::rules::Wish;
 use crate::bus::{Joining, Seat};
 use crate::config::{Config, Load};
@@ -59,13 +59,20 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
     };
-    served::run(async move || lead(directory, joining, Leading::new(config, launch)).await)
+    let watch = watch::command(&launch.project);
+    let leading = Leading::new(config, launch);
+    served::run(async move || lead(directory, joining, leading, &watch).await)
 }
 
-async fn lead(directory: PathBuf, joining: Joining, leading: Leading) -> Result<(), Failure> {
+async fn lead(
+    directory: PathBuf,
+    joining: Joining,
+    leading: Leading,
+    watch: &str,
+) -> Result<(), Failure> {
     let directory = Arc::new(directory);
     let seating = Seating::new(move || take(directory.clone(), joining.clone()));
-    let server = orchestrator::server(seating.clone(), &leading);
+    let server = orchestrator::server_with_doorbell(seating.clone(), &leading, watch);
     let mut shutdown = served::until_the_end(&server).await?;
     let hurry = async {
         let signal = shutdown.recv().await;

@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The process that a member's server serves: a pid with its start time names a process for ever, within one boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in the clock ticks of the system since its boot.
+    pub started: u64,
+}
+
 /// What kind of member a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
+pub mod ancestry;
 pub mod beneath;
 pub mod clock;
 pub mod disk;
@@ -13,3 +14,4 @@ pub mod resolve;
 pub mod signals;
 pub mod lock;
 pub mod passing;
+pub mod reader;

@@ -12,6 +12,7 @@ mod agent_registry;
 mod architecture;
 mod bad_input;
 mod e2e_messaging;
+mod hook;
 mod kills;
 mod lifecycle;
 mod logs;
@@ -22,3 +23,4 @@ mod secrets;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;
+mod watch;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{exclude, failed};
 use crate::bus::log::LogError;
-use crate::sys::disk::{Disk as _, PrivateDirectory, RealDisk, private_directory};
+use crate::sys::disk::{
+    Disk as _, PrivateDirectory, RealDisk, look_at_directory, private_directory,
+};
 
 /// What a bus keeps in directories of their own.
 pub(super) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
@@ -44,8 +46,23 @@ pub(super) fn prepare(directory: &Path) -> Result<(), LogError> {
     Ok(())
 }
 
+/// Looks whether the directory that is there and its parts can be trusted, and makes nothing.
+pub(super) fn look_at(directory: &Path) -> Result<(), LogError> {
+    let parts = PARTS.iter().map(|part| directory.join(part));
+    for path in std::iter::once(directory.to_owned()).chain(parts) {
+        let found = look_at_directory(&path).map_err(|error| failed("look at", &path, error))?;
+        trust(&path, found, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
 fn ensure(path: &Path, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
-    match private_directory(path).map_err(|error| failed("create", path, error))? {
+    let found = private_directory(path).map_err(|error| failed("create", path, error))?;
+    trust(path, found, made)
+}
+
+fn trust(path: &Path, found: PrivateDirectory, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
+    match found {
         PrivateDirectory::Found => Ok(()),
         PrivateDirectory::Made => {
             made.push(path.to_owned());

@@ -22,7 +22,7 @@ pub use self::timers::{Due, Timers};
 use super::event::Question;
 use super::log::Place;
 use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::member::{Activity, Client, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
@@ -86,6 +86,9 @@ pub struct Session {
     /// Its process, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// The process that its server serves, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
     /// What it does.
     pub activity: Activity,
     /// Whether it has our tools.
