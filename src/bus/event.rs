@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::id::{CallId, MessageId, PermissionId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, Client, Departure, MemberKind, Tools};
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
@@ -83,7 +84,22 @@ pub struct Joined {
     pub pid: u32,
     /// The process that its server serves, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
+    pub client: Option<ProcessMark>,
+}
+
+/// The processes of an agent, so that what is left of it can be found when its bridge is dead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    /// Whose.
+    pub session: SessionId,
+    /// The agent itself.
+    pub agent: ProcessMark,
+    /// The process that guards it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<ProcessMark>,
+    /// The agent's own id of its ACP session, once it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp_session: Option<String>,
 }
 
 /// A message is on the bus.
@@ -274,6 +290,42 @@ pub enum Event {
         /// Which name.
         name: Name,
     },
+    /// See [`Runs`].
+    AgentRuns(Runs),
+    /// Nothing is left of an agent whose bridge died.
+    AgentSwept {
+        /// Which.
+        session: SessionId,
+    },
+    /// An agent shows signs of life.
+    AgentStirred {
+        /// Which.
+        session: SessionId,
+    },
+    /// An agent has shown no sign of life in its turn for too long.
+    AgentStalled {
+        /// Which.
+        session: SessionId,
+    },
+    /// An agent's process has ended by itself and is started again: the session goes on.
+    AgentCrashed {
+        /// Which.
+        session: SessionId,
+        /// How it ended.
+        detail: String,
+    },
+    /// Somebody has watched the heartbeat of a session stand still.
+    MemberHung {
+        /// Which.
+        session: SessionId,
+    },
+    /// The heartbeat of a hung session moves again.
+    MemberBack {
+        /// Which.
+        session: SessionId,
+    },
+    /// The limits are others now.
+    LimitsSet(TeamLimits),
     /// See [`Sent`].
     MessageSent(Sent),
     /// A message is in further inboxes.
@@ -386,6 +438,11 @@ pub enum Event {
         /// Which.
         id: TaskId,
     },
+    /// A task goes on in a session that was taken up again.
+    TaskResumed {
+        /// Which.
+        id: TaskId,
+    },
     /// Somebody asks for the end of a running task.
     TaskCancelAsked {
         /// Which.
@@ -428,7 +485,10 @@ impl Event {
     pub fn is_progress(&self) -> bool {
         matches!(
             self,
-            Self::MemberActivity { .. }
+            Self::AgentStalled { .. }
+                | Self::AgentStirred { .. }
+                | Self::AgentSwept { .. }
+                | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
                 | Self::MessageHanded { .. }
@@ -436,6 +496,14 @@ impl Event {
                 | Self::MessageSeen { .. }
                 | Self::WaitStarted { .. }
                 | Self::WaitEnded { .. }
+        )
+    }
+
+    /// Says whether the event changes who is here.
+    pub fn changes_roster(&self) -> bool {
+        matches!(
+            self,
+            Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. }
         )
     }
 }

@@ -11,7 +11,7 @@ use super::handle::{Bus, BusError, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
 use crate::domain::id::{CallId, SessionId};
-use crate::domain::member::{Client, Departure, MemberKind};
+use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
 use crate::sys::{ancestry, ids};
@@ -197,9 +197,10 @@ impl Seat {
 }
 
 /// Returns the process that this one serves.
-fn client() -> Option<Client> {
+fn client() -> Option<ProcessMark> {
     let ancestry::Ancestor { pid, started } = ancestry::client()?;
-    Some(Client { pid, started })
+    let started = Some(started);
+    Some(ProcessMark { pid, started })
 }
 
 /// Returns what a bridge writes down of an endpoint's token.

@@ -4,13 +4,13 @@
 //! ([`crate::sys::ancestry`]); whoever descends from that same process belongs to it.
 
 use crate::bus::state::{Session, State};
-use crate::domain::member::Client;
+use crate::domain::member::ProcessMark;
 use crate::sys::ancestry::{self, Ancestor};
 use crate::team::RUN_MARK;
 
 /// The processes that have started this one.
 pub(super) struct Kin {
-    clients: Vec<Client>,
+    clients: Vec<ProcessMark>,
 }
 
 impl Kin {
@@ -23,7 +23,10 @@ impl Kin {
                 clients: Vec::new(),
             };
         }
-        let client = |Ancestor { pid, started }| Client { pid, started };
+        let client = |Ancestor { pid, started }| ProcessMark {
+            pid,
+            started: Some(started),
+        };
         Self {
             clients: ancestry::ancestors().into_iter().map(client).collect(),
         }

@@ -2,15 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The process that a member's server serves: a pid with its start time names a process for ever, within one boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Client {
-    /// Its process id.
-    pub pid: u32,
-    /// When it started, in the clock ticks of the system since its boot.
-    pub started: u64,
-}
-
 /// What kind of member a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,6 +49,16 @@ impl Activity {
             Self::Stopping => "stopping",
         }
     }
+}
+
+/// A process, named for ever: pids are used again, a pid with its start time is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessMark {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot; none where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<u64>,
 }
 
 /// Whether an agent has our endpoint's tools.

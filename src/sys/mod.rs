@@ -13,5 +13,7 @@ pub mod process;
 pub mod resolve;
 pub mod signals;
 pub mod lock;
+pub mod meter;
+pub mod network;
 pub mod passing;
 pub mod reader;

@@ -6,17 +6,22 @@
 //! [`Team`]: crate::team::Team
 
 mod actor;
+mod agent;
 mod assign;
 mod files;
 mod hearing;
 mod human;
 mod launch;
 mod live;
+mod login;
 mod questions;
+mod renew;
+mod restart;
 mod results;
 mod start;
 mod step;
 mod stop;
+mod sweep;
 mod transcript;
 mod turn;
 mod work;

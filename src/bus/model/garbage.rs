@@ -102,7 +102,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         !e.is_multiple_of(2),
         [Way::Pull, Way::Piggyback, Way::Prompt],
     );
-    match kind % 29 {
+    match kind % 33 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -222,6 +222,19 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             name: odd.then(|| name(b)),
             question: odd.then(|| question([c, d, e])),
         }),
+        28 => Event::AgentCrashed {
+            session: session(a),
+            detail: String::new(),
+        },
+        29 => Event::MemberHung {
+            session: session(a),
+        },
+        30 => Event::MemberBack {
+            session: session(a),
+        },
+        31 => Event::AgentSwept {
+            session: session(a),
+        },
         _ => Event::StopAsked {
             session: session(a),
             by: name(b),

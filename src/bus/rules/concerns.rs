@@ -22,16 +22,23 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
             | Event::MemberTools { session, .. }
+            | Event::AgentCrashed { session, .. }
             | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),
             Event::MemberStarting(_)
             | Event::MemberJoined(_)
             | Event::MemberLeft { .. }
             | Event::MemberModel { .. }
-            | Event::MemberActivity { .. } => {
+            | Event::MemberActivity { .. }
+            | Event::AgentStirred { .. }
+            | Event::AgentStalled { .. }
+            | Event::MemberHung { .. }
+            | Event::MemberBack { .. } => {
                 all.extend(state.view_keeper());
             }
             Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
-            Event::TaskCancelAsked { id, .. } | Event::TaskStarted { id } => {
+            Event::TaskCancelAsked { id, .. }
+            | Event::TaskStarted { id }
+            | Event::TaskResumed { id } => {
                 add_task(state, id, &mut all);
             }
             Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
@@ -40,6 +47,9 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
                 add_permission(state, id, &mut all);
             }
             Event::MemberForgotten { .. }
+            | Event::AgentRuns(_)
+            | Event::AgentSwept { .. }
+            | Event::LimitsSet(_)
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }

@@ -2,7 +2,7 @@
 
 use super::{Delivery, Departed, Member, Message, Request, Session, State, Task, Wait};
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, Client, MemberKind};
+use crate::domain::member::{Activity, MemberKind, ProcessMark};
 use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -31,6 +31,17 @@ impl State {
         let mut all: Vec<_> = self.sessions.values().collect();
         all.sort_by_key(|session| session.since_seq);
         all
+    }
+
+    /// Returns the limits of the team.
+    pub fn limits(&self) -> crate::domain::limits::TeamLimits {
+        self.limits
+    }
+
+    /// Returns how many agents live.
+    pub fn live_agents(&self) -> usize {
+        let is_agent = |session: &&Session| session.kind == MemberKind::Agent;
+        self.sessions.values().filter(is_agent).count()
     }
 
     /// Returns every known name.
@@ -131,8 +142,8 @@ impl State {
 
     /// Returns the live session that joined by itself and serves one of these processes: the first of them that has one, and of
     /// several the orchestrator, then the longest here.
-    pub fn serving(&self, clients: &[Client]) -> Option<&Session> {
-        let of = |client: &Client| {
+    pub fn serving(&self, clients: &[ProcessMark]) -> Option<&Session> {
+        let of = |client: &ProcessMark| {
             let those = self
                 .sessions
                 .values()
@@ -178,12 +189,16 @@ impl State {
 }
 
 impl Session {
-    /// Returns the word for what it does: `waiting` while one of its calls waits.
+    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life,
+    /// `hung` when nothing is heard of its process.
     pub fn status(&self) -> &'static str {
         match self.activity {
+            _ if self.hung => "hung",
+            // A question for permission that waits for its answer belongs here, above a turn that merely runs.
             Activity::Starting | Activity::Running | Activity::Idle if !self.waits.is_empty() => {
                 "waiting"
             }
+            Activity::Running if self.stalled => "stalled",
             activity => activity.as_str(),
         }
     }

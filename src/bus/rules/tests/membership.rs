@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use super::*;
 use crate::domain::limits;
-use crate::domain::member::Client;
+use crate::domain::member::ProcessMark;
 
 #[test]
 fn a_name_is_one_live_members_whatever_its_case() {
@@ -338,7 +338,10 @@ fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
 #[test]
 fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     let mut world = World::new();
-    let client = |pid| Client { pid, started: 7 };
+    let client = |pid| ProcessMark {
+        pid,
+        started: Some(7),
+    };
     let mut join = |called: &str, kind, pid| {
         let mut new = world.joining(Wish::Chosen(name(called)), kind, &[]);
         new.client = Some(client(pid));
@@ -357,9 +360,9 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     assert_eq!(serving(&[30, 10]), Some(outer));
     assert_eq!(serving(&[30]), None);
     assert_eq!(serving(&[]), None);
-    let reused = Client {
+    let reused = ProcessMark {
         pid: 20,
-        started: 8,
+        started: Some(8),
     };
     assert_eq!(world.state.serving(&[reused]), None);
     world.bury(&[lead]);
