@@ -3,6 +3,7 @@
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
 pub mod beneath;
+pub mod cgroup;
 pub mod clock;
 pub mod disk;
 pub mod ears;
