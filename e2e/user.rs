@@ -11,7 +11,7 @@ use crate::kinds::{CODEX, QWEN};
 use crate::model::{Api, ModelServer, Newest, Rule};
 use crate::programs::Programs;
 use crate::scene::{stage, told};
-use crate::support::Stage;
+use crate::support::{Stage, until};
 
 /// The programs that it takes.
 pub(crate) const PROGRAMS: [&str; 4] = ["node", "claude", CODEX.name, QWEN.name];
@@ -137,6 +137,9 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
         let shown = model.was_shown_to(api, Newest::ToolResult, text);
         assert!(shown, "{api:?} was shown {text:?}: {}", told(&model));
     }
+    until("nothing runs any more", || stage.processes().is_empty()).await;
+    // Claude Code kills a server that takes long to end: files that it had no time to remove are the next one's to clear.
+    stage.orchestrator().await.close().await;
     stage.check_nobody_is_left();
 }
 

@@ -4,6 +4,7 @@
 
 pub mod ancestry;
 pub mod beneath;
+pub mod cgroup;
 pub mod clock;
 pub mod disk;
 pub mod ears;
