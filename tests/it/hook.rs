@@ -231,7 +231,6 @@ async fn neither_subagents_nor_agents_are_given_their_leaders_messages() {
     lead.close().await;
 }
 
-#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn it_speaks_for_the_member_of_its_own_client_and_for_nobody_else() {
     let stage = Stage::new("");
