@@ -334,6 +334,21 @@ pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
     scene.end().await;
 }
 
+/// Says how to log in when the variable with the key is missing, which codex tells as the text of a turn that ends well.
+pub(crate) async fn misses_its_key() {
+    const KEYLESS: Kind = Kind {
+        env: |_| Vec::new(),
+        ..crate::kinds::CODEX
+    };
+    let scene = Scene::new(&[&KEYLESS], vec![Rule::user(HELLO).says("hello")]).await;
+    let task = scene.start(&KEYLESS, HELLO).await;
+    let result = scene.lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "auth", "{result}");
+    assert!(result["error"]["login"].is_string(), "{result}");
+    scene.end().await;
+}
+
 /// Fails a task whose model cannot be used, with the reason.
 pub(crate) async fn tells_of_a_failing_model(kind: &Kind, _: &Matrix) {
     let rules = vec![Rule::user(HELLO).fails(400, "there is no such model")];

@@ -47,6 +47,12 @@ fn main() -> ExitCode {
         trials.extend(trials_of(kind, &programs, &matrix));
     }
     trials.push(trial(
+        "codex",
+        "says_how_to_log_in_without_its_key",
+        programs.missing(&["node", "codex"]),
+        lifecycle::misses_its_key,
+    ));
+    trials.push(trial(
         "claude",
         "leads_two_agents_that_talk_to_each_other",
         programs.missing(&user::PROGRAMS),

@@ -7,6 +7,7 @@ use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::Task;
 use crate::bus::{BusError, log::LogError};
 use crate::domain::id::TaskId;
+use crate::domain::limits;
 use crate::domain::report::Details;
 
 /// A part of a task's output.
@@ -61,6 +62,12 @@ impl Team {
             Some(body) if body.bytes > 0 => self.bus().text(body)?,
             // It runs, or its agent ended before its end and could not say more: what it had said is in the transcript.
             _ => self.said_so_far(id)?,
+        };
+        // What comes along with the first part has to fit into the same answer.
+        let max = if offset == 0 && task.has_details {
+            max.min(limits::ANSWER_BYTES - 2 * limits::LIST_BYTES)
+        } else {
+            max
         };
         let (offset, text) = part(&whole, offset, max);
         let end = offset + text.len();

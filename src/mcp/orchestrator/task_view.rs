@@ -83,9 +83,10 @@ pub(super) struct OutputView {
 }
 
 impl OutputView {
-    /// Shows a task's output, and of its lists the part from `list_offset` on.
+    /// Shows a task's output, and of its lists the part from `list_offset` on; a later part of the output comes without them.
     pub(super) fn of(output: TaskOutput, list_offset: usize) -> Self {
         let task = output.task;
+        let with_lists = output.offset == 0 || list_offset > 0;
         let silence = output.is_silent.then(ErrorView::of_silence);
         Self {
             output: output.text,
@@ -99,6 +100,7 @@ impl OutputView {
             context: task.context.map(|context| context.as_str().to_owned()),
             lists: output
                 .details
+                .filter(|_| with_lists)
                 .map(|details| ListsView::of(details, list_offset)),
             usage: task.usage.map(UsageView::from),
         }
