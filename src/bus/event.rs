@@ -5,12 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::id::{CallId, MessageId, PermissionId, RequestId, SessionId, TaskId};
+use crate::domain::id::{
+    CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::{Again, Step, StepStatus, WorkflowStatus};
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,6 +162,9 @@ pub struct Assigned {
     /// What the agent may do in it; the profile says so where the task does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Policy>,
+    /// The workflow whose step it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
 }
 
 /// A task is at its end.
@@ -225,6 +231,23 @@ pub struct Answered {
     /// The question, where nobody had to be asked: then this is all there is of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+}
+
+/// A workflow is there, and its owner is at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    /// Its id.
+    pub id: WorkflowId,
+    /// What it is called, for people.
+    pub name: String,
+    /// Who made it.
+    pub by: Name,
+    /// The session that leads it.
+    pub owner: SessionId,
+    /// Its steps, in the order in which they were written.
+    pub steps: Vec<Step>,
+    /// Their prompts in the same order, as a JSON list.
+    pub prompts: Body,
 }
 
 /// A fact on the bus.
@@ -413,6 +436,65 @@ pub enum Event {
     },
     /// See [`Answered`].
     PermissionAnswered(Answered),
+    /// See [`Created`].
+    WorkflowCreated(Created),
+    /// An interrupted workflow has an owner again.
+    WorkflowResumed {
+        /// Which.
+        id: WorkflowId,
+        /// Who goes on with it.
+        by: Name,
+        /// The session that leads it now.
+        owner: SessionId,
+    },
+    /// Somebody asks for the end of a workflow.
+    WorkflowCancelAsked {
+        /// Which.
+        id: WorkflowId,
+        /// Who.
+        by: Name,
+    },
+    /// Nothing more happens in a workflow.
+    WorkflowEnded {
+        /// Which.
+        id: WorkflowId,
+        /// How: a final status.
+        status: WorkflowStatus,
+    },
+    /// A step is an agent's task now, assigned in the same append.
+    StepStarted {
+        /// Of which workflow.
+        workflow: WorkflowId,
+        /// Which step.
+        step: Name,
+        /// The task.
+        task: TaskId,
+        /// Who has it.
+        agent: Name,
+    },
+    /// A step waits once more.
+    StepReturned {
+        /// Of which workflow.
+        workflow: WorkflowId,
+        /// Which step.
+        step: Name,
+        /// What kind of reason there is.
+        again: Again,
+        /// What happened.
+        why: String,
+    },
+    /// Nothing more happens to a step.
+    StepEnded {
+        /// Of which workflow.
+        workflow: WorkflowId,
+        /// Which step.
+        step: Name,
+        /// How: a final status.
+        status: StepStatus,
+        /// Why, where it did not end well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// A segment could not be synced and is not written to again.
     SegmentFailed {
         /// The first seq of the segment.

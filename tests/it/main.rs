@@ -22,3 +22,4 @@ mod secrets;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;
+mod workflows;

@@ -460,5 +460,6 @@ fn task() -> NewTask {
         model: None,
         fresh: false,
         permissions: None,
+        step: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::event::{Answered, Asked, Event};
+use crate::bus::event::{Answered, Asked, Created, Event};
 use crate::bus::state::State;
 use crate::domain::id::{PermissionId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
@@ -39,6 +39,12 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::PermissionAnswered(Answered { id, .. }) => {
                 add_permission(state, id, &mut all);
             }
+            Event::WorkflowCreated(Created { id, .. })
+            | Event::WorkflowResumed { id, .. }
+            | Event::WorkflowCancelAsked { id, .. } => {
+                let workflow = state.workflow(id);
+                all.extend(workflow.and_then(|workflow| workflow.owner));
+            }
             Event::MemberForgotten { .. }
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
@@ -50,6 +56,11 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }
             | Event::PermissionTold { .. }
+            // Who leads the workflow writes them itself.
+            | Event::StepStarted { .. }
+            | Event::StepReturned { .. }
+            | Event::StepEnded { .. }
+            | Event::WorkflowEnded { .. }
             | Event::SegmentFailed { .. } => {}
         }
     }

@@ -13,13 +13,15 @@ mod permissions;
 mod refusal;
 mod requests;
 mod tasks;
+mod workflows;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::command::{
-    Ask, Asking, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask, Pick, Saying, Wish,
+    Ask, Asking, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask, NewWorkflow, Pick,
+    Saying, Wish,
 };
 pub use self::concerns::concerned;
 pub use self::messages::known_member;
@@ -48,6 +50,13 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Ask::Join(new) => {
             membership::bury(&mut decision, &new.dead)?;
             decision.step(|writer| membership::join(writer, new))?;
+            // Mostly there are none, and then nothing more is to be decided.
+            if state.has_unended_workflows() {
+                decision.step(|writer| {
+                    workflows::show_interrupted(writer, new.session);
+                    Ok(())
+                })?;
+            }
         }
         _ => decision.step(|writer| write_asked(writer, command))?,
     }
@@ -135,6 +144,10 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
         Ask::TellPermission(id) => permissions::tell(writer, me, id),
         Ask::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
+        Ask::CreateWorkflow(new) => workflows::create(writer, me, new),
+        Ask::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
+        Ask::CancelWorkflow(id) => workflows::cancel(writer, me, id),
+        Ask::ResumeWorkflow(id) => workflows::resume(writer, me, id),
         Ask::Stop {
             agent,
             reason,

@@ -38,7 +38,7 @@ impl At {
         }
     }
 
-    fn body(&self, body: &Body) -> BodyRef {
+    pub(super) fn body(&self, body: &Body) -> BodyRef {
         self.origin().body(body.bytes())
     }
 }
@@ -160,24 +160,34 @@ impl State {
                 }
             }
             Event::TaskFinished(finished) => self.task_finished(finished, at),
-            Event::StopAsked { session, kill, .. } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    let wanted = if *kill {
-                        StopWanted::AtOnce
-                    } else {
-                        StopWanted::Gracefully
-                    };
-                    if session.stop != Some(StopWanted::AtOnce) {
-                        session.stop = Some(wanted);
-                    }
-                    session.activity = Activity::Stopping;
-                }
-            }
+            Event::StopAsked { session, kill, .. } => self.stop_asked(*session, *kill),
             Event::PermissionAsked(_)
             | Event::PermissionTold { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),
+            Event::WorkflowCreated(_)
+            | Event::WorkflowResumed { .. }
+            | Event::WorkflowCancelAsked { .. }
+            | Event::WorkflowEnded { .. }
+            | Event::StepStarted { .. }
+            | Event::StepReturned { .. }
+            | Event::StepEnded { .. } => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}
         }
+    }
+
+    fn stop_asked(&mut self, session: SessionId, kill: bool) {
+        let Some(session) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        let wanted = if kill {
+            StopWanted::AtOnce
+        } else {
+            StopWanted::Gracefully
+        };
+        if session.stop != Some(StopWanted::AtOnce) {
+            session.stop = Some(wanted);
+        }
+        session.activity = Activity::Stopping;
     }
 
     fn member_starting(&mut self, starting: &Starting, at: &At) {
@@ -269,6 +279,7 @@ impl State {
             self.timers.stop(&Due::Wait(id, wait.call));
         }
         self.permissions_end(id);
+        self.workflows_left_by(id);
         if let Some(member) = self.members.get_mut(&session.name)
             && member.session == Some(id)
         {
@@ -429,6 +440,7 @@ impl State {
             model: assigned.model.clone(),
             fresh: assigned.fresh,
             permissions: assigned.permissions,
+            workflow: assigned.workflow.clone(),
             prompt: at.body(&assigned.prompt),
             queued_ms: at.ts,
             started_ms: None,

@@ -7,6 +7,7 @@ mod requests;
 mod tasks;
 mod time;
 mod waits;
+mod workflows;
 
 use uuid::Uuid;
 
@@ -372,6 +373,7 @@ fn task() -> NewTask {
         model: None,
         fresh: false,
         permissions: None,
+        step: None,
     }
 }
 
