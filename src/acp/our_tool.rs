@@ -25,8 +25,10 @@ pub struct OurTools<'a> {
 ///    or the call, now or earlier (claude, qwen).
 /// 2. The `server` and `tool` beside the arguments of an earlier message, when the question says `is_mcp_tool_approval`
 ///    (codex). Without that mark the input is the model's: another server's tool may take arguments of these names.
-/// 3. A title that is nothing but the name in one of the known shapes (gemini, droid), unless the kind says that the call
+/// 3. A title that is nothing but the name in one of the known shapes (droid), unless the kind says that the call
 ///    runs a command or changes files: such titles are often the model's own words.
+/// 4. Under the same condition, gemini's title `TOOL (SERVER MCP Server)`, when the arguments that stand beside it have no
+///    `command`: gemini shows that argument, of any server's tool, as the title.
 pub fn is_our_tool(
     request: &PermissionRequest,
     earlier: Option<&ToolCall>,
@@ -58,10 +60,20 @@ pub fn is_our_tool(
     now.title
         .as_deref()
         .or_else(|| earlier?.title.as_deref())
-        .is_some_and(|title| ours.has(title))
+        .is_some_and(|title| {
+            ours.has(title)
+                || ours.has_displayed(title) && now.content.as_deref().is_some_and(has_no_command)
+        })
 }
 
 impl OurTools<'_> {
+    /// Returns whether a title is that which gemini gives one of our tools.
+    fn has_displayed(&self, title: &str) -> bool {
+        title
+            .strip_suffix(&format!(" ({} MCP Server)", self.server))
+            .is_some_and(|tool| self.tools.contains(&tool))
+    }
+
     /// Returns whether a name is that of one of our tools in a shape that carries our server's name.
     fn has(&self, name: &str) -> bool {
         let server = self.server;
@@ -78,6 +90,23 @@ impl OurTools<'_> {
             name.strip_prefix(prefix.as_str())
                 .is_some_and(|tool| self.tools.contains(&tool))
         })
+    }
+}
+
+/// Says whether the arguments that gemini shows have no `command`: as JSON, or, when that is longer than 500 characters, as
+/// the names of the first five.
+fn has_no_command(shown: &str) -> bool {
+    if let Some(names) = shown
+        .strip_prefix("[Payload omitted due to length with parameters: ")
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        return names
+            .split(", ")
+            .all(|name| !matches!(name, "command" | "..."));
+    }
+    match serde_json::from_str(shown) {
+        Ok(Value::Object(arguments)) => !arguments.contains_key("command"),
+        _ => false,
     }
 }
 
@@ -162,6 +191,31 @@ mod tests {
             json!({"toolCall": {"toolCallId": "c", "title": "{}"}}),
             Some(call)
         ));
+    }
+
+    #[test]
+    fn gemini_shows_the_name_with_the_server_and_the_arguments() {
+        let shown = |arguments: &str, kind: &str| {
+            ours(
+                json!({"toolCall": {"toolCallId": "c", "title": "ping (bridge MCP Server)", "kind": kind,
+                    "content": [{"type": "content", "content": {"type": "text", "text": arguments}}]}}),
+                None,
+            )
+        };
+        assert!(shown("{}", "other"));
+        assert!(shown("{\"text\":\"command\"}", "other"));
+        let long = |names| format!("[Payload omitted due to length with parameters: {names}]");
+        assert!(shown(&long("to, content"), "other"));
+        // What another server's tool is to run, with our title as its words.
+        assert!(!shown(
+            "{\"command\":\"ping (bridge MCP Server)\"}",
+            "other"
+        ));
+        assert!(!shown(&long("text, command"), "other"));
+        assert!(!shown(&long("a, b, c, d, e, ..."), "other"));
+        assert!(!shown("[Payload omitted due to length]", "other"));
+        assert!(!shown("not JSON", "other"));
+        assert!(!shown("{}", "execute"));
     }
 
     #[test]

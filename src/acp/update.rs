@@ -34,6 +34,8 @@ pub enum Update {
     Commands(Vec<String>),
     /// The session's settings, all of them, with their values.
     ConfigOptions(Vec<ConfigOption>),
+    /// Whether the agent cannot go on. codex tells it so, and then writes why as the text of a turn that ends well.
+    Failing(bool),
     /// Anything else, and anything malformed.
     Unknown {
         /// Its `sessionUpdate`, empty when it has none.
@@ -127,9 +129,19 @@ fn known(raw: &Value) -> Option<Update> {
                 .filter_map(|command| string(command, "name"))
                 .collect(),
         ),
+        "session_info_update" => Update::Failing(failing(raw)?),
         "config_option_update" => Update::ConfigOptions(config_options(raw.get("configOptions")?)?),
         _ => return None,
     })
+}
+
+/// Reads codex's status of its thread. `idle` follows both the good end and the bad one, so it says nothing.
+fn failing(raw: &Value) -> Option<bool> {
+    match raw.pointer("/_meta/codex/threadStatus/type")?.as_str()? {
+        "systemError" => Some(true),
+        "active" => Some(false),
+        _ => None,
+    }
 }
 
 impl ToolCallUpdate {
@@ -260,6 +272,22 @@ mod tests {
 
     fn chunk(content: Value) -> Value {
         json!({"sessionUpdate": "agent_message_chunk", "content": content})
+    }
+
+    #[test]
+    fn codex_tells_that_it_cannot_go_on() {
+        let check = |status: &str, expected: Option<bool>| {
+            let raw = json!({"sessionUpdate": "session_info_update",
+                "_meta": {"codex": {"threadStatus": {"type": status}}}});
+            match (parse(raw), expected) {
+                (Update::Failing(told), Some(expected)) => assert_eq!(told, expected),
+                (Update::Unknown { .. }, None) => {}
+                (other, _) => panic!("{status}: {other:?}"),
+            }
+        };
+        check("systemError", Some(true));
+        check("active", Some(false));
+        check("idle", None);
     }
 
     #[test]

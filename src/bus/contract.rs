@@ -8,7 +8,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::event::{Body, Event, Joined, Sent};
-use super::log::{Appended, Log, LogError, Place, Presence, Proposal, Replica};
+use super::log::{Appended, Log, LogError, Place, Presence, Proposal, Replica, Standing};
 use super::rules::Refusal;
 use crate::domain::id::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
@@ -90,6 +90,8 @@ pub(crate) fn contract(make: &dyn Fn() -> Box<dyn Log>) {
     a_text_is_kept(make);
     a_transcript_is_kept(make);
     a_presence_is_held_until_it_is_dropped(make);
+    a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make);
+    clearing_away_leaves_what_is_held_or_fresh(make);
     a_bell_wakes_those_it_concerns_and_nobody_else(make);
     a_reopened_log_has_the_same_state(make);
 }
@@ -247,6 +249,44 @@ fn a_presence_is_held_until_it_is_dropped(make: &dyn Fn() -> Box<dyn Log>) {
     let hold = one.hold(session(11)).unwrap();
     hold.remove();
     assert_eq!(other.held(session(11)), Presence::Free);
+}
+
+fn a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make: &dyn Fn() -> Box<dyn Log>) {
+    let (mut one, mut other) = (make(), make());
+    assert_eq!(other.heartbeat(session(12)), None);
+    let hold = one.hold(session(12)).unwrap();
+    let mut before = other.heartbeat(session(12)).unwrap();
+    assert_eq!(
+        other.heartbeat(session(12)),
+        Some(before),
+        "it stands still"
+    );
+    for _ in 0..3 {
+        // Times of files are counted in ticks of some milliseconds, so a beat may take several to show.
+        let began = std::time::Instant::now();
+        let moved = loop {
+            hold.beat();
+            let now = other.heartbeat(session(12)).unwrap();
+            if now != before {
+                break now;
+            }
+            assert!(began.elapsed() < GENEROUS);
+            std::thread::yield_now();
+        };
+        before = moved;
+    }
+    hold.remove();
+    assert_eq!(other.heartbeat(session(12)), None);
+}
+
+fn clearing_away_leaves_what_is_held_or_fresh(make: &dyn Fn() -> Box<dyn Log>) {
+    let (mut one, mut other) = (make(), make());
+    let hold = one.hold(session(13)).unwrap();
+    for standing in [Standing::Live, Standing::Left, Standing::Unknown] {
+        other.clear_presences(&|_| standing).unwrap();
+    }
+    assert_eq!(other.held(session(13)), Presence::Held);
+    hold.remove();
 }
 
 fn a_bell_wakes_those_it_concerns_and_nobody_else(make: &dyn Fn() -> Box<dyn Log>) {

@@ -3,17 +3,22 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod workflow;
+
 use serde::{Deserialize, Serialize};
+
+pub use self::workflow::{Created, Resumed, StepEnded, StepReturned, StepStarted};
 
 use crate::domain::id::{
     CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::workflow::{Again, Step, StepStatus, WorkflowStatus};
+use crate::domain::workflow::WorkflowStatus;
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +89,21 @@ pub struct Joined {
     pub roles: Vec<String>,
     /// Its process, for people.
     pub pid: u32,
+}
+
+/// The processes of an agent, so that what is left of it can be found when its bridge is dead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    /// Whose.
+    pub session: SessionId,
+    /// The agent itself.
+    pub agent: ProcessMark,
+    /// The process that guards it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<ProcessMark>,
+    /// The agent's own id of its ACP session, once it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp_session: Option<String>,
 }
 
 /// A message is on the bus.
@@ -233,23 +253,6 @@ pub struct Answered {
     pub question: Option<Question>,
 }
 
-/// A workflow is there, and its owner is at it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Created {
-    /// Its id.
-    pub id: WorkflowId,
-    /// What it is called, for people.
-    pub name: String,
-    /// Who made it.
-    pub by: Name,
-    /// The session that leads it.
-    pub owner: SessionId,
-    /// Its steps, in the order in which they were written.
-    pub steps: Vec<Step>,
-    /// Their prompts in the same order, as a JSON list.
-    pub prompts: Body,
-}
-
 /// A fact on the bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -294,6 +297,42 @@ pub enum Event {
         /// Which name.
         name: Name,
     },
+    /// See [`Runs`].
+    AgentRuns(Runs),
+    /// Nothing is left of an agent whose bridge died.
+    AgentSwept {
+        /// Which.
+        session: SessionId,
+    },
+    /// An agent shows signs of life.
+    AgentStirred {
+        /// Which.
+        session: SessionId,
+    },
+    /// An agent has shown no sign of life in its turn for too long.
+    AgentStalled {
+        /// Which.
+        session: SessionId,
+    },
+    /// An agent's process has ended by itself and is started again: the session goes on.
+    AgentCrashed {
+        /// Which.
+        session: SessionId,
+        /// How it ended.
+        detail: String,
+    },
+    /// Somebody has watched the heartbeat of a session stand still.
+    MemberHung {
+        /// Which.
+        session: SessionId,
+    },
+    /// The heartbeat of a hung session moves again.
+    MemberBack {
+        /// Which.
+        session: SessionId,
+    },
+    /// The limits are others now.
+    LimitsSet(TeamLimits),
     /// See [`Sent`].
     MessageSent(Sent),
     /// A message is in further inboxes.
@@ -406,6 +445,11 @@ pub enum Event {
         /// Which.
         id: TaskId,
     },
+    /// A task goes on in a session that was taken up again.
+    TaskResumed {
+        /// Which.
+        id: TaskId,
+    },
     /// Somebody asks for the end of a running task.
     TaskCancelAsked {
         /// Which.
@@ -438,15 +482,8 @@ pub enum Event {
     PermissionAnswered(Answered),
     /// See [`Created`].
     WorkflowCreated(Created),
-    /// An interrupted workflow has an owner again.
-    WorkflowResumed {
-        /// Which.
-        id: WorkflowId,
-        /// Who goes on with it.
-        by: Name,
-        /// The session that leads it now.
-        owner: SessionId,
-    },
+    /// See [`Resumed`].
+    WorkflowResumed(Resumed),
     /// Somebody asks for the end of a workflow.
     WorkflowCancelAsked {
         /// Which.
@@ -461,40 +498,12 @@ pub enum Event {
         /// How: a final status.
         status: WorkflowStatus,
     },
-    /// A step is an agent's task now, assigned in the same append.
-    StepStarted {
-        /// Of which workflow.
-        workflow: WorkflowId,
-        /// Which step.
-        step: Name,
-        /// The task.
-        task: TaskId,
-        /// Who has it.
-        agent: Name,
-    },
-    /// A step waits once more.
-    StepReturned {
-        /// Of which workflow.
-        workflow: WorkflowId,
-        /// Which step.
-        step: Name,
-        /// What kind of reason there is.
-        again: Again,
-        /// What happened.
-        why: String,
-    },
-    /// Nothing more happens to a step.
-    StepEnded {
-        /// Of which workflow.
-        workflow: WorkflowId,
-        /// Which step.
-        step: Name,
-        /// How: a final status.
-        status: StepStatus,
-        /// Why, where it did not end well.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-    },
+    /// See [`StepStarted`].
+    StepStarted(StepStarted),
+    /// See [`StepReturned`].
+    StepReturned(StepReturned),
+    /// See [`StepEnded`].
+    StepEnded(StepEnded),
     /// A segment could not be synced and is not written to again.
     SegmentFailed {
         /// The first seq of the segment.
@@ -503,11 +512,24 @@ pub enum Event {
 }
 
 impl Event {
+    /// Returns the workflow and the step that the event moves, if it moves one.
+    pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
+        match self {
+            Self::StepStarted(event) => Some((&event.workflow, &event.step)),
+            Self::StepReturned(event) => Some((&event.workflow, &event.step)),
+            Self::StepEnded(event) => Some((&event.workflow, &event.step)),
+            _ => None,
+        }
+    }
+
     /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
     pub fn is_progress(&self) -> bool {
         matches!(
             self,
-            Self::MemberActivity { .. }
+            Self::AgentStalled { .. }
+                | Self::AgentStirred { .. }
+                | Self::AgentSwept { .. }
+                | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
                 | Self::MessageHanded { .. }
@@ -515,6 +537,14 @@ impl Event {
                 | Self::MessageSeen { .. }
                 | Self::WaitStarted { .. }
                 | Self::WaitEnded { .. }
+        )
+    }
+
+    /// Says whether the event changes who is here.
+    pub fn changes_roster(&self) -> bool {
+        matches!(
+            self,
+            Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. }
         )
     }
 }

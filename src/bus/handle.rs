@@ -17,7 +17,10 @@ use tokio::sync::{oneshot, watch};
 
 use super::event::{Body, Event, Opened};
 use super::letter::RequestTexts;
-use super::log::{Appended, Durability, Hold, Log, LogError, Place, Presence, Replica, Turn};
+use super::log::{
+    Appended, Durability, Hold, Log, LogError, Place, Presence, Replica, Standing, Turn,
+};
+use super::pulse::{Looked, Pace};
 use super::queue::{self, Claim, Queued};
 use super::rules::{self, Ask, Command, Refusal};
 use super::state::{BodyRef, State};
@@ -100,7 +103,12 @@ pub(super) struct Core {
 
 impl Bus {
     /// Opens a log and starts the bus thread.
-    pub fn open(mut log: Box<dyn Log>) -> Result<Self, BusError> {
+    pub fn open(log: Box<dyn Log>) -> Result<Self, BusError> {
+        Self::open_at(log, Pace::default())
+    }
+
+    /// Does the same at a pace of its own.
+    pub fn open_at(mut log: Box<dyn Log>, pace: Pace) -> Result<Self, BusError> {
         let replica = log.open()?;
         let (jobs, inbox) = mpsc::channel();
         let (changed, _) = watch::channel(replica.next_seq);
@@ -120,7 +128,7 @@ impl Bus {
             turn,
             queue: Mutex::default(),
         });
-        worker::start(Arc::downgrade(&shared), inbox, durability).map_err(no_thread)?;
+        worker::start(Arc::downgrade(&shared), inbox, durability, pace).map_err(no_thread)?;
         Ok(Self { shared })
     }
 
@@ -221,6 +229,23 @@ impl Bus {
         if !dead.is_empty() {
             self.submit(None, Vec::new(), Ask::Bury(dead)).await?;
         }
+        Ok(())
+    }
+
+    /// Removes what dead sessions have left of presences and bells.
+    pub fn clear_presences(&self) -> Result<(), BusError> {
+        let mut core = self.core();
+        let Core { log, replica, .. } = &mut *core;
+        let state = &replica.state;
+        log.clear_presences(&|session| {
+            if state.session(session).is_some() {
+                Standing::Live
+            } else if state.departed().any(|departed| departed.session == session) {
+                Standing::Left
+            } else {
+                Standing::Unknown
+            }
+        })?;
         Ok(())
     }
 
@@ -396,6 +421,12 @@ impl Shared {
         let seq = core.replica.next_seq;
         drop(core);
         self.publish(seq);
+        if let Ok(Some(receipt)) = &appended
+            && receipt.events.iter().any(Event::changes_roster)
+        {
+            // An error means that the bus thread has ended: it wrote the view for the last time.
+            let _ = self.jobs.send(Job::View);
+        }
         appended
     }
 
@@ -451,6 +482,18 @@ impl Core {
             Appended::Refused(refusal) => Err(refusal.into()),
             Appended::Contended => Ok(None),
         }
+    }
+
+    /// Looks at the heartbeats of all live sessions.
+    pub(super) fn heartbeats(&mut self) -> Vec<Looked> {
+        let Self { log, replica, .. } = self;
+        let live = replica.state.live_sessions().into_iter();
+        let look = |session: &super::state::Session| Looked {
+            session: session.id,
+            beat: log.heartbeat(session.id),
+            hung: session.hung,
+        };
+        live.map(look).collect()
     }
 
     /// Finds the live sessions whose presence nobody holds.

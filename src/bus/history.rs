@@ -84,13 +84,9 @@ impl Bus {
     fn past_workflow(&self, wanted: &WorkflowId) -> Result<Option<Workflow>, BusError> {
         let past = self.state_of(|event| match event {
             Event::WorkflowCreated(created) => created.id == *wanted,
-            Event::WorkflowResumed { id, .. }
-            | Event::WorkflowCancelAsked { id, .. }
-            | Event::WorkflowEnded { id, .. }
-            | Event::StepStarted { workflow: id, .. }
-            | Event::StepReturned { workflow: id, .. }
-            | Event::StepEnded { workflow: id, .. } => id == wanted,
-            _ => false,
+            Event::WorkflowResumed(resumed) => resumed.id == *wanted,
+            Event::WorkflowCancelAsked { id, .. } | Event::WorkflowEnded { id, .. } => id == wanted,
+            event => event.step_of().is_some_and(|(id, _)| id == wanted),
         })?;
         Ok(past.workflow(wanted).cloned())
     }

@@ -88,6 +88,17 @@ pub enum Presence {
     Free,
 }
 
+/// What the state says of a session that has something in the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It lives.
+    Live,
+    /// It has left, and never comes back.
+    Left,
+    /// It left long ago, or has not joined yet.
+    Unknown,
+}
+
 /// Why the log could not do something.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LogError {
@@ -232,6 +243,14 @@ pub trait Log: Send {
 
     /// Looks whether a presence is held.
     fn held(&mut self, session: SessionId) -> Presence;
+
+    /// Returns something that is another after each beat of a held presence; none when there is no such presence.
+    fn heartbeat(&mut self, session: SessionId) -> Option<i128>;
+
+    /// Removes what dead sessions have left of presences and bells, if nobody holds them: of those who have left, and of unknown
+    /// ones that were not touched for a minute.
+    fn clear_presences(&mut self, standing: &dyn Fn(SessionId) -> Standing)
+    -> Result<(), LogError>;
 
     /// Rings the bells of these sessions.
     fn ring(&mut self, sessions: &BTreeSet<SessionId>);

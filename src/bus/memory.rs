@@ -2,13 +2,15 @@
 //!
 //! Nothing survives the process. It keeps the same promises as any log otherwise; the contract suite runs on both.
 
+use std::collections::btree_map::Entry as Entered;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::event::{Entry, Event};
 use super::line;
 use super::log::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Turn,
+    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
+    Turn,
 };
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::time::Now;
@@ -21,7 +23,8 @@ struct Shared {
     entries: Vec<Entry>,
     blobs: BTreeMap<uuid::Uuid, String>,
     transcripts: BTreeMap<TaskId, String>,
-    held: BTreeSet<SessionId>,
+    /// The presences that are held, each with the number of its beats.
+    held: BTreeMap<SessionId, i128>,
     bells: Vec<(u64, BTreeSet<SessionId>, OnRing)>,
     view: String,
     handles: u64,
@@ -210,11 +213,14 @@ impl Log for MemoryLog {
     }
 
     fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {
-        if !self.store.lock().held.insert(session) {
-            return Err(LogError::Busy {
-                holder: format!("the session {session}"),
-            });
-        }
+        match self.store.lock().held.entry(session) {
+            Entered::Vacant(free) => free.insert(0),
+            Entered::Occupied(_) => {
+                return Err(LogError::Busy {
+                    holder: format!("the session {session}"),
+                });
+            }
+        };
         Ok(Box::new(Held {
             store: self.store.clone(),
             session,
@@ -222,11 +228,23 @@ impl Log for MemoryLog {
     }
 
     fn held(&mut self, session: SessionId) -> Presence {
-        if self.store.lock().held.contains(&session) {
+        if self.store.lock().held.contains_key(&session) {
             Presence::Held
         } else {
             Presence::Free
         }
+    }
+
+    fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
+        self.store.lock().held.get(&session).copied()
+    }
+
+    /// Nothing is left in memory of who holds nothing.
+    fn clear_presences(
+        &mut self,
+        _standing: &dyn Fn(SessionId) -> Standing,
+    ) -> Result<(), LogError> {
+        Ok(())
     }
 
     fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
@@ -304,7 +322,11 @@ struct Held {
 }
 
 impl Hold for Held {
-    fn beat(&self) {}
+    fn beat(&self) {
+        if let Some(beats) = self.store.lock().held.get_mut(&self.session) {
+            *beats += 1;
+        }
+    }
 
     fn remove(&self) {
         self.store.lock().held.remove(&self.session);

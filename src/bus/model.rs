@@ -25,6 +25,12 @@ enum Step {
     Leave(Index),
     /// The process of a session ends without a word; nothing is written.
     Die(Index),
+    /// Somebody sees a heartbeat stand still.
+    Hang(Index),
+    /// Somebody sees it move again.
+    Beat(Index),
+    /// An agent is started again; its task ends or is kept.
+    Crash(Index, bool),
     /// Somebody looks who is dead.
     Bury,
     /// Somebody takes over the name of a dead session.
@@ -72,6 +78,9 @@ fn step() -> impl Strategy<Value = Step> {
         2 => one().prop_map(Step::Leave),
         2 => one().prop_map(Step::Die),
         2 => Just(Step::Bury),
+        1 => one().prop_map(Step::Hang),
+        1 => one().prop_map(Step::Beat),
+        1 => (one(), any::<bool>()).prop_map(|(which, keeps)| Step::Crash(which, keeps)),
         1 => one().prop_map(Step::Inherit),
         1 => (one(), one(), any::<bool>()).prop_map(|(by, of, kill)| Step::Stop(by, of, kill)),
     ];

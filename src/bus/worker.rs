@@ -9,16 +9,11 @@ use tokio::sync::oneshot;
 
 use super::handle::{BusError, Core, Shared};
 use super::log::{Durability, LogError};
+use super::pulse::{Pace, Pulses, Seen};
 use super::rules::{Ask, Command};
 use super::view;
 use crate::domain::id::SessionId;
 use crate::sys::ids;
-
-/// How often a process looks around for lost bells, deaths, and what nobody rang for.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
-
-/// How often the presences of this process show a sign of life; a third of what counts as hung.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// What is due is written after a random delay of at most this, so that not every process of a machine tries at once.
 const SPREAD_MS: u64 = 200;
@@ -37,6 +32,8 @@ pub(super) enum Job {
     },
     /// A bell rang while the replica was in use.
     Look,
+    /// Who is here has changed.
+    View,
     /// The end, after everything before it.
     Close { reply: oneshot::Sender<()> },
 }
@@ -46,6 +43,7 @@ pub(super) fn start(
     shared: Weak<Shared>,
     inbox: Receiver<Job>,
     durability: Arc<dyn Durability>,
+    pace: Pace,
 ) -> io::Result<()> {
     let spread = Duration::from_millis(1 + ids::session().0.as_u64_pair().1 % SPREAD_MS);
     let worker = Worker {
@@ -58,6 +56,8 @@ pub(super) fn start(
         again: None,
         kept_for: None,
         was_here: false,
+        pace,
+        pulses: Pulses::new(pace),
     };
     std::thread::Builder::new()
         .name("bus".into())
@@ -80,6 +80,8 @@ struct Worker {
     kept_for: Option<SessionId>,
     /// Whether a session of this process was on the bus when last looked.
     was_here: bool,
+    pace: Pace,
+    pulses: Pulses,
 }
 
 impl Worker {
@@ -98,17 +100,19 @@ impl Worker {
             if let Some(job) = job
                 && let Some(closing) = self.work(&shared, job)
             {
+                self.write_view(&shared, true);
                 // Whoever waits for the end may be gone itself.
                 let _ = closing.send(());
                 return;
             }
             self.write_due(&shared);
-            let looks = looked.elapsed() >= LOOK_AROUND;
+            let looks = looked.elapsed() >= self.pace.look_around;
             if looks {
+                let since = looked.elapsed();
                 looked = Instant::now();
-                self.look_around(&shared);
+                self.look_around(&shared, since);
             }
-            if beaten.elapsed() >= HEARTBEAT {
+            if beaten.elapsed() >= self.pace.beat {
                 beaten = Instant::now();
                 for (_, hold) in &shared.core().holds {
                     hold.beat();
@@ -120,7 +124,7 @@ impl Worker {
 
     /// How long to sleep: until the next look around, or until something is due.
     fn sleep_from(&self, looked: Instant) -> Duration {
-        let until_look = LOOK_AROUND.saturating_sub(looked.elapsed());
+        let until_look = self.pace.look_around.saturating_sub(looked.elapsed());
         let Some(shared) = self.shared.upgrade() else {
             return Duration::ZERO;
         };
@@ -154,6 +158,8 @@ impl Worker {
                         tracing::warn!("failed to read the bus after a bell: {error}");
                     }
                 }
+                // The view is looked after whenever there is something to do.
+                Job::View => {}
                 Job::Close { reply } => closing = Some(reply),
             }
             if closing.is_none() && waiting.len() < BATCH {
@@ -186,7 +192,7 @@ impl Worker {
         }
     }
 
-    fn look_around(&mut self, shared: &Shared) {
+    fn look_around(&mut self, shared: &Shared, since: Duration) {
         if let Err(error) = shared.catch_up() {
             tracing::warn!("failed to read the bus: {error}");
             return;
@@ -194,6 +200,15 @@ impl Worker {
         let dead = shared.core().dead();
         if !dead.is_empty() {
             self.append_by_itself(shared, Ask::Bury(dead));
+        }
+        let heartbeats = shared.core().heartbeats();
+        let Seen { hung, back } = self.pulses.look(since, &heartbeats);
+        if !hung.is_empty() {
+            let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
+            self.append_by_itself(shared, Ask::Hung(hung, after));
+        }
+        if !back.is_empty() {
+            self.append_by_itself(shared, Ask::Back(back));
         }
     }
 
@@ -216,7 +231,9 @@ impl Worker {
             Err(error) => Err(error),
         };
         let failed_before = self.again.is_some();
-        self.again = synced.is_err().then(|| Instant::now() + LOOK_AROUND);
+        self.again = synced
+            .is_err()
+            .then(|| Instant::now() + self.pace.look_around);
         match synced {
             Ok(()) => {}
             Err(error) if failed_before => tracing::debug!("still not written: {error}"),

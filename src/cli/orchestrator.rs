@@ -5,13 +5,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{Failure, project, served, store};
-use crate::bus::rules::Wish;
+use crate::bus::file::Networks;
+use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
 use crate::config::{Config, Load};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::orchestrator::{self, Leading};
@@ -21,6 +25,9 @@ use crate::team::{Launch, RUN_MARK};
 
 /// What an orchestrator is called that has no name of its own.
 const NAME: &str = "orchestrator";
+
+/// How often it is looked whether there is a seat, or another one: that is no hurry.
+const LOOK_FOR_SEAT: Duration = Duration::from_secs(10);
 
 /// Who leads.
 #[derive(Clone, Debug, Args)]
@@ -59,14 +66,31 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
     };
-    served::run(async move || lead(directory, joining, Leading::new(config, launch)).await)
+    let place = Place {
+        networks: store::networks(&config),
+        limits: config.limits().team(),
+        directory,
+        joining,
+    };
+    served::run(async move || lead(place, Leading::new(config, launch)).await)
 }
 
-async fn lead(directory: PathBuf, joining: Joining, leading: Leading) -> Result<(), Failure> {
-    let directory = Arc::new(directory);
-    let seating = Seating::new(move || take(directory.clone(), joining.clone()));
+/// Where and as whom to join, and what is to hold there.
+#[derive(Clone)]
+struct Place {
+    directory: PathBuf,
+    networks: Networks,
+    limits: TeamLimits,
+    joining: Joining,
+}
+
+async fn lead(place: Place, leading: Leading) -> Result<(), Failure> {
+    let place = Arc::new(place);
+    let seating = Seating::new(move || take(place.clone()));
     let server = orchestrator::server(seating.clone(), &leading);
+    let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
     let mut shutdown = served::until_the_end(&server).await?;
+    drop(keeping);
     let hurry = async {
         let signal = shutdown.recv().await;
         tracing::warn!("{signal} again: ending all agents at once");
@@ -76,12 +100,39 @@ async fn lead(directory: PathBuf, joining: Joining, leading: Leading) -> Result<
     Ok(())
 }
 
-async fn take(directory: Arc<PathBuf>, joining: Joining) -> Result<Seat, ToolError> {
-    let bus = store::open_bus_aside((*directory).clone()).await?;
-    Ok(Seat::join(&bus, joining).await?)
+/// Keeps in order what dead bridges leave, from the start on; after a bus was removed, on the one that is there then.
+async fn keep(seating: Seating, leading: Leading) {
+    loop {
+        if let Ok(seat) = seating.seat().await {
+            let team = leading.team(&seat);
+            let replaced = async {
+                while seating
+                    .current()
+                    .is_some_and(|now| now.session() == seat.session())
+                {
+                    tokio::time::sleep(LOOK_FOR_SEAT).await;
+                }
+            };
+            tokio::select! {
+                () = team.keep_swept() => {}
+                () = replaced => {}
+            }
+        }
+        tokio::time::sleep(LOOK_FOR_SEAT).await;
+    }
 }
 
-fn load(project: &std::path::Path, explicit: Option<&std::path::Path>) -> Result<Config, Failure> {
+async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
+    let bus = store::open_bus_aside(place.directory.clone(), place.networks).await?;
+    let seat = Seat::join(&bus, place.joining.clone()).await?;
+    seat.ask(Ask::Limit(place.limits)).await?;
+    Ok(seat)
+}
+
+pub(super) fn load(
+    project: &std::path::Path,
+    explicit: Option<&std::path::Path>,
+) -> Result<Config, Failure> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config_home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     Ok(Config::load(Load {

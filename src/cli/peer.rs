@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, project, served, store};
+use super::{Failure, orchestrator, project, served, store};
+use crate::bus::file::Networks;
 use crate::bus::rules::Wish;
 use crate::bus::{Joining, Seat};
 use crate::domain::member::MemberKind;
@@ -28,13 +29,21 @@ pub(super) struct PeerArguments {
 pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     let project = project::find(arguments.project.as_deref())?;
     let directory = project::bus_directory(&project);
+    // Profiles are none of a peer's business, but where the bus may be is.
+    let networks = match orchestrator::load(&project, None) {
+        Ok(config) => store::networks(&config),
+        Err(error) => {
+            tracing::warn!("the configuration is left out: {error}");
+            Networks::Refused
+        }
+    };
     let joining = Joining {
         wish: Wish::Chosen(arguments.name),
         kind: MemberKind::Peer,
         roles: arguments.roles,
     };
     served::run(async move || {
-        let seating = Seating::new(move || take(directory.clone(), joining.clone()));
+        let seating = Seating::new(move || take(directory.clone(), networks, joining.clone()));
         let server = endpoint::server(seating.clone());
         served::until_the_end(&server).await?;
         served::leave(&seating).await;
@@ -42,7 +51,7 @@ pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     })
 }
 
-async fn take(directory: PathBuf, joining: Joining) -> Result<Seat, ToolError> {
-    let bus = store::open_bus_aside(directory).await?;
+async fn take(directory: PathBuf, networks: Networks, joining: Joining) -> Result<Seat, ToolError> {
+    let bus = store::open_bus_aside(directory, networks).await?;
     Ok(Seat::join(&bus, joining).await?)
 }

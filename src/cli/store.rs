@@ -3,30 +3,39 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::bus::file::{FileLog, Options};
+use crate::bus::file::{FileLog, Networks, Options};
 use crate::bus::log::LogError;
 use crate::bus::{Bus, BusError};
+use crate::config::Config;
 use crate::sys::disk::RealDisk;
 
 /// The file that makes a directory a bus.
 const IDENTITY: &str = "bus.json";
 
 /// Opens the bus in a directory, or makes it. Blocks for the milliseconds that reading a snapshot takes.
-pub(super) fn open_bus(directory: &Path) -> Result<Bus, BusError> {
-    let log = FileLog::open(directory, Arc::new(RealDisk), Options::default())?;
+pub(super) fn open_bus(directory: &Path, networks: Networks) -> Result<Bus, BusError> {
+    let options = Options {
+        networks,
+        ..Options::default()
+    };
+    let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
     Bus::open(Box::new(log))
 }
 
 /// Opens the bus on a thread of its own, so that the server answers meanwhile.
-pub(super) async fn open_bus_aside(directory: PathBuf) -> Result<Bus, BusError> {
-    aside(move || open_bus(&directory)).await
+pub(super) async fn open_bus_aside(
+    directory: PathBuf,
+    networks: Networks,
+) -> Result<Bus, BusError> {
+    aside(move || open_bus(&directory, networks)).await
 }
 
 /// Does the same for a bus that must be there: who was started by somebody on it makes no new one in its place.
 pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, BusError> {
     aside(move || {
         if directory.join(IDENTITY).exists() {
-            open_bus(&directory)
+            // Whether it may be there its bridge has decided.
+            open_bus(&directory, Networks::Allowed)
         } else {
             Err(LogError::Removed.into())
         }
@@ -46,6 +55,15 @@ async fn aside(
     opened
 }
 
+/// Returns what a configuration says of network file systems.
+pub(super) fn networks(config: &Config) -> Networks {
+    if config.limits().allow_network_file_system.value {
+        Networks::Allowed
+    } else {
+        Networks::Refused
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,7 +76,10 @@ mod tests {
         assert!(matches!(refused, Some(BusError::Log(LogError::Removed))));
         assert!(!directory.exists());
 
-        open_bus(&directory).unwrap().close().await;
+        open_bus(&directory, Networks::Refused)
+            .unwrap()
+            .close()
+            .await;
         assert!(open_present_bus_aside(directory).await.is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! One configuration file, from its text to typed values: the only place that knows the keys.
 
 use std::path::Path;
+use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -8,7 +9,8 @@ use toml::de::{DeTable, DeValue};
 use super::draft::Draft;
 use super::environment::EnvPattern;
 use super::error::{Problem, hint, shown};
-use super::profile::Command;
+use super::limits::{LIMIT_KEYS, LimitsDraft};
+use super::profile::{Command, Restart};
 use super::reader::{Entry, Reader, entries};
 use super::source::{Source, Sourced};
 use crate::domain::limits;
@@ -16,8 +18,8 @@ use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 
-const TOP_KEYS: [&str; 1] = ["agents"];
-const PROFILE_KEYS: [&str; 9] = [
+const TOP_KEYS: [&str; 2] = ["agents", "limits"];
+const PROFILE_KEYS: [&str; 14] = [
     "command",
     "args",
     "env",
@@ -27,12 +29,21 @@ const PROFILE_KEYS: [&str; 9] = [
     "file_system",
     "roles",
     "default_model",
+    "restart",
+    "install",
+    "login",
+    "settle_ms",
+    "one_session",
 ];
+
+/// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
+const MOST_SETTLE_MS: u64 = 10_000;
 
 /// What one file says.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     pub(super) profiles: Vec<Draft>,
+    pub(super) limits: LimitsDraft,
 }
 
 /// Reads a file's text; every value is marked with `source`, every problem with `file`.
@@ -72,6 +83,7 @@ impl DocumentReader<'_, '_> {
         for entry in entries(document) {
             match entry.key {
                 "agents" => layer.profiles = self.profiles(entry.value),
+                "limits" => layer.limits = self.limits(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
         }
@@ -104,6 +116,16 @@ impl DocumentReader<'_, '_> {
         profiles
     }
 
+    fn limits(&mut self, value: &Spanned<DeValue<'_>>) -> LimitsDraft {
+        let mut limits = LimitsDraft::default();
+        for entry in self.reader.table(value, "`limits`").unwrap_or_default() {
+            if !limits.read(self.reader, entry.key, entry.value, self.source) {
+                self.reader.report_unknown(&entry, "[limits]", &LIMIT_KEYS);
+            }
+        }
+        limits
+    }
+
     fn profile(&mut self, name: Name, profile: &Entry<'_, '_>) -> Draft {
         let place = self.reader.problem(profile.key_span.start, String::new());
         let table = format!("[agents.{name}]");
@@ -122,13 +144,14 @@ impl DocumentReader<'_, '_> {
                 "permissions" => draft.permissions = self.permissions(entry.value, &what),
                 "permission_seconds" => {
                     let range = 1..=limits::MAX_PERMISSION_SECONDS;
-                    let seconds = self.reader.number(entry.value, &what, range);
+                    let seconds = self.reader.number(entry.value, &what, &range);
                     draft.permission_seconds = self.sourced(seconds);
                 }
                 "file_system" => {
                     let wanted = self.reader.boolean(entry.value, &what);
                     draft.file_system = self.sourced(wanted);
                 }
+                "restart" => draft.restart = self.restart(entry.value, &what),
                 "roles" => {
                     let roles = self.reader.array(entry.value, &what, Reader::filled_string);
                     draft.roles = self.sourced(roles);
@@ -136,6 +159,24 @@ impl DocumentReader<'_, '_> {
                 "default_model" => {
                     let model = self.reader.filled_string(entry.value, &what);
                     draft.default_model = self.sourced(model);
+                }
+                "install" => {
+                    let install = self.reader.filled_string(entry.value, &what);
+                    draft.install = self.sourced(install);
+                }
+                "login" => {
+                    let login = self.reader.filled_string(entry.value, &what);
+                    draft.login = self.sourced(login);
+                }
+                "settle_ms" => {
+                    let settle = self
+                        .reader
+                        .number(entry.value, &what, &(0..=MOST_SETTLE_MS));
+                    draft.settle = self.sourced(settle.map(Duration::from_millis));
+                }
+                "one_session" => {
+                    let one_session = self.reader.boolean(entry.value, &what);
+                    draft.one_session = self.sourced(one_session);
                 }
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }
@@ -229,6 +270,18 @@ impl DocumentReader<'_, '_> {
             );
         }
         self.sourced(found)
+    }
+
+    fn restart(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Restart>> {
+        let text = self.reader.string(value, what)?;
+        let found = Restart::WORDS.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let known = Restart::WORDS.map(|(word, _)| word);
+            let hint = hint(&nearest(&text, known), &known, "the choices are");
+            let message = format!("{what} is `{}`: {hint}", shown(&text));
+            self.reader.report(&value.span(), message);
+        }
+        self.sourced(found.map(|(_, restart)| *restart))
     }
 
     fn sourced<T>(&self, value: Option<T>) -> Option<Sourced<T>> {

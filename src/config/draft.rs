@@ -1,10 +1,11 @@
 //! A profile while its layers are laid over each other: any field may still be missing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
-use super::profile::{Command, Profile};
+use super::profile::{Command, Profile, Restart};
 use super::source::Sourced;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -26,6 +27,11 @@ pub(super) struct Draft {
     pub(super) file_system: Option<Sourced<bool>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
+    pub(super) restart: Option<Sourced<Restart>>,
+    pub(super) install: Option<Sourced<String>>,
+    pub(super) login: Option<Sourced<String>>,
+    pub(super) settle: Option<Sourced<Duration>>,
+    pub(super) one_session: Option<Sourced<bool>>,
 }
 
 impl Draft {
@@ -43,6 +49,11 @@ impl Draft {
             file_system: None,
             roles: None,
             default_model: None,
+            restart: None,
+            install: None,
+            login: None,
+            settle: None,
+            one_session: None,
         }
     }
 
@@ -63,6 +74,11 @@ impl Draft {
         set(&mut self.file_system, later.file_system);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
+        set(&mut self.restart, later.restart);
+        set(&mut self.install, later.install);
+        set(&mut self.login, later.login);
+        set(&mut self.settle, later.settle);
+        set(&mut self.one_session, later.one_session);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -93,6 +109,17 @@ impl Draft {
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
+            restart: self
+                .restart
+                .unwrap_or_else(|| Sourced::default_value(Restart::default())),
+            install: self.install,
+            login: self.login,
+            settle: self
+                .settle
+                .unwrap_or_else(|| Sourced::default_value(Duration::ZERO)),
+            one_session: self
+                .one_session
+                .unwrap_or_else(|| Sourced::default_value(false)),
         })
     }
 

@@ -9,6 +9,7 @@ use super::builtin;
 use super::document::{self, Layer};
 use super::draft::Draft;
 use super::error::{ConfigError, Problem, UnknownProfile};
+use super::limits::Limits;
 use super::profile::Profile;
 use super::source::Source;
 use crate::domain::name::Name;
@@ -35,6 +36,7 @@ pub struct Load<'a> {
 #[derive(Debug, Clone)]
 pub struct Config {
     profiles: BTreeMap<Name, Profile>,
+    limits: Limits,
 }
 
 impl Load<'_> {
@@ -93,6 +95,11 @@ impl Config {
         })
     }
 
+    /// Returns the limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Returns all profiles in alphabetical order.
     pub fn profiles(&self) -> impl Iterator<Item = &Profile> {
         self.profiles.values()
@@ -103,6 +110,7 @@ impl Config {
 #[derive(Default)]
 struct Layers {
     drafts: BTreeMap<Name, Draft>,
+    limits: Limits,
     problems: Vec<Problem>,
 }
 
@@ -127,6 +135,7 @@ impl Layers {
     }
 
     fn overlay(&mut self, layer: Layer) {
+        layer.limits.apply(&mut self.limits);
         for draft in layer.profiles {
             match self.drafts.get_mut(&draft.name) {
                 Some(earlier) => earlier.overlay(draft),
@@ -157,7 +166,10 @@ impl Layers {
                 problems: self.problems,
             });
         }
-        Ok(Config { profiles })
+        Ok(Config {
+            profiles,
+            limits: self.limits,
+        })
     }
 }
 

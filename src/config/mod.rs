@@ -13,14 +13,16 @@ mod environment;
 mod profile;
 mod draft;
 mod reader;
+mod limits;
 mod document;
 mod builtin;
 mod load;
 
 pub use environment::{EnvPattern, InvalidEnvPattern};
 pub use error::{ConfigError, Problem, UnknownProfile};
+pub use limits::Limits;
 pub use load::{Config, Load};
-pub use profile::{Command, MissingProgram, Profile};
+pub use profile::{Command, MissingProgram, Profile, Restart};
 pub use source::{Source, Sourced};
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
@@ -33,6 +34,32 @@ pub struct Profile {
     pub roles: Sourced<Vec<String>>,
     /// The model, unless the task names one.
     pub default_model: Option<Sourced<String>>,
+    /// What to do when the agent's process ends by itself.
+    pub restart: Sourced<Restart>,
+    /// The command that installs the program, for whoever misses it.
+    pub install: Option<Sourced<String>>,
+    /// How to log in, for whoever is not: the end of a sentence that begins "to log in,".
+    pub login: Option<Sourced<String>>,
+    /// How long the first prompt of a session waits after our endpoint has listed its tools.
+    pub settle: Sourced<Duration>,
+    /// Whether its process mixes sessions up, so that each needs a process of its own.
+    pub one_session: Sourced<bool>,
+}
+
+/// What to do when an agent's process ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Restart {
+    /// It has failed.
+    #[default]
+    Never,
+    /// It is started again, unless that happens too often.
+    OnFailure,
+}
+
+impl Restart {
+    /// All of them, as a file writes them.
+    pub(super) const WORDS: [(&'static str, Self); 2] =
+        [("never", Self::Never), ("on_failure", Self::OnFailure)];
 }
 
 /// A program to start.
@@ -49,17 +76,26 @@ pub enum Command {
 /// A profile's program is not on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the profile `{profile}` needs the program `{program}`, which {}: install it, or correct `command` of \
+    "the profile `{profile}` needs the program `{program}`, which {}: install it{}, or correct `command` of \
      [agents.{profile}] (it comes from {origin})",
-    if Path::new(program).is_absolute() { "is not there or not executable" } else { "is not on PATH" }
+    if Path::new(program).is_absolute() { "is not there or not executable" } else { "is not on PATH" },
+    with_command(install.as_deref())
 )]
 pub struct MissingProgram {
     /// The profile's name.
     pub profile: Name,
     /// The program: a bare name or an absolute path.
     pub program: String,
+    /// The command that installs it, where the profile knows one.
+    pub install: Option<String>,
     /// The layer that names the program. Its path is for people; the message leaves it out.
     pub origin: Source,
+}
+
+fn with_command(install: Option<&str>) -> String {
+    install
+        .map(|command| format!(" with `{command}`"))
+        .unwrap_or_default()
 }
 
 impl Profile {
@@ -81,8 +117,15 @@ impl Profile {
         find(&program).ok_or_else(|| MissingProgram {
             profile: self.name.clone(),
             program,
+            install: self.install_of_command(),
             origin: self.command.source.clone(),
         })
+    }
+
+    /// Returns how the program is installed. What one layer says of its program is not true of another layer's program.
+    fn install_of_command(&self) -> Option<String> {
+        let install = self.install.as_ref()?;
+        (install.source == self.command.source).then(|| install.value.clone())
     }
 
     /// Returns the whole environment of the agent, made from `own`, the environment of this process.

@@ -118,38 +118,34 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Reads a whole number within a range.
+    /// Reads a whole number of a range.
     pub(super) fn number(
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
-        range: RangeInclusive<u64>,
+        range: &RangeInclusive<u64>,
     ) -> Option<u64> {
-        let Some(integer) = value.get_ref().as_integer() else {
-            self.wrong_type(value, what, "a whole number");
+        let DeValue::Integer(integer) = value.get_ref() else {
+            self.wrong_type(value, what, "an integer");
             return None;
         };
         let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
-        let number = number.filter(|number| range.contains(number));
-        if number.is_none() {
-            let message = format!(
-                "{what} is {}: it must be {} to {}",
-                shown(integer.as_str()),
-                range.start(),
-                range.end()
-            );
+        let fitting = number.filter(|number| range.contains(number));
+        if fitting.is_none() {
+            let (first, last) = (range.start(), range.end());
+            let message = format!("{what} is {integer}: it must be {first} to {last}");
             self.report(&value.span(), message);
         }
-        number
+        fitting
     }
 
     /// Reads `true` or `false`.
     pub(super) fn boolean(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<bool> {
-        let found = value.get_ref().as_bool();
-        if found.is_none() {
-            self.wrong_type(value, what, "true or false");
+        let boolean = value.get_ref().as_bool();
+        if boolean.is_none() {
+            self.wrong_type(value, what, "a boolean");
         }
-        found
+        boolean
     }
 
     /// Reads an array, each element by `element`, which is given what to call it.

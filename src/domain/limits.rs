@@ -1,5 +1,59 @@
 //! Every limit with its reason. Bytes and milliseconds unless the name says otherwise.
 
+use serde::{Deserialize, Serialize};
+
+/// The limits that a configuration can change and that all processes of a team have to agree on: they stand on the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeamLimits {
+    /// Agents that live at the same time.
+    pub agents: usize,
+    /// Tasks that wait for one agent; at most [`MAX_QUEUED`].
+    pub queued_tasks: usize,
+    /// Unread messages of one member.
+    pub unread: usize,
+    /// Days after which old segments of the log may go.
+    pub retention_days: u32,
+}
+
+impl Default for TeamLimits {
+    fn default() -> Self {
+        Self {
+            agents: AGENTS,
+            queued_tasks: MAX_QUEUED,
+            unread: MAX_UNREAD,
+            retention_days: RETENTION_DAYS,
+        }
+    }
+}
+
+/// Agents that live at the same time, by default: each is a program of some hundred megabytes.
+pub const AGENTS: usize = 10;
+
+/// Days after which old segments of the log may go, by default: as long as mail for a chosen name waits.
+pub const RETENTION_DAYS: u32 = 30;
+
+/// Requests of one member that nobody has answered: more than anybody can follow, and a bound for the state.
+pub const MAX_OWN_REQUESTS: usize = 1_000;
+
+/// What the bus itself says is put into an inbox up to so many times the limit of unread messages.
+pub const NOTICE_ROOM: usize = 2;
+
+/// How long a turn may be without any sign of life before it counts as stalled, by default: real agents are silent for 40 s while
+/// they retry their model server.
+pub const STALL_SECONDS: u64 = 300;
+
+/// How often an agent that shows signs of life has that written on the bus.
+pub const STIR_MS: u64 = 30_000;
+
+/// How long somebody has to watch a heartbeat stand still before its session counts as hung: three beats.
+pub const HUNG_MS: u64 = 30_000;
+
+/// Bytes a second that are read of an agent's stdout, by default; an agent that says more has to wait.
+pub const OUTPUT_PER_SECOND: u64 = 4 * 1024 * 1024;
+
+/// Agents of dead bridges that are remembered until nothing is left of them.
+pub const KEPT_UNSWEPT: usize = 256;
+
 /// The longest content of one message, request or prompt: larger things belong in a file of the project.
 pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 

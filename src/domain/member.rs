@@ -51,6 +51,16 @@ impl Activity {
     }
 }
 
+/// A process, named for ever: pids are used again, a pid with its start time is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessMark {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot; none where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<u64>,
+}
+
 /// Whether an agent has our endpoint's tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -91,6 +91,7 @@ pub(super) async fn spawn(
     let tail = Arc::new(Tail::default());
     let (wish, wishes) = watch::channel(Wish::default());
     let (end, ends) = watch::channel(None);
+    let shim = Some((own.pid(), process::start_time(own.pid())));
     let start_time = start_time(pid);
     let guarded = Guarded {
         shim: child,
@@ -109,6 +110,7 @@ pub(super) async fn spawn(
         program,
         pid,
         start_time,
+        shim,
         stderr: tail,
         wish,
         end: ends,

@@ -25,6 +25,8 @@ pub(super) struct Shared {
     pub(super) program: PathBuf,
     pub(super) pid: u32,
     pub(super) start_time: Option<u64>,
+    /// The pid and the start time of the shim, if there is one.
+    pub(super) shim: Option<(u32, Option<u64>)>,
     pub(super) stderr: Arc<Tail>,
     pub(super) wish: watch::Sender<Wish>,
     pub(super) end: watch::Receiver<Option<End>>,
@@ -52,6 +54,16 @@ impl Supervised {
     /// Returns when the child started, as [`process::start_time`] tells it: with the pid, its name for ever.
     pub fn start_time(&self) -> Option<u64> {
         self.shared.start_time
+    }
+
+    /// Returns the pid of the child's shim, if it has one, and when that started.
+    pub fn shim(&self) -> Option<(u32, Option<u64>)> {
+        self.shared.shim
+    }
+
+    /// Returns how many bytes the child has written to its stderr so far.
+    pub fn stderr_bytes(&self) -> u64 {
+        self.shared.stderr.total()
     }
 
     /// Returns the last 64 KiB of the child's stderr; what came before is counted in a first line. Complete once
@@ -240,6 +252,7 @@ mod tests {
             program: "/bin/codex".into(),
             pid: std::process::id(),
             start_time: None,
+            shim: None,
             stderr: Arc::default(),
             wish,
             end: ends,

@@ -12,8 +12,9 @@
 //! session, and also when this process is killed. When its shim is killed, what it guarded falls to this process, if that adopts
 //! orphans (`adopt_orphans`). A direct child is ended with its group alone, and may outlive this process.
 //!
-//! What it does not do: restart, find what was left before this process began, or look into stdin and stdout, which belong to
-//! the caller.
+//! What other processes of ours have left when they died is found and ended by `end_remains`.
+//!
+//! What it does not do: restart, or look into stdin and stdout, which belong to the caller.
 
 mod guarded;
 mod handle;
@@ -22,6 +23,7 @@ mod lifeline;
 mod orphans;
 pub mod shim;
 mod spawn;
+mod sweep;
 mod tail;
 mod watcher;
 mod wish;
@@ -32,3 +34,4 @@ mod tests;
 pub use handle::{Exit, StopError, StopPlan, Supervised};
 pub use orphans::adopt_orphans;
 pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};
+pub use sweep::{Remains, end_remains};

@@ -192,6 +192,7 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
         program,
         pid,
         start_time,
+        shim: None,
         stderr: tail,
         wish,
         end: ends,

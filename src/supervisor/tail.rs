@@ -35,6 +35,12 @@ impl Tail {
         kept.dropped += excess as u64;
     }
 
+    /// Returns how many bytes have come so far.
+    pub(super) fn total(&self) -> u64 {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.dropped + kept.bytes.len() as u64
+    }
+
     /// Returns what is kept, with bytes that are no UTF-8 replaced. What is missing before it is counted in a first line.
     pub(super) fn text(&self) -> String {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -78,6 +78,42 @@ pub fn children() -> Vec<Relative> {
     children
 }
 
+/// Returns a process by its pid, if it is the one that started then, and no other one that has got its pid since.
+pub fn find(pid: u32, started: u64) -> Option<Relative> {
+    relative(pid).filter(|relative| relative.started == started)
+}
+
+/// Returns the live processes whose environment, as it was when their program began, has `key` set to one of the values that
+/// `wanted` knows, each with that value. What [`process::marked`] says of who is missing holds here too.
+pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String)> {
+    let found = process::pids().filter_map(|pid| {
+        // First who it is, then what it carries: if it is another one by then, `kill` notices.
+        let relative = relative(pid).filter(|relative| relative.lives)?;
+        let value = process::variable(pid, key)?;
+        wanted(&value).then_some((relative, value))
+    });
+    found.collect()
+}
+
+/// Returns the pids of this process and of all from which it descends.
+pub fn ancestors_and_self() -> BTreeSet<u32> {
+    let mut line = BTreeSet::new();
+    let mut next = std::process::id();
+    while next != 0 && line.insert(next) {
+        next = process::stat(next).map_or(0, |stat| stat.parent);
+    }
+    line
+}
+
+fn relative(pid: u32) -> Option<Relative> {
+    process::stat(pid).map(|stat| Relative {
+        pid,
+        group: stat.group,
+        lives: stat.lives,
+        started: stat.started,
+    })
+}
+
 /// Sends SIGKILL to this very process: never to another one that has got its pid since. One that is gone is a success.
 #[cfg(target_os = "linux")]
 pub fn kill(relative: Relative) -> io::Result<()> {

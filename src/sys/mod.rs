@@ -3,6 +3,7 @@
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
 pub mod beneath;
+pub mod cgroup;
 pub mod clock;
 pub mod disk;
 pub mod ears;
@@ -12,4 +13,6 @@ pub mod process;
 pub mod resolve;
 pub mod signals;
 pub mod lock;
+pub mod meter;
+pub mod network;
 pub mod passing;

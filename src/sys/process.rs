@@ -67,11 +67,18 @@ pub fn marked(key: &str, value: &str) -> Vec<u32> {
 
 /// Tells whether the environment of a process, as it was when its program began, has a variable. See [`marked`].
 pub fn has_variable(pid: u32, key: &str) -> bool {
+    variable(pid, key).is_some()
+}
+
+/// Returns a variable of a process, as it was when its program began. See [`marked`].
+pub fn variable(pid: u32, key: &str) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment
-        .split(|byte| *byte == 0)
-        .filter_map(|entry| entry.strip_prefix(key.as_bytes()))
-        .any(|rest| rest.first() == Some(&b'='))
+    let mut entries = environment.split(|byte| *byte == 0);
+    let value = |entry: &[u8]| {
+        let value = entry.strip_prefix(key.as_bytes())?.strip_prefix(b"=")?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    };
+    entries.find_map(value)
 }
 
 /// What became of a child of this process.

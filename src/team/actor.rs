@@ -12,21 +12,27 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::agent::{Begin, Ended};
 use super::human::Human;
 use super::launch::{Identity, Launch};
 use super::questions::Questions;
-use super::start::{self, Started, told_exit};
+use super::renew::Renewal;
+use super::start::{self, Started, Terms, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
-use crate::acp::{AcpError, AgentEvents, Connection, FileSystem, PromptOutcome, SessionInfo};
-use crate::bus::rules::{Ask, Refusal};
+use crate::acp::{
+    AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,
+};
+use crate::bus::event::Runs;
+use crate::bus::rules::Ask;
 use crate::bus::state::StopWanted;
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
-use crate::domain::member::{Departure, Tools};
+use crate::domain::member::{Departure, ProcessMark, Tools};
 use crate::domain::secret::Secrets;
+use crate::supervisor::Supervised;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -34,36 +40,27 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// How long to wait before a step is tried again that had no effect.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What an actor begins with.
-pub(super) struct Begin {
-    pub(super) seat: Seat,
-    pub(super) launch: Arc<Launch>,
-    pub(super) profile: Profile,
-    pub(super) program: PathBuf,
-    pub(super) identity: Identity,
-    pub(super) hurry: CancellationToken,
-    pub(super) human: Human,
-}
-
 pub(super) struct Actor {
     /// The bridge's own seat, in whose name everything is written.
     pub(super) seat: Seat,
+    pub(super) launch: Arc<Launch>,
+    pub(super) program: PathBuf,
     pub(super) profile: Profile,
     pub(super) identity: Identity,
     pub(super) hurry: CancellationToken,
-    pub(super) child: crate::supervisor::Supervised,
+    pub(super) child: Supervised,
     pub(super) connection: Connection,
     pub(super) events: AgentEvents,
     pub(super) acp: SessionInfo,
     pub(super) endpoint: crate::acp::McpServerSpec,
     pub(super) session_since: Instant,
+    /// When it was first seen whether the session has our tools.
+    pub(super) tools_since: Option<Instant>,
     /// Whether the agent's session knows who it is.
     pub(super) primed: bool,
     /// Whether the session has had a turn.
     pub(super) used: bool,
     pub(super) turn: Option<Turn>,
-    /// The project's root, links resolved.
-    pub(super) project: PathBuf,
     pub(super) questions: Questions,
     /// What must not be written down.
     pub(super) secrets: Secrets,
@@ -74,45 +71,38 @@ pub(super) struct Actor {
     pub(super) mail_since: Option<Instant>,
     /// The newest mail of a wake that failed.
     pub(super) mail_failed: u64,
+    /// The task in whose turn an earlier process ended.
+    pub(super) interrupted: Option<TaskId>,
+    /// Whether the session is an earlier process's, taken up again.
+    pub(super) resumed: bool,
+    pub(super) stall: Duration,
+    pub(super) output_per_second: u64,
 }
 
-/// Runs an agent from its start to its end. When this returns, its session has left the bus.
-pub(super) async fn run(begin: Begin) {
-    let (seat, session) = (begin.seat.clone(), begin.identity.session);
-    let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
-    let (departure, detail) = match Actor::start(begin).await {
-        Ok(actor) => actor.live().await,
-        Err(ended) => ended,
-    };
-    // It may end with what the agent wrote on its stderr.
-    let detail = detail.map(|detail| secrets.hidden(detail));
-    leave(&seat, session, departure, detail).await;
-}
-
-/// Writes the end of an agent, then removes its presence.
-pub(super) async fn leave(
+/// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
+/// environment still finds them.
+pub(super) async fn record_run(
     seat: &Seat,
     session: SessionId,
-    departure: Departure,
-    detail: Option<String>,
+    child: &Supervised,
+    acp_session: Option<&AcpSessionId>,
 ) {
-    match seat
-        .ask(Ask::Leave {
-            session,
-            departure,
-            detail,
-        })
-        .await
-    {
-        Ok(_) | Err(BusError::Refused(Refusal::Left)) => {}
-        // With the presence gone, whoever looks next writes that it is dead.
-        Err(error) => tracing::warn!("failed to write that an agent has left: {error}"),
+    let mark = |(pid, started)| ProcessMark { pid, started };
+    let runs = Runs {
+        session,
+        agent: mark((child.pid(), child.start_time())),
+        shim: child.shim().map(mark),
+        acp_session: acp_session.map(ToString::to_string),
+    };
+    match seat.ask(Ask::Runs(Box::new(runs))).await {
+        Ok(_) | Err(BusError::Refused(_)) => {}
+        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
     }
-    seat.bus().release(session);
 }
 
 impl Actor {
-    async fn start(begin: Begin) -> Result<Self, (Departure, Option<String>)> {
+    /// Starts the process; `earlier` is the session of the process before, to be taken up again.
+    pub(super) async fn start(begin: Begin, earlier: Option<AcpSessionId>) -> Result<Self, Ended> {
         let Begin {
             seat,
             launch,
@@ -121,25 +111,29 @@ impl Actor {
             identity,
             hurry,
             human,
+            stall,
+            output_per_second,
         } = begin;
-        let failed = |error: start::StartError| (Departure::Failed, Some(error.to_string()));
+        let failed =
+            |error: start::StartError| Ended::new(Departure::Failed, Some(error.to_string()));
         let presence = seat.bus().share(identity.session);
-        let (child, pipes) = start::spawn(&launch, &profile, program, &identity, presence)
+        let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
             .map_err(failed)?;
+        record_run(&seat, identity.session, &child, None).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
-        let file_system = if profile.file_system.value {
-            FileSystem::Offered
-        } else {
-            FileSystem::Absent
+        let terms = Terms {
+            profile: &profile,
+            earlier: earlier.as_ref(),
+            output_per_second,
         };
-        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, file_system);
+        let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, terms);
         let started = tokio::select! {
             started = starting => started,
             wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
                 let left = stop::stop(&child, None, wanted, &hurry).await;
-                return Err((Departure::Stopped, left));
+                return Err(Ended::new(Departure::Stopped, left));
             }
         };
         let Started {
@@ -148,17 +142,25 @@ impl Actor {
             events,
             session: acp,
             endpoint,
+            resumed,
         } = match started {
             Ok(started) => started,
             Err(error) => {
                 let detail = error.to_string();
                 // It may run still, and not be an agent.
                 let left = stop::stop(&child, None, StopWanted::AtOnce, &hurry).await;
-                return Err((Departure::Failed, Some(left.unwrap_or(detail))));
+                return Err(Ended::new(Departure::Failed, Some(left.unwrap_or(detail))));
             }
         };
+        // Only what an earlier process began can be running already.
+        let interrupted = seat.bus().look(|state| {
+            let live = state.session(identity.session);
+            live.and_then(|live| live.running.clone())
+        });
         let mut actor = Self {
             seat,
+            launch,
+            program,
             profile,
             identity,
             hurry,
@@ -168,10 +170,10 @@ impl Actor {
             acp,
             endpoint,
             session_since: Instant::now(),
-            primed: false,
-            used: false,
+            tools_since: None,
+            primed: resumed,
+            used: resumed,
             turn: None,
-            project: launch.project.clone(),
             questions: Questions::default(),
             secrets,
             files: JoinSet::new(),
@@ -179,12 +181,23 @@ impl Actor {
             stopping_since: None,
             mail_since: None,
             mail_failed: 0,
+            interrupted,
+            resumed,
+            stall,
+            output_per_second,
         };
+        actor.record_session().await;
         actor.announce().await;
         Ok(actor)
     }
 
-    async fn announce(&mut self) {
+    /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
+    pub(super) async fn record_session(&self) {
+        let session = self.identity.session;
+        record_run(&self.seat, session, &self.child, Some(&self.acp.id)).await;
+    }
+
+    pub(super) async fn announce(&mut self) {
         let model = self.acp.model_choices().and_then(|models| models.current);
         let ready = Ask::Ready {
             session: self.identity.session,
@@ -194,12 +207,10 @@ impl Actor {
         self.write(ready).await;
     }
 
-    async fn live(mut self) -> (Departure, Option<String>) {
+    pub(super) async fn live(mut self) -> Ended {
         let mut changes = self.seat.bus().changes();
-        let exited = self.child.exited();
         let hurry = self.hurry.clone();
         let mut last: Option<Step> = None;
-        tokio::pin!(exited);
         loop {
             if self.hurry.is_cancelled() {
                 return self.stop(StopWanted::AtOnce).await;
@@ -208,6 +219,13 @@ impl Actor {
             let until = match self.next_step() {
                 Step::Stop(wanted) => return self.stop(wanted).await,
                 Step::Abandon => return self.stop(StopWanted::AtOnce).await,
+                Step::Renew => match self.renew_unless_stopped().await {
+                    Renewal::Done => continue,
+                    Renewal::Stopped(wanted) => return self.stop(wanted).await,
+                    Renewal::Failed(detail) => {
+                        return Ended::new(Departure::Failed, Some(detail));
+                    }
+                },
                 Step::Rest(until) => {
                     last = None;
                     until
@@ -224,6 +242,8 @@ impl Actor {
                     continue;
                 }
             };
+            // Asked for each time, as the process may be another one.
+            let exited = self.child.exited();
             tokio::select! {
                 // An error means that the bus is closed, and this process with it.
                 closing = changes.changed() => if closing.is_err() { return self.stop(StopWanted::AtOnce).await },
@@ -236,7 +256,7 @@ impl Actor {
                         return self.lost().await;
                     }
                 }
-                exit = &mut exited => {
+                exit = exited => {
                     self.hear_out().await;
                     return self.died(exit);
                 }
@@ -261,19 +281,44 @@ impl Actor {
             .newest_mail
             .filter(|_| self.turn.is_none())
             .map(|_| self.mail_since.unwrap_or(now));
+        self.listen(now);
+        if wishes.live && !wishes.unproven {
+            self.tools_since.get_or_insert(now);
+        }
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             given_up: turn.given_up,
             asking: self.questions.are_open(),
+            heard: turn.heard,
+            stirred: turn.stirred,
         });
         let situation = Situation {
             now,
             session_since: self.session_since,
+            settled: self
+                .tools_since
+                .map(|since| since + self.profile.settle.value),
+            renews: self.used && self.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
             mail_since: self.mail_since,
+            interrupted: self.interrupted.clone(),
+            stall: self.stall,
         };
         step::next(&wishes, &situation)
+    }
+
+    /// Notes whether the agent has said anything since last looked, be it noise.
+    fn listen(&mut self, now: Instant) {
+        let counts = self.connection.line_counts();
+        let lines = counts.lines + counts.noise + counts.oversize;
+        let so_far = (lines, self.child.stderr_bytes());
+        if let Some(turn) = &mut self.turn
+            && turn.heard_so_far != so_far
+        {
+            turn.heard_so_far = so_far;
+            turn.heard = now;
+        }
     }
 
     /// Takes a step, unless the agent's end is asked for meanwhile: the agent may not answer what the step asks it. Returns
@@ -304,13 +349,25 @@ impl Actor {
                 })
                 .await;
             }
+            Step::Stall => {
+                let silent_ms = u64::try_from(self.stall.as_millis()).unwrap_or(u64::MAX);
+                self.write(Ask::Stall(self.identity.session, silent_ms))
+                    .await;
+            }
+            Step::Stir => {
+                self.write(Ask::Stir(self.identity.session)).await;
+                if let Some(turn) = &mut self.turn {
+                    turn.stirred = Instant::now();
+                }
+            }
+            Step::Resume(task) => self.resume_task(task).await,
             Step::Begin(task) => self.begin_task(task).await,
             Step::Wake(newest) => self.begin_wake(newest).await,
-            Step::Stop(_) | Step::Abandon | Step::Rest(_) => {}
+            Step::Stop(_) | Step::Abandon | Step::Renew | Step::Rest(_) => {}
         }
     }
 
-    async fn stop(self, wanted: StopWanted) -> (Departure, Option<String>) {
+    async fn stop(self, wanted: StopWanted) -> Ended {
         let Self {
             child,
             connection,
@@ -326,18 +383,18 @@ impl Actor {
         drop(events);
         drop(turn);
         let left = stop::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
-        (Departure::Stopped, left)
+        Ended::new(Departure::Stopped, left)
     }
 
     /// The connection is over: the process ends too, or is ended.
-    async fn lost(self) -> (Departure, Option<String>) {
+    async fn lost(self) -> Ended {
         if let Ok(exit) = tokio::time::timeout(LAST_BREATH, self.child.exited()).await {
             self.died(exit)
         } else {
             let why = self.connection.closed().await.to_string();
             let detail = told_exit(&self.child, &why);
             let left = stop::stop(&self.child, None, StopWanted::AtOnce, &self.hurry).await;
-            (Departure::Failed, Some(left.unwrap_or(detail)))
+            self.failed(left.unwrap_or(detail))
         }
     }
 
@@ -354,14 +411,29 @@ impl Actor {
         }
     }
 
-    fn died(&self, exit: crate::supervisor::Exit) -> (Departure, Option<String>) {
+    fn died(&self, exit: crate::supervisor::Exit) -> Ended {
         if self.stopping_since.is_some() {
-            return (Departure::Stopped, None);
+            return Ended::new(Departure::Stopped, None);
         }
-        (
-            Departure::Failed,
-            Some(told_exit(&self.child, &exit.to_string())),
-        )
+        self.failed(told_exit(&self.child, &exit.to_string()))
+    }
+
+    /// The end of a process that nobody wanted, with what a new one may go on with.
+    fn failed(&self, detail: String) -> Ended {
+        let agent = self.connection.agent();
+        let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));
+        let can_go_on = offers(Feature::Resume) || offers(Feature::Load);
+        let session = self.identity.session;
+        let in_task = self.seat.bus().look(|state| {
+            let live = state.session(session);
+            live.is_some_and(|live| live.running.is_some())
+        });
+        Ended {
+            departure: Departure::Failed,
+            detail: Some(detail),
+            session: (can_go_on && self.used).then(|| self.acp.id.clone()),
+            in_task,
+        }
     }
 
     /// Writes something in the bridge's name. A refusal means that the world has moved on; an error is told to people.
@@ -412,7 +484,7 @@ async fn sleep_until(until: Option<Instant>) {
 }
 
 /// Waits until somebody wants an agent's end in a way that counts, or until its session is gone.
-async fn stop_wanted(
+pub(super) async fn stop_wanted(
     seat: &Seat,
     session: SessionId,
     hurry: &CancellationToken,

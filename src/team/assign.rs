@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::actor::Begin;
+use super::agent::Begin;
 use super::launch::Identity;
 use super::live::{Team, TeamError};
 use crate::bus::event::{Body, Event, Starting};
@@ -171,6 +171,8 @@ impl Team {
             identity,
             hurry: self.hurry(),
             human: self.inner.human.clone(),
+            stall: self.inner.config.limits().stall(),
+            output_per_second: self.inner.config.limits().output_per_second.value,
         });
         Ok(Assigned { task, agent, note })
     }

@@ -98,6 +98,18 @@ impl Team {
         })
     }
 
+    /// Says whether an agent of a profile, which may be busy, could take work of it when it is free.
+    pub fn has_agent_of(&self, profile: &str) -> bool {
+        let me = self.inner.seat.session();
+        self.bus().look(|state| {
+            let all = state.live_sessions();
+            all.iter().any(|live| {
+                let of = live.profile.as_deref().unwrap_or_default();
+                live.owner == Some(me) && of.eq_ignore_ascii_case(profile)
+            })
+        })
+    }
+
     /// Returns the files that an agent said it changed in a task, each once, below the project as far as they are.
     ///
     /// It is read from the transcript: what an agent does not tell, or a shell command changed, is not among them.

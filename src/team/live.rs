@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::actor::{self, Begin};
+use super::agent::{self, Begin};
 use super::human::Human;
 use super::launch::Launch;
 use crate::bus::rules::{Ask, Refusal};
@@ -143,12 +143,12 @@ impl Team {
     /// Starts the actor of an agent that is on the bus as starting.
     pub(super) fn start(&self, begin: Begin) {
         let (seat, session) = (begin.seat.clone(), begin.identity.session);
-        let running = tokio::spawn(actor::run(begin));
+        let running = tokio::spawn(agent::run(begin));
         self.inner.actors.spawn(async move {
             if let Err(error) = running.await {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
                 let detail = format!("the bridge failed inside: {error}");
-                actor::leave(&seat, session, Departure::Failed, Some(detail)).await;
+                agent::leave(&seat, session, Departure::Failed, Some(detail)).await;
             }
         });
     }

@@ -6,6 +6,7 @@
 //! [`Team`]: crate::team::Team
 
 mod actor;
+mod agent;
 mod assign;
 mod files;
 mod hearing;
@@ -13,11 +14,15 @@ mod human;
 mod known;
 mod launch;
 mod live;
+mod login;
 mod questions;
+mod renew;
+mod restart;
 mod results;
 mod start;
 mod step;
 mod stop;
+mod sweep;
 mod transcript;
 mod turn;
 mod work;

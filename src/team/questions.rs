@@ -207,7 +207,7 @@ impl Actor {
             self.policy(),
             call.kind(),
             &self.places(call.known()),
-            &self.project,
+            &self.launch.project,
         )
     }
 
@@ -282,6 +282,10 @@ impl Actor {
         if let Some(turn) = &self.turn {
             let line = transcript::of_permission(self.wall_ms(), title, told.as_str());
             self.transcribe(&turn.transcript, line);
+        }
+        if let Some(turn) = &mut self.turn {
+            // From now on it is the agent's to go on.
+            turn.heard = Instant::now();
         }
         told
     }

@@ -4,12 +4,14 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use super::launch::{Identity, Launch};
+use super::login;
 use crate::acp::{
-    AcpError, AgentEvents, ConnectOptions, Connection, FileSystem, McpServerSpec, SessionInfo,
-    connect,
+    AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Feature, FileSystem,
+    McpServerSpec, SessionInfo, connect,
 };
 use crate::config::Profile;
 use crate::supervisor::{self, SpawnError, Supervised};
+use crate::sys::meter::Metered;
 
 /// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
 const STDERR_SHOWN_BYTES: usize = 2048;
@@ -21,6 +23,8 @@ pub(super) struct Started {
     pub(super) events: AgentEvents,
     pub(super) session: SessionInfo,
     pub(super) endpoint: McpServerSpec,
+    /// Whether the session is the one that was to be taken up again.
+    pub(super) resumed: bool,
 }
 
 /// Why an agent did not start.
@@ -33,10 +37,12 @@ pub(super) enum StartError {
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
-    #[error("{error}{}", stderr_shown(.stderr))]
+    #[error("{error}{login}{}", stderr_shown(.stderr))]
     Protocol {
         /// What it did or did not answer.
         error: Box<AcpError>,
+        /// How to log in, if that is what is missing.
+        login: String,
         /// The end of its stderr.
         stderr: String,
     },
@@ -53,27 +59,38 @@ pub(super) async fn spawn(
     Ok(supervisor::spawn(launch.child(profile, program, identity, presence)).await?)
 }
 
+/// How a process is connected to.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    pub(super) profile: &'a Profile,
+    /// The session of the process before, to be taken up again.
+    pub(super) earlier: Option<&'a AcpSessionId>,
+    /// Bytes that are read of its stdout in a second.
+    pub(super) output_per_second: u64,
+}
+
 /// Connects to a started process, and begins its session.
 pub(super) async fn connect_to(
     child: Supervised,
     pipes: supervisor::Pipes,
     endpoint: McpServerSpec,
     identity: &Identity,
-    file_system: FileSystem,
+    terms: Terms<'_>,
 ) -> Result<Started, StartError> {
     let exited = child.exited();
-    let connecting = begin(pipes, &endpoint, identity, file_system);
+    let connecting = begin(pipes, &endpoint, identity, terms);
     let begun = tokio::select! {
         begun = connecting => begun,
         exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string()))),
     };
     match begun {
-        Ok((connection, events, session)) => Ok(Started {
+        Ok((connection, events, session, resumed)) => Ok(Started {
             child,
             connection,
             events,
             session,
             endpoint,
+            resumed,
         }),
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
@@ -84,6 +101,7 @@ pub(super) async fn connect_to(
             }
         }
         Err(error) => Err(StartError::Protocol {
+            login: login::hint(&error, terms.profile),
             error: Box::new(error),
             stderr: child.stderr_tail(),
         }),
@@ -94,18 +112,70 @@ async fn begin(
     pipes: supervisor::Pipes,
     endpoint: &McpServerSpec,
     identity: &Identity,
-    file_system: FileSystem,
-) -> Result<(Connection, AgentEvents, SessionInfo), AcpError> {
+    terms: Terms<'_>,
+) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
     let options = ConnectOptions {
-        file_system,
+        file_system: if terms.profile.file_system.value {
+            FileSystem::Offered
+        } else {
+            FileSystem::Absent
+        },
         ..ConnectOptions::default()
     };
-    let (connection, events) = connect(pipes.stdout, pipes.stdin, options).await?;
+    let stdout = Metered::new(pipes.stdout, terms.output_per_second);
+    let (connection, mut events) = connect(stdout, pipes.stdin, options).await?;
     connection.initialize().await?;
+    if let Some(earlier) = terms.earlier {
+        match take_up(&connection, &mut events, earlier, identity, endpoint).await {
+            Ok(session) => return Ok((connection, events, session, true)),
+            Err(AcpError::Closed { method, ending }) => {
+                return Err(AcpError::Closed { method, ending });
+            }
+            Err(error) => tracing::warn!(
+                "the session of {} cannot be taken up again: {error}",
+                identity.name
+            ),
+        }
+    }
     let session = connection
         .new_session(&identity.cwd, std::slice::from_ref(endpoint))
         .await?;
-    Ok((connection, events, session))
+    Ok((connection, events, session, false))
+}
+
+/// Takes up a session without its history where the agent offers that, else with it.
+async fn take_up(
+    connection: &Connection,
+    events: &mut AgentEvents,
+    earlier: &AcpSessionId,
+    identity: &Identity,
+    endpoint: &McpServerSpec,
+) -> Result<SessionInfo, AcpError> {
+    let servers = std::slice::from_ref(endpoint);
+    let offers = |feature| {
+        connection
+            .agent()
+            .is_some_and(|agent| agent.offers(feature))
+    };
+    let taking = async {
+        if offers(Feature::Resume) {
+            connection
+                .resume_session(earlier, &identity.cwd, servers)
+                .await
+        } else {
+            connection
+                .load_session(earlier, &identity.cwd, servers)
+                .await
+        }
+    };
+    tokio::pin!(taking);
+    loop {
+        tokio::select! {
+            taken = &mut taking => return taken,
+            // The history is known; unless it is taken, the answer behind it is not read.
+            Some(_) = events.recv() => {}
+        }
+    }
 }
 
 /// Tells how an agent ended, with what it said last.

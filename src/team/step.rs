@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::bus::state::{State, StopWanted};
 use crate::delivery::wake;
 use crate::domain::id::{SessionId, TaskId};
+use crate::domain::limits;
 use crate::domain::member::Tools;
 
 /// How long our endpoint may take to tell its tools, before messages go by prompt only.
@@ -21,8 +22,18 @@ pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// The same while the agent is being stopped: the whole stop has 30 s.
 pub(super) const CANCEL_GRACE_STOPPING: Duration = Duration::from_secs(2);
 
+/// How often signs of life are written on the bus.
+const STIR: Duration = Duration::from_millis(limits::STIR_MS);
+
+/// How often it is looked for signs of life at the least.
+const LISTEN: Duration = Duration::from_secs(15);
+
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
 pub(super) struct Wishes {
     /// Whether the session is still on the bus.
     pub(super) live: bool,
@@ -32,10 +43,16 @@ pub(super) struct Wishes {
     pub(super) cancel: bool,
     /// The next task.
     pub(super) next_task: Option<TaskId>,
+    /// That task, if it is to begin anew.
+    pub(super) fresh_task: Option<TaskId>,
     /// Whether its tools are not known yet.
     pub(super) unproven: bool,
     /// The place of the newest message that is worth a turn.
     pub(super) newest_mail: Option<u64>,
+    /// Whether its silence has been told.
+    pub(super) stalled: bool,
+    /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
+    pub(super) waits: bool,
 }
 
 /// What the actor knows itself.
@@ -45,12 +62,20 @@ pub(super) struct Situation {
     pub(super) now: Instant,
     /// When the agent's session began.
     pub(super) session_since: Instant,
+    /// From when on the agent shows its model the tools that our endpoint has listed.
+    pub(super) settled: Option<Instant>,
+    /// Whether to begin anew takes a new process.
+    pub(super) renews: bool,
     /// The turn that runs.
     pub(super) turn: Option<TurnSituation>,
     /// When the wish to stop was first seen.
     pub(super) stopping_since: Option<Instant>,
     /// When mail that is worth a turn was first seen.
     pub(super) mail_since: Option<Instant>,
+    /// The task in whose turn the agent's process ended before this one was started.
+    pub(super) interrupted: Option<TaskId>,
+    /// How long a turn may be without a sign of life.
+    pub(super) stall: Duration,
 }
 
 /// What there is to know of the running turn.
@@ -62,6 +87,10 @@ pub(super) struct TurnSituation {
     pub(super) given_up: bool,
     /// Whether it waits for permission.
     pub(super) asking: bool,
+    /// When the agent last showed a sign of life.
+    pub(super) heard: Instant,
+    /// When that was last written on the bus.
+    pub(super) stirred: Instant,
 }
 
 /// What to do next.
@@ -75,8 +104,16 @@ pub(super) enum Step {
     CancelTurn,
     /// End the task, although the agent has not ended its turn.
     GiveUpTask,
+    /// Say that the agent is silent.
+    Stall,
+    /// Say that the agent is not silent.
+    Stir,
+    /// Go on with the task that was interrupted, or end it.
+    Resume(TaskId),
     /// Say that the tools are missing.
     MissTools,
+    /// Put a new process in the place of the agent's.
+    Renew,
     /// Begin the turn of a task.
     Begin(TaskId),
     /// Begin a turn with the mail, which goes up to this place.
@@ -97,8 +134,15 @@ impl Wishes {
             stop: live.stop,
             cancel: running.is_some_and(|task| task.cancel_asked),
             next_task: live.queue.front().cloned(),
+            fresh_task: live
+                .queue
+                .front()
+                .filter(|task| state.task(task).is_some_and(|task| task.fresh))
+                .cloned(),
             unproven: live.tools == Tools::Unproven,
             newest_mail: wake::worth_a_turn(state, &live.name, mail_after),
+            stalled: live.stalled,
+            waits: !live.waits.is_empty(),
         }
     }
 }
@@ -113,12 +157,16 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         None => {}
     }
     if let Some(turn) = situation.turn {
-        return match turn.cancelled {
-            None if wishes.cancel => Step::CancelTurn,
-            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => Step::GiveUpTask,
-            Some(at) if !turn.given_up => Step::Rest(Some(at + CANCEL_GRACE)),
-            _ => Step::Rest(None),
+        let until = match turn.cancelled {
+            None if wishes.cancel => return Step::CancelTurn,
+            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => return Step::GiveUpTask,
+            Some(at) if !turn.given_up => Some(at + CANCEL_GRACE),
+            _ => None,
         };
+        return listening(wishes, situation, turn, until);
+    }
+    if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
+        return Step::Renew;
     }
     if wishes.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
@@ -128,6 +176,12 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             Step::Rest(Some(deadline))
         };
     }
+    if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
+        return Step::Rest(Some(settled));
+    }
+    if let Some(task) = &situation.interrupted {
+        return Step::Resume(task.clone());
+    }
     if let Some(task) = &wishes.next_task {
         return Step::Begin(task.clone());
     }
@@ -136,6 +190,33 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         (Some(_), since) => Step::Rest(Some(since.unwrap_or(now) + wake::GATHER)),
         (None, _) => Step::Rest(None),
     }
+}
+
+/// Listens for signs of life in a turn that runs, until something else is due.
+fn listening(
+    wishes: &Wishes,
+    situation: &Situation,
+    turn: TurnSituation,
+    until: Option<Instant>,
+) -> Step {
+    let now = situation.now;
+    let silent_at = turn.heard + situation.stall;
+    let is_silent = now >= silent_at && !wishes.waits && !turn.asking;
+    if is_silent && !wishes.stalled {
+        return Step::Stall;
+    }
+    let stir_at = turn.stirred + STIR;
+    if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
+        return Step::Stir;
+    }
+    // What is not told by an event is seen by looking: noise, a line on stderr.
+    let look_at = now + (situation.stall / 4).min(LISTEN);
+    let next = if now < silent_at {
+        silent_at.min(look_at)
+    } else {
+        look_at
+    };
+    Step::Rest(until.into_iter().chain([next]).min())
 }
 
 fn stopping(situation: &Situation) -> Step {
@@ -163,6 +244,8 @@ fn stopping(situation: &Situation) -> Step {
 mod tests {
     use super::*;
 
+    const STALL: Duration = Duration::from_mins(5);
+
     fn wishes() -> Wishes {
         Wishes {
             live: true,
@@ -174,9 +257,13 @@ mod tests {
         Situation {
             now,
             session_since: now,
+            settled: None,
+            renews: false,
             turn: None,
             stopping_since: None,
             mail_since: None,
+            interrupted: None,
+            stall: STALL,
         }
     }
 
@@ -186,6 +273,8 @@ mod tests {
                 cancelled,
                 given_up: false,
                 asking: false,
+                heard: now,
+                stirred: now,
             }),
             ..idle(now)
         }
@@ -200,7 +289,8 @@ mod tests {
             newest_mail: Some(9),
             ..wishes()
         };
-        assert_eq!(next(&wishes, &busy(now, None)), Step::Rest(None));
+        let rest = Step::Rest(Some(now + LISTEN));
+        assert_eq!(next(&wishes, &busy(now, None)), rest);
         assert_eq!(next(&wishes, &idle(now)), Step::Begin(task));
     }
 
@@ -249,6 +339,59 @@ mod tests {
     }
 
     #[test]
+    fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let wishes = Wishes {
+            next_task: Some(task.clone()),
+            ..wishes()
+        };
+        let settled = now + Duration::from_millis(500);
+        let early = Situation {
+            settled: Some(settled),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &early), Step::Rest(Some(settled)));
+        let later = Situation {
+            now: settled,
+            ..early
+        };
+        assert_eq!(next(&wishes, &later), Step::Begin(task));
+    }
+
+    #[test]
+    fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs() {
+        let now = Instant::now();
+        let task = TaskId::from_bits(1);
+        let fresh = Wishes {
+            next_task: Some(task.clone()),
+            fresh_task: Some(task.clone()),
+            ..wishes()
+        };
+        let used = Situation {
+            renews: true,
+            ..idle(now)
+        };
+        assert_eq!(next(&fresh, &used), Step::Renew);
+        let running = Situation {
+            renews: true,
+            ..busy(now, None)
+        };
+        assert_eq!(next(&fresh, &running), Step::Rest(Some(now + LISTEN)));
+        let resuming = Situation {
+            interrupted: Some(TaskId::from_bits(2)),
+            ..used.clone()
+        };
+        assert_eq!(next(&fresh, &resuming), Step::Resume(TaskId::from_bits(2)));
+        assert_eq!(next(&fresh, &idle(now)), Step::Begin(task.clone()));
+        let plain = Wishes {
+            fresh_task: None,
+            ..fresh
+        };
+        assert_eq!(next(&plain, &used), Step::Begin(task));
+    }
+
+    #[test]
     fn a_cancelled_turn_that_does_not_end_is_given_up() {
         let now = Instant::now();
         let wishes = Wishes {
@@ -258,7 +401,7 @@ mod tests {
         assert_eq!(next(&wishes, &busy(now, None)), Step::CancelTurn);
         assert_eq!(
             next(&wishes, &busy(now, Some(now))),
-            Step::Rest(Some(now + CANCEL_GRACE))
+            Step::Rest(Some(now + CANCEL_GRACE.min(LISTEN)))
         );
         assert_eq!(
             next(&wishes, &busy(now + CANCEL_GRACE, Some(now))),
@@ -307,10 +450,73 @@ mod tests {
                 cancelled: None,
                 given_up: false,
                 asking: true,
+                heard: now,
+                stirred: now,
             }),
             ..idle(now)
         };
         assert_eq!(next(&wishes, &asking), Step::CancelTurn);
+    }
+
+    #[test]
+    fn silence_is_told_once_and_its_end_too() {
+        let now = Instant::now();
+        let silent = Situation {
+            now: now + STALL,
+            ..busy(now, None)
+        };
+        assert_eq!(next(&wishes(), &silent), Step::Stall);
+        let told = Wishes {
+            stalled: true,
+            ..wishes()
+        };
+        assert_eq!(next(&told, &silent), Step::Rest(Some(now + STALL + LISTEN)));
+        assert_eq!(next(&told, &busy(now, None)), Step::Stir);
+        let waits = Wishes {
+            waits: true,
+            ..wishes()
+        };
+        assert_eq!(
+            next(&waits, &silent),
+            Step::Rest(Some(now + STALL + LISTEN))
+        );
+        let mut asking = silent;
+        if let Some(turn) = &mut asking.turn {
+            turn.asking = true;
+        }
+        assert_eq!(
+            next(&wishes(), &asking),
+            Step::Rest(Some(now + STALL + LISTEN)),
+            "it waits for us"
+        );
+    }
+
+    #[test]
+    fn signs_of_life_are_told_now_and_then() {
+        let now = Instant::now();
+        let mut situation = busy(now, None);
+        situation.now = now + STIR;
+        let quiet = Step::Rest(Some(situation.now + LISTEN));
+        assert_eq!(next(&wishes(), &situation), quiet, "there was none");
+        if let Some(turn) = &mut situation.turn {
+            turn.heard = now + STIR;
+        }
+        assert_eq!(next(&wishes(), &situation), Step::Stir);
+    }
+
+    #[test]
+    fn an_interrupted_task_goes_before_the_next() {
+        let now = Instant::now();
+        let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
+        let wishes = Wishes {
+            next_task: Some(second),
+            ..wishes()
+        };
+        let situation = Situation {
+            interrupted: Some(first.clone()),
+            ..idle(now)
+        };
+        assert_eq!(next(&wishes, &situation), Step::Resume(first));
     }
 
     #[test]

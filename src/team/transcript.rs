@@ -67,6 +67,7 @@ pub(super) fn of_update(wall_ms: i64, update: &Update) -> String {
                 .collect();
             ("config_options", json!({ "options": options }))
         }
+        Update::Failing(failing) => ("failing", json!({ "failing": failing })),
         Update::Unknown { raw, .. } => ("unknown", json!({ "update": raw })),
     };
     line(wall_ms, kind, &body)

@@ -10,6 +10,9 @@ use crate::domain::task::{TaskError, TaskStatus};
 /// The longest output that is kept for a task's result; the transcript has everything.
 const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
+/// How much of an agent's words goes into an error: enough for a reason; the output has all of it.
+const SHOWN_REASON_CHARS: usize = 1000;
+
 /// The end of a turn, when it comes. It runs by itself, so that the prompt is on its way at once, and ends with its turn.
 pub(super) type Prompting = AbortOnDropHandle<Result<PromptOutcome, AcpError>>;
 
@@ -29,10 +32,17 @@ pub(super) struct Turn {
     pub(super) cancelled: Option<Instant>,
     /// Whether its task has been given up already.
     pub(super) given_up: bool,
+    /// When the agent last showed a sign of life, and how many lines and bytes of stderr there were then.
+    pub(super) heard: Instant,
+    pub(super) heard_so_far: (u64, u64),
+    /// When that was last written on the bus.
+    pub(super) stirred: Instant,
     /// What the agent has said.
     pub(super) output: String,
     /// Whether the output is longer than what is kept.
     overlong: bool,
+    /// Since when the agent cannot go on, as it has told.
+    pub(super) failing: Option<Instant>,
     /// Whether the model has shown a sign of its own.
     pub(super) alive: bool,
     /// The tool calls of the turn.
@@ -61,8 +71,12 @@ impl Turn {
             prompting,
             cancelled: None,
             given_up: false,
+            heard: Instant::now(),
+            heard_so_far: (0, 0),
+            stirred: Instant::now(),
             output: String::new(),
             overlong: false,
+            failing: None,
             alive: false,
             calls: ToolCalls::default(),
         }
@@ -86,14 +100,16 @@ impl Turn {
                 self.calls.see((**call).clone());
             }
             Update::ThoughtText(_) | Update::Plan(_) => self.alive = true,
+            Update::Failing(failing) => self.failing = failing.then(Instant::now),
             _ => {}
         }
     }
 }
 
 impl Outcome {
-    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end.
-    pub(super) fn of(ended: &Result<PromptOutcome, AcpError>, asked: bool) -> Self {
+    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end, `login` how to log in if the
+    /// end is about that.
+    pub(super) fn of(ended: &Result<PromptOutcome, AcpError>, asked: bool, login: &str) -> Self {
         match ended {
             Ok(outcome) => Self {
                 usage: outcome.usage,
@@ -109,7 +125,25 @@ impl Outcome {
             },
             // Some agents answer a cancelled prompt with an error.
             Err(_) if asked => Self::plain(TaskStatus::Cancelled),
-            Err(error) => Self::error(TaskStatus::Failed, "agent", &error.to_string()),
+            Err(error) => {
+                let class = if error.wants_login() { "auth" } else { "agent" };
+                Self::error(TaskStatus::Failed, class, &format!("{error}{login}"))
+            }
+        }
+    }
+
+    /// Says what the end means of a turn in which the agent told that it could not go on: it ends well, and its words are
+    /// the reason.
+    pub(super) fn of_failing(self, output: &str) -> Self {
+        if self.status != TaskStatus::Done {
+            return self;
+        }
+        let reason: String = output.trim().chars().take(SHOWN_REASON_CHARS).collect();
+        let message = format!("the agent could not go on: {reason}");
+        Self {
+            stop_reason: self.stop_reason,
+            usage: self.usage,
+            ..Self::error(TaskStatus::Failed, "agent", &message)
         }
     }
 
@@ -179,6 +213,7 @@ mod tests {
                 meta: None,
             }),
             false,
+            "",
         )
     }
 
@@ -195,6 +230,38 @@ mod tests {
     }
 
     #[test]
+    fn a_good_end_of_a_turn_that_could_not_go_on_is_a_failure() {
+        let failed = stop(StopReason::EndTurn).of_failing("no model\n");
+        assert_eq!(failed.status, TaskStatus::Failed);
+        assert!(!failed.proves_taking());
+        assert_eq!(
+            failed.error.unwrap().message,
+            "the agent could not go on: no model"
+        );
+        let cancelled = stop(StopReason::Cancelled).of_failing("no model");
+        assert_eq!(cancelled.status, TaskStatus::Cancelled);
+    }
+
+    #[test]
+    fn a_missing_login_has_a_class_of_its_own_and_says_how() {
+        let refused = Err(AcpError::Refused {
+            method: "session/prompt".into(),
+            code: -32000,
+            message: "Authentication required".into(),
+            data: None,
+        });
+        let error = Outcome::of(&refused, false, "; to log in, set KEY")
+            .error
+            .unwrap();
+        assert_eq!(error.class, "auth");
+        assert!(
+            error.message.ends_with("; to log in, set KEY"),
+            "{}",
+            error.message
+        );
+    }
+
+    #[test]
     fn an_error_after_a_cancel_is_a_cancel() {
         let refused = || {
             Err(AcpError::Refused {
@@ -204,7 +271,8 @@ mod tests {
                 data: None,
             })
         };
-        assert_eq!(Outcome::of(&refused(), true).status, TaskStatus::Cancelled);
-        assert_eq!(Outcome::of(&refused(), false).error.unwrap().class, "agent");
+        let of = |asked| Outcome::of(&refused(), asked, "");
+        assert_eq!(of(true).status, TaskStatus::Cancelled);
+        assert_eq!(of(false).error.unwrap().class, "agent");
     }
 }

@@ -4,6 +4,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
+use super::login;
 use super::transcript;
 use super::turn::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
@@ -17,6 +18,10 @@ use crate::domain::message::Way;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
+
+/// What an agent is told that goes on with a task.
+const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
+                       on from there.";
 
 impl Actor {
     pub(super) async fn begin_task(&mut self, id: TaskId) {
@@ -56,6 +61,34 @@ impl Actor {
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
+    /// Goes on with the task in whose turn an earlier process ended, if its session could be taken up; else ends it.
+    pub(super) async fn resume_task(&mut self, id: TaskId) {
+        self.interrupted = None;
+        let task = self.seat.bus().look(|state| state.task(&id).cloned());
+        let Some(task) = task else { return };
+        if task.cancel_asked {
+            self.finish(id, Outcome::plain(TaskStatus::Cancelled), String::new())
+                .await;
+            return;
+        }
+        let text = self.seat.bus().text(task.prompt);
+        let (true, Ok(text)) = (self.resumed, text) else {
+            let message = "the agent has crashed and was started again, without its session";
+            let outcome = Outcome::error(TaskStatus::Interrupted, "crashed", message);
+            self.finish(id, outcome, String::new()).await;
+            return;
+        };
+        if self.write(Ask::ResumeTask(id.clone())).await.is_none() {
+            self.interrupted = Some(id);
+            return;
+        }
+        let call = ids::call();
+        let (letters, more) = self.take_mail(call, Way::Inject).await;
+        let name = &self.identity.name;
+        let prompt = inject::task_prompt(Some(RESUMED), &letters, name, more, &text);
+        self.begin_turn(Some(id), prompt, call, &letters);
+    }
+
     /// Makes the session what the task wants: a new one, another model.
     async fn prepare(&mut self, fresh: bool, model: Option<&str>) -> Result<(), Outcome> {
         if fresh && self.used {
@@ -68,6 +101,9 @@ impl Actor {
                 .map_err(|error| Outcome::error(TaskStatus::Failed, "agent", &error.to_string()))?;
             self.primed = false;
             self.used = false;
+            self.record_session().await;
+            // The new session has to find the tools anew, and who needs this shows them late.
+            tokio::time::sleep(self.profile.settle.value).await;
         }
         let default = self
             .profile
@@ -237,7 +273,16 @@ impl Actor {
         let Some(turn) = self.turn.take() else {
             return false;
         };
-        let outcome = Outcome::of(&ended, turn.cancelled.is_some());
+        let login = ended
+            .as_ref()
+            .err()
+            .map(|error| login::hint(error, &self.profile));
+        let outcome = Outcome::of(&ended, turn.cancelled.is_some(), &login.unwrap_or_default());
+        let outcome = if turn.failing.is_some() {
+            outcome.of_failing(&turn.output)
+        } else {
+            outcome
+        };
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.transcribe(&turn.transcript, line);
         self.settle(&turn, turn.alive && outcome.proves_taking())

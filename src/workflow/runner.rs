@@ -266,7 +266,16 @@ impl Runner {
             }
             Taker::New(_) => self.team.assign_to_new(assignment).await,
         };
-        assigned.map(drop).map_err(hindrance)
+        match assigned {
+            Ok(_) => Ok(()),
+            // One of its own kind will be free.
+            Err(TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. })))
+                if self.team.has_agent_of(step.wanted()) =>
+            {
+                Err(Hindrance::Busy)
+            }
+            Err(error) => Err(hindrance(error)),
+        }
     }
 
     fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Hindrance> {

@@ -69,7 +69,7 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
         &lead,
         "assign_task",
         json!({ "agent": "zzz", "prompt": "x" }),
-        "`zzz` is neither a live agent nor a profile; profiles: `scripted`",
+        "`zzz` is neither a live agent nor a profile; profiles: `claude-code`, `codex`, `droid`, `gemini`, `qwen`, `scripted`",
     )
     .await;
     check(
@@ -90,6 +90,24 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
     assert_eq!(lead.names().await, ["orchestrator", "annabel"]);
     lead.close().await;
     ann.close().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_installed_is_refused_with_how_to_install_it() {
+    let nothing = vec![("PATH".into(), "".into())];
+    let stage = Stage::new("").with_env(nothing);
+    let lead = stage.orchestrator().await;
+    check(
+        &lead,
+        "assign_task",
+        json!({ "agent": "codex", "prompt": "x" }),
+        "the profile `codex` needs the program `codex-acp`, which is not on PATH: install it with \
+         `npm install -g @agentclientprotocol/codex-acp`, or correct `command` of [agents.codex] (it comes from the \
+         built-in profiles)",
+    )
+    .await;
+    assert_eq!(lead.names().await, ["orchestrator"]);
+    lead.close().await;
 }
 
 #[tokio::test]

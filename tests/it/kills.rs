@@ -29,13 +29,13 @@ const RACERS: usize = 16;
 const REQUESTS: usize = 12;
 
 /// Another process, which does not outlive its test.
-struct Other {
-    child: Child,
+pub(crate) struct Other {
+    pub(crate) child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Other {
-    fn start(part: &str, directory: &Path) -> Self {
+    pub(crate) fn start(part: &str, directory: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "kills::play_a_part", "--nocapture"])
             .env(PART, part)
@@ -49,7 +49,7 @@ impl Other {
     }
 
     /// Reads the next word of the other's own; what the test runner says is passed over.
-    fn hear(&mut self) -> Option<String> {
+    pub(crate) fn hear(&mut self) -> Option<String> {
         let mut line = String::new();
         while self.lines.read_line(&mut line).unwrap() > 0 {
             // A line that was cut by death says nothing.
@@ -83,6 +83,9 @@ async fn play_a_part() {
     let (Ok(part), Some(directory)) = (std::env::var(PART), std::env::var_os(DIRECTORY)) else {
         return;
     };
+    if part == "hold" {
+        return crate::hung::hold(directory.as_ref()).await;
+    }
     let bus = open_files(directory.as_ref());
     match part.as_str() {
         "write" => write(&bus).await,

@@ -44,6 +44,15 @@ steps = [
   { crash = 7 },
 ]
 
+[[agents.failing.turns]]
+when = "Answer with send_message if"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"systemError"}}}}}}' },
+  { say = "there is no such model" },
+]
+[[agents.failing.turns]]
+steps = [{ say = "{{prompt}}" }]
+
 [agents.torpid.start]
 sessions = 1
 [[agents.torpid.turns]]
@@ -579,6 +588,85 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
         "Your task: go on",
         "the message has come by a prompt of its own"
     );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
+    let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\none_session = true");
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("torpid", "hello").await;
+    lead.assign_and_wait("torpid", "hello").await;
+    let pids = || {
+        let joined = stage.events_of("member_joined").into_iter();
+        let torpid = joined.filter(|joined| joined["name"] == "torpid");
+        torpid
+            .map(|joined| joined["pid"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pids().len(), 1, "the second task goes on");
+    let processes = stage.processes().len();
+    let fresh = json!({ "agent": "torpid", "prompt": "hello", "fresh": true });
+    let assigned = lead.call("assign_task", fresh.clone()).await;
+    let task = assigned["task_id"].as_str().unwrap();
+    assert_eq!(lead.done(task).await, "once");
+    let pids = pids();
+    assert_eq!(pids.len(), 2);
+    assert_ne!(pids[0], pids[1]);
+    assert_eq!(stage.processes().len(), processes, "the old one is gone");
+    lead.until_agent("torpid", |agent| agent["tools"] == "ready")
+        .await;
+    // Its end may be asked for while it begins anew.
+    let last = lead.call("assign_task", fresh).await;
+    lead.call("shutdown_agent", json!({ "agent": "torpid" }))
+        .await;
+    lead.until_agent("torpid", |agent| agent["status"] == "dead")
+        .await;
+    let result = lead.ended(last["task_id"].as_str().unwrap()).await;
+    assert!(
+        ["done", "cancelled"].contains(&result["status"].as_str().unwrap()),
+        "{result}"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_not() {
+    let settle = "[agents.scripted]\nsettle_ms = 2500";
+    let stage = Stage::new(AGENTS).with_profiles(settle);
+    let lead = stage.orchestrator().await;
+    let waited = async |task: String| {
+        lead.done(&task).await;
+        let status = lead
+            .call("get_task_status", json!({ "task_id": task }))
+            .await;
+        let time = |key: &str| chrono::DateTime::parse_from_rfc3339(status[key].as_str().unwrap());
+        (time("started_at").unwrap() - time("queued_at").unwrap()).num_milliseconds()
+    };
+    let first = waited(lead.start("ann", "hello").await).await;
+    assert!(first >= 2500, "{first} ms");
+    let second = waited(lead.assign("ann", "hello").await).await;
+    assert!(second < 2500, "{second} ms");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_message_that_went_into_a_turn_which_could_not_go_on_is_given_again() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("failing", "hello").await;
+    lead.send("failing", "the code is 4714").await;
+    until("the turn has failed", || {
+        !stage.events_of("message_returned").is_empty()
+    })
+    .await;
+    lead.until_agent("failing", |agent| agent["status"] == "idle")
+        .await;
+    let next = lead.assign_and_wait("failing", "again").await;
+    assert!(next.contains("the code is 4714"), "{next}");
     lead.close().await;
     stage.check_nobody_is_left();
 }

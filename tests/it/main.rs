@@ -12,6 +12,8 @@ mod agent_registry;
 mod architecture;
 mod bad_input;
 mod e2e_messaging;
+mod health;
+mod hung;
 mod kills;
 mod lifecycle;
 mod logs;
@@ -19,6 +21,8 @@ mod message_bus;
 mod permissions;
 mod request_claim;
 mod secrets;
+#[cfg(target_os = "linux")]
+mod stopping;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;

@@ -4,220 +4,20 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cli_team_bridge::mcp::client::Client;
 use cli_team_bridge::sys::lock::LifeLock;
-use cli_team_bridge::sys::process::{group_members, marked};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use cli_team_bridge::sys::process::group_members;
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
-use tokio::process::{Child, Command};
-use tokio::time::sleep;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_cli-team-bridge");
-
-const MARK: &str = "SUPERVISION_TEST";
-
-/// Far more than anything here takes, also on a busy machine: reaching it is a failure.
-const FAR: Duration = Duration::from_mins(1);
-
-/// What is promised for the death of a bridge, and for `kill_agent`.
-const PROMISED: Duration = Duration::from_secs(10);
-
-/// What becomes of an agent before it speaks ACP: a daemon is left behind, by two forks and a session of its own, that ignores
-/// SIGTERM and holds the agent's stdout and stderr open. It tells that it is there by a file with its pid.
-const ESCAPE: &str = "(setsid sh -c 'trap \"\" TERM; echo $$ > \"$HIDEOUT/$$\"; \
-                      while :; do sleep 1000; done' &) ; ";
-
-/// A project with a profile of agents that carry this test's mark. Dropped, it kills what is left of them, so that a failing
-/// test leaves nothing either.
-struct Stage {
-    folder: tempfile::TempDir,
-    mark: String,
-}
-
-impl Stage {
-    /// `before` is shell, which the agent runs before it becomes the scripted agent; `start` is TOML of the script.
-    fn new(before: &str, start: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mark = uuid::Uuid::new_v4().to_string();
-        let script = format!(
-            "[agents.default.start]\n{start}\n\
-             [[agents.default.turns]]\nwhen = 'crash now'\nsteps = [{{ crash = 7 }}]\n\
-             [[agents.default.turns]]\nsteps = [{{ say = 'here' }}]\n"
-        );
-        fs::create_dir_all(folder.path().join(".claude")).unwrap();
-        fs::create_dir(folder.path().join("hideout")).unwrap();
-        fs::write(folder.path().join("script.toml"), script).unwrap();
-        let stage = Self { folder, mark };
-        let command = format!("{before}exec {BINARY} scripted-agent --script script.toml");
-        let profile = format!(
-            "[agents.stubborn]\ncommand = '/bin/sh'\nargs = ['-c', {command:?}]\n\
-             env = {{ {MARK} = '{}', HIDEOUT = '{}' }}\n",
-            stage.mark,
-            stage.folder.path().join("hideout").display()
-        );
-        fs::write(stage.folder.path().join(".claude/bridge.toml"), profile).unwrap();
-        stage
-    }
-
-    async fn lead(&self) -> Lead {
-        self.lead_after("").await
-    }
-
-    /// `before` is shell, which runs in the process that becomes the orchestrator.
-    async fn lead_after(&self, before: &str) -> Lead {
-        let mut orchestrator = Command::new("/bin/sh")
-            .arg("-c")
-            .arg(format!("{before}exec \"$0\" \"$@\""))
-            .args([BINARY, "orchestrator", "--project"])
-            .arg(self.folder.path())
-            .current_dir(self.folder.path())
-            .env("BRIDGE_LOG", "error")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let output = orchestrator.stdout.take().unwrap();
-        let input = orchestrator.stdin.take().unwrap();
-        Lead {
-            client: Client::connect(output, input).await.unwrap(),
-            orchestrator,
-        }
-    }
-
-    fn left(&self) -> Vec<u32> {
-        marked(MARK, &self.mark)
-    }
-
-    /// Returns the processes of this test whose command line has this word.
-    fn running(&self, word: &str) -> Vec<u32> {
-        let runs = |pid: &u32| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0)
-                .any(|found| found == word.as_bytes())
-        };
-        self.left().into_iter().filter(runs).collect()
-    }
-
-    fn escaped(&self) -> usize {
-        fs::read_dir(self.folder.path().join("hideout"))
-            .unwrap()
-            .count()
-    }
-
-    fn presences(&self) -> Vec<PathBuf> {
-        let folder = self.folder.path().join(".claude/bridge/presence");
-        let entries = fs::read_dir(folder).unwrap();
-        entries.map(|entry| entry.unwrap().path()).collect()
-    }
-
-    /// Waits until nothing of the agents is left, shims among it, and says how long that took.
-    async fn nothing_is_left(&self) -> Duration {
-        let began = Instant::now();
-        eventually("nothing is left", || self.left().is_empty()).await;
-        began.elapsed()
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        for pid in self.left() {
-            // It may be gone by now.
-            let _ = signal(pid, Signal::SIGKILL);
-        }
-    }
-}
-
-/// A running orchestrator and its client.
-struct Lead {
-    orchestrator: Child,
-    client: Client,
-}
-
-impl Lead {
-    async fn call(&self, tool: &str, arguments: Value) -> Value {
-        self.client.call(tool, arguments, FAR).await.unwrap()
-    }
-
-    /// Starts an agent; when this returns, it has had a turn.
-    async fn start(&self, name: &str) {
-        let given = json!({ "agent": "stubborn", "name": name, "prompt": "hello", "wait": true });
-        let result = self.call("assign_task", given).await;
-        assert_eq!(result["status"], "done", "{result}");
-    }
-
-    async fn kill(&self, name: &str) -> Duration {
-        let began = Instant::now();
-        let killed = self.call("kill_agent", json!({ "agent": name })).await;
-        assert_eq!(killed["killed"], true);
-        began.elapsed()
-    }
-
-    /// Waits until the agent's status is that it is dead.
-    async fn says_dead(&self, name: &str) {
-        let began = Instant::now();
-        loop {
-            let status = self.call("get_agent_status", json!({})).await;
-            let agents = status["agents"].as_array().unwrap();
-            if agents
-                .iter()
-                .any(|agent| agent["name"] == name && agent["status"] == "dead")
-            {
-                return;
-            }
-            assert!(began.elapsed() < FAR, "`{name}` is still said to live");
-            sleep(Duration::from_millis(5)).await;
-        }
-    }
-
-    fn pid(&self) -> u32 {
-        self.orchestrator.id().unwrap()
-    }
-
-    fn open_files(&self) -> BTreeSet<String> {
-        let entries = fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap();
-        let shown = |path: &Path| {
-            fs::read_link(path).map(|to| format!("{} {}", path.display(), to.display()))
-        };
-        let files = entries.filter_map(|entry| shown(&entry.unwrap().path()).ok());
-        files.collect()
-    }
-
-    async fn close(mut self) {
-        self.client.close().await;
-        let exit = tokio::time::timeout(FAR, self.orchestrator.wait()).await;
-        assert!(exit.unwrap().unwrap().success());
-    }
-}
-
-fn signal(pid: u32, signal: Signal) -> nix::Result<()> {
-    kill(Pid::from_raw(pid.try_into().unwrap()), signal)
-}
-
-async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !condition() {
-        assert!(began.elapsed() < FAR, "{what}: not within {FAR:?}");
-        sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Returns the dead that their parent has not reaped.
-fn zombies_of(parent: u32) -> Vec<String> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
-    let dead = format!(") Z {parent} ");
-    stats.filter(|stat| stat.contains(&dead)).collect()
-}
+use crate::support::wild::{ESCAPE, MARK, PROMISED, Wild, eventually, signal, zombies_of};
 
 #[tokio::test]
 async fn what_escapes_dies_with_its_agent_however_that_ends() {
-    let stage = Stage::new(ESCAPE, "");
+    let stage = Wild::new(ESCAPE, "");
     let lead = stage.lead().await;
     for (count, end) in ["killed", "shut-down", "crashed", "shot"]
         .into_iter()
@@ -264,7 +64,7 @@ async fn what_escapes_dies_with_its_agent_however_that_ends() {
 
 #[tokio::test]
 async fn nothing_is_left_when_the_orchestrator_is_killed() {
-    let stage = Stage::new(ESCAPE, "ignore_term = true\nignore_eof = true");
+    let stage = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
     let mut lead = stage.lead().await;
     for name in ["one", "two", "three"] {
         lead.start(name).await;
@@ -292,7 +92,7 @@ async fn nothing_is_left_when_the_orchestrator_is_killed() {
 
 #[tokio::test]
 async fn nothing_is_left_when_a_shim_is_killed() {
-    let stage = Stage::new(ESCAPE, "ignore_term = true\nignore_eof = true");
+    let stage = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
     let lead = stage.lead().await;
     for (count, blow) in [Signal::SIGKILL, Signal::SIGTERM].into_iter().enumerate() {
         let name = blow.as_str().to_lowercase();
@@ -312,8 +112,92 @@ async fn nothing_is_left_when_a_shim_is_killed() {
 }
 
 #[tokio::test]
+async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
+    let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
+    let mut lead = wild.lead().await;
+    for name in ["one", "two"] {
+        lead.start(name).await;
+    }
+    eventually("the daemons are there", || wild.escaped() == 2).await;
+    // A stopped bridge cannot end what falls to it when its shims die.
+    signal(lead.pid(), Signal::SIGSTOP).unwrap();
+    for shim in wild.running("__shim") {
+        signal(shim, Signal::SIGKILL).unwrap();
+    }
+    lead.orchestrator.kill().await.unwrap();
+    assert_eq!(wild.running("scripted-agent").len(), 2, "they are left");
+
+    let next = wild.lead().await;
+    let took = wild.nothing_is_left().await;
+    assert!(took < PROMISED, "{took:?}");
+    println!("by the next bridge: {} ms", took.as_millis());
+    next.says_dead("one").await;
+    eventually("only the next bridge's presence is left", || {
+        wild.presences().len() == 1
+    })
+    .await;
+    let view = wild.folder.path().join(".claude/bridge/agents.json");
+    eventually("the view names the next bridge alone", || {
+        let view = fs::read_to_string(&view).unwrap_or_default();
+        let view: Value = serde_json::from_str(&view).unwrap_or_default();
+        let names = view["agents"].as_array().map(|agents| {
+            let names = agents.iter().map(|agent| agent["name"].clone());
+            names.collect::<Vec<_>>()
+        });
+        names == Some(vec![json!("orchestrator")])
+    })
+    .await;
+    next.start("three").await;
+    next.close().await;
+}
+
+#[tokio::test]
+async fn a_stopped_shim_of_a_dead_bridge_is_ended_by_the_next_bridge() {
+    let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
+    let mut lead = wild.lead().await;
+    lead.start("agent").await;
+    eventually("a daemon is there", || wild.escaped() == 1).await;
+    let [shim] = wild.running("__shim")[..] else {
+        panic!("one agent has one shim");
+    };
+    signal(shim, Signal::SIGSTOP).unwrap();
+    lead.orchestrator.kill().await.unwrap();
+    let next = wild.lead().await;
+    let took = wild.nothing_is_left().await;
+    println!("by the next bridge: {} ms", took.as_millis());
+    next.says_dead("agent").await;
+    next.close().await;
+}
+
+#[tokio::test]
+async fn how_an_agent_runs_is_on_the_bus_before_its_first_prompt() {
+    let wild = Wild::new("", "");
+    let lead = wild.lead().await;
+    lead.start("agent").await;
+    let log = fs::read_dir(wild.folder.path().join(".claude/bridge/log")).unwrap();
+    let text: String = log
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    let place = |what: &str| text.rfind(what).unwrap_or_else(|| panic!("no {what}"));
+    assert!(place("\"acp_session\"") < place("\"task_started\""));
+    let [agent] = wild.running("scripted-agent")[..] else {
+        panic!("one agent runs");
+    };
+    let [shim] = wild.running("__shim")[..] else {
+        panic!("it has one shim");
+    };
+    for pid in [agent, shim] {
+        assert!(
+            text.contains(&format!("{{\"pid\":{pid},\"started\":")),
+            "{text}"
+        );
+    }
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn who_was_a_child_before_is_taken_for_no_agent() {
-    let stage = Stage::new(ESCAPE, "");
+    let stage = Wild::new(ESCAPE, "");
     let stranger = format!("{MARK}={} sleep 1000 > /dev/null & ", stage.mark);
     let lead = stage.lead_after(&stranger).await;
     eventually("the stranger is there", || {
@@ -335,7 +219,7 @@ async fn who_was_a_child_before_is_taken_for_no_agent() {
 
 #[tokio::test]
 async fn a_stopped_agent_and_a_stopped_shim_are_killed_in_time() {
-    let stage = Stage::new(ESCAPE, "ignore_term = true\nignore_eof = true");
+    let stage = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
     let lead = stage.lead().await;
     for (count, word) in ["scripted-agent", "__shim"].into_iter().enumerate() {
         lead.start(word.trim_matches('_')).await;
@@ -355,7 +239,7 @@ async fn a_stopped_agent_and_a_stopped_shim_are_killed_in_time() {
 #[tokio::test]
 async fn starting_and_killing_again_and_again_leaves_nothing_open() {
     let cycles: usize = std::env::var("BRIDGE_CYCLES").map_or(20, |cycles| cycles.parse().unwrap());
-    let stage = Stage::new(ESCAPE, "");
+    let stage = Wild::new(ESCAPE, "");
     let lead = stage.lead().await;
     let mut before = BTreeSet::new();
     for cycle in 0..=cycles {
@@ -384,7 +268,7 @@ async fn starting_and_killing_again_and_again_leaves_nothing_open() {
 #[tokio::test]
 async fn an_agent_gets_its_three_pipes_and_nothing_else_of_its_guard() {
     let list = "(cd /proc/$$/fd && echo *) > files; ";
-    let stage = Stage::new(list, "");
+    let stage = Wild::new(list, "");
     let lead = stage.lead().await;
     lead.start("looker").await;
     let files = fs::read_to_string(stage.folder.path().join("files")).unwrap();
@@ -408,7 +292,7 @@ async fn an_agent_gets_its_three_pipes_and_nothing_else_of_its_guard() {
 
 #[tokio::test]
 async fn the_end_of_the_client_ends_everything() {
-    let stage = Stage::new(ESCAPE, "");
+    let stage = Wild::new(ESCAPE, "");
     let lead = stage.lead().await;
     for name in ["one", "two"] {
         lead.start(name).await;
@@ -417,4 +301,51 @@ async fn the_end_of_the_client_ends_everything() {
     lead.close().await;
     assert_eq!(stage.left(), Vec::<u32>::new());
     assert_eq!(stage.presences(), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn an_agent_is_in_a_control_group_that_goes_with_it_where_there_can_be_one() {
+    let stage = Wild::new(ESCAPE, "");
+    let lead = stage.lead().await;
+    lead.start("grouped").await;
+    eventually("a daemon is there", || stage.escaped() == 1).await;
+    let [shim] = stage.running("__shim")[..] else {
+        panic!("one shim runs");
+    };
+    let all = stage.left().into_iter().filter(|pid| *pid != shim);
+    let groups: BTreeSet<_> = all.map(control_group).collect();
+    if groups.contains(&control_group(shim)) {
+        println!("skipped: no control group can be made here");
+        return lead.close().await;
+    }
+    let [group] = groups.iter().collect::<Vec<_>>()[..] else {
+        panic!("what it starts is in its group: {groups:?}");
+    };
+    assert!(group.contains("cli-team-bridge-"), "{group}");
+    let directory = mounted(group);
+    assert!(directory.exists());
+    lead.kill("grouped").await;
+    assert!(!directory.exists(), "{} is left", directory.display());
+    lead.close().await;
+}
+
+/// Returns the path of a process's control group of version 2.
+fn control_group(pid: u32) -> String {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let mut lines = groups.lines();
+    lines
+        .find_map(|line| line.strip_prefix("0::"))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Returns where a control group of version 2 is to be seen.
+fn mounted(group: &str) -> PathBuf {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mut points = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let point = fields.next()?;
+        (fields.next()? == "cgroup2").then(|| PathBuf::from(point))
+    });
+    points.next().unwrap().join(group.trim_start_matches('/'))
 }

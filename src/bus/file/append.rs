@@ -206,7 +206,8 @@ impl FileLog {
         self.damaged_end = None;
         let step = self.options.snapshot_events;
         if before / step != replica.next_seq / step && !replica.skipped_events {
-            self.snapshots.write(replica, &self.syncer);
+            let now_ms = prepared.entry.ts;
+            self.snapshots.write(replica, &self.syncer, now_ms);
         }
         Ok(Appended::Written(prepared.entry))
     }

@@ -3,16 +3,20 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{exclude, failed};
+use super::{Networks, exclude, failed};
 use crate::bus::log::LogError;
 use crate::sys::disk::{Disk as _, PrivateDirectory, RealDisk, private_directory};
+use crate::sys::network;
 
 /// What a bus keeps in directories of their own.
 pub(super) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
 
 /// Makes the directory with its parts, or refuses the one that is there, with the reason.
-pub(super) fn prepare(directory: &Path) -> Result<(), LogError> {
+pub(super) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogError> {
     let parent = directory.parent().unwrap_or(directory);
+    if networks == Networks::Refused {
+        refuse_network(directory)?;
+    }
     match std::fs::create_dir(parent) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             return Err(failed("create", parent, error));
@@ -42,6 +46,29 @@ pub(super) fn prepare(directory: &Path) -> Result<(), LogError> {
         );
     }
     Ok(())
+}
+
+/// Refuses a directory on a network file system, before anything is made in it.
+fn refuse_network(directory: &Path) -> Result<(), LogError> {
+    let present = directory.ancestors().find(|path| path.is_dir());
+    let Some(present) = present else {
+        return Ok(());
+    };
+    match network::of(present) {
+        Ok(None) => Ok(()),
+        Ok(Some(kind)) => Err(LogError::Refused {
+            path: directory.to_owned(),
+            reason: format!(
+                "it is on a network file system ({kind}), where locks may not hold between machines and files may be seen late: \
+                 use a project on a local disk, or set `allow_network_file_system = true` under [limits] of the configuration if \
+                 one machine alone uses it"
+            ),
+        }),
+        Err(error) => {
+            tracing::warn!(%error, "failed to look which file system the bus is on");
+            Ok(())
+        }
+    }
 }
 
 fn ensure(path: &Path, made: &mut Vec<PathBuf>) -> Result<(), LogError> {

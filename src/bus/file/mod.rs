@@ -22,6 +22,7 @@ mod exclude;
 mod identity;
 mod presence;
 mod read;
+mod retention;
 mod segments;
 #[cfg(test)]
 mod simulated;
@@ -39,7 +40,8 @@ use std::time::Duration;
 
 use super::event::{Entry, Event};
 use super::log::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Turn,
+    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
+    Turn,
 };
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
@@ -69,6 +71,17 @@ pub struct Options {
     pub listening: Listening,
     /// Where the time comes from.
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
+    /// What is thought of network file systems.
+    pub networks: Networks,
+}
+
+/// Whether a bus may be on a network file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Networks {
+    /// It is refused there.
+    Refused,
+    /// Somebody has decided that it may be there.
+    Allowed,
 }
 
 impl Default for Options {
@@ -79,6 +92,7 @@ impl Default for Options {
             patience: Duration::from_millis(limits::BUSY_MS),
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
+            networks: Networks::Refused,
         }
     }
 }
@@ -104,11 +118,17 @@ impl FileLog {
     ///
     /// `disk` has the durable files: [`RealDisk`](crate::sys::disk::RealDisk) outside of tests.
     pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
-        directory::prepare(directory)?;
+        directory::prepare(directory, options.networks)?;
         let lock_path = directory.join("lock");
         let lock = LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
         let bus = identity::load_or_create(&*disk, directory, &lock, options.patience)?;
         let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
+        let parts = retention::Parts {
+            log: directory.join("log"),
+            snapshot: directory.join("snapshot"),
+            blobs: directory.join("blobs"),
+            tasks: directory.join("tasks"),
+        };
         Ok(Self {
             lock,
             segments,
@@ -116,7 +136,7 @@ impl FileLog {
                 Arc::clone(&disk),
                 directory.join("blobs"),
             )),
-            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), directory.join("snapshot"), bus),
+            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts, bus),
             bells: bell::Bells::new(directory.join("bell"), options.listening),
             last: None,
             damaged_end: None,
@@ -198,6 +218,17 @@ impl Log for FileLog {
 
     fn held(&mut self, session: SessionId) -> Presence {
         presence::look(&self.part("presence", &session.to_string()))
+    }
+
+    fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
+        presence::heartbeat(&self.part("presence", &session.to_string()))
+    }
+
+    fn clear_presences(
+        &mut self,
+        standing: &dyn Fn(SessionId) -> Standing,
+    ) -> Result<(), LogError> {
+        presence::clear(&self.directory, standing, self.now().wall_ms)
     }
 
     fn ring(&mut self, sessions: &BTreeSet<SessionId>) {

@@ -6,8 +6,13 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::failed;
-use crate::bus::log::{Hold, LogError, Presence};
+use crate::bus::log::{Hold, LogError, Presence, Standing};
+use crate::domain::id::SessionId;
+use crate::sys::disk;
 use crate::sys::lock::LifeLock;
+
+/// A presence is made a moment before it is locked, and a bell before its session is known: what is older than this is left over.
+const FRESH_MS: i128 = 60_000;
 
 /// The presence of a session of this process.
 pub(super) struct Held {
@@ -39,13 +44,7 @@ impl Hold for Held {
 
     fn remove(&self) {
         for path in [&self.path, &self.bell] {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    // What is left is an unlocked file of a session that has left: it means nothing.
-                    tracing::warn!(%error, path = %path.display(), "failed to remove a presence");
-                }
-                _ => {}
-            }
+            remove(path);
         }
     }
 }
@@ -59,5 +58,54 @@ pub(super) fn look(path: &Path) -> Presence {
             tracing::warn!(%error, path = %path.display(), "failed to look at a presence");
             Presence::Held
         }
+    }
+}
+
+/// Returns when a presence last beat. A file without its time counts as one that is not there.
+pub(super) fn heartbeat(path: &Path) -> Option<i128> {
+    disk::touched_ns(path).ok()
+}
+
+/// Removes what dead sessions have left in a bus directory: presences that nobody holds, and bells.
+pub(super) fn clear(
+    directory: &Path,
+    standing: &dyn Fn(SessionId) -> Standing,
+    now_ms: i64,
+) -> Result<(), LogError> {
+    for part in ["bell", "presence"] {
+        let part = directory.join(part);
+        let entries = fs::read_dir(&part).map_err(|error| failed("list", &part, error))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let session = name.to_str().and_then(|name| name.parse().ok());
+            let Some(session) = session.map(SessionId) else {
+                continue;
+            };
+            let is_left_over = match standing(session) {
+                Standing::Live => false,
+                Standing::Left => true,
+                Standing::Unknown => is_old(&entry.path(), now_ms),
+            };
+            let presence = directory.join("presence").join(session.to_string());
+            if is_left_over && look(&presence) == Presence::Free {
+                remove(&entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_old(path: &Path, now_ms: i64) -> bool {
+    disk::touched_ns(path)
+        .is_ok_and(|touched_ns| i128::from(now_ms) - touched_ns / 1_000_000 > FRESH_MS)
+}
+
+/// Removes a file that means nothing any more; what cannot be removed means as little.
+fn remove(path: &Path) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%error, path = %path.display(), "failed to remove a presence");
+        }
+        _ => {}
     }
 }

@@ -29,6 +29,11 @@ impl FileLog {
     pub(super) fn load(&mut self) -> Result<Replica, LogError> {
         let mut replica = self.snapshots.newest().unwrap_or_default();
         self.segments.refresh()?;
+        if replica.place.segment == 0 && self.segments.oldest().is_some_and(|oldest| oldest > 1) {
+            tracing::error!(
+                "no snapshot can be read, and the oldest part of the log is gone: what stood only there is not known any more"
+            );
+        }
         self.settle(&mut replica)?;
         let walked = self.walk_into(&mut replica, usize::MAX, Scope::Log)?;
         match walked.stop {

@@ -97,7 +97,7 @@ impl Segments {
     }
 
     pub(super) fn path(&self, segment: u64) -> PathBuf {
-        self.directory.join(format!("{segment:020}.jsonl"))
+        self.directory.join(file_name(segment))
     }
 
     /// Looks which segments there are; costs one call when nothing has changed.
@@ -132,13 +132,24 @@ impl Segments {
         let present = &self.names;
         self.open
             .retain(|segment, _| present.binary_search(segment).is_ok());
+        let mut retired = Vec::new();
         for (segment, file) in &self.open {
             let path = self.path(*segment);
             let named = self.disk.identity(&path);
+            let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            if self.newest() != Some(*segment) && named.as_ref().is_err_and(is_gone) {
+                // It went after it was listed, because nobody needs it any more.
+                retired.push(*segment);
+                continue;
+            }
             let opened = file.identity();
             if named.is_err() || named.ok() != opened.ok() {
                 return Err(LogError::Removed);
             }
+        }
+        for segment in retired {
+            self.open.remove(&segment);
+            self.names.retain(|name| *name != segment);
         }
         Ok(())
     }
@@ -338,8 +349,13 @@ fn newline(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n')
 }
 
+/// Returns the name of a segment's file.
+pub(super) fn file_name(segment: u64) -> String {
+    format!("{segment:020}.jsonl")
+}
+
 /// Reads the first seq of a segment out of its file's name.
-fn parse(name: &str) -> Option<u64> {
+pub(super) fn parse(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".jsonl")?;
     let number = digits.parse().ok()?;
     (digits.len() == 20 && number > 0).then_some(number)

@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::retention::{self, Parts};
 use super::sync::Syncer;
 use crate::bus::line;
 use crate::bus::log::{Place, Replica};
@@ -49,15 +50,17 @@ pub(super) struct Snapshots {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
     bus: Uuid,
+    parts: Parts,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Snapshots {
-    pub(super) fn new(disk: Arc<dyn Disk>, directory: PathBuf, bus: Uuid) -> Self {
+    pub(super) fn new(disk: Arc<dyn Disk>, parts: Parts, bus: Uuid) -> Self {
         Self {
             disk,
-            directory,
+            directory: parts.snapshot.clone(),
             bus,
+            parts,
             writer: None,
         }
     }
@@ -88,7 +91,9 @@ impl Snapshots {
     }
 
     /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written.
-    pub(super) fn write(&mut self, replica: &Replica, syncer: &Arc<Syncer>) {
+    ///
+    /// What nobody needs any more of the log goes after that: `now_ms` is the wall time.
+    pub(super) fn write(&mut self, replica: &Replica, syncer: &Arc<Syncer>, now_ms: i64) {
         let busy = |writer: &JoinHandle<()>| !writer.is_finished();
         if self.writer.as_ref().is_some_and(busy) {
             return;
@@ -96,6 +101,7 @@ impl Snapshots {
         self.finish();
         let (disk, directory, bus) = (Arc::clone(&self.disk), self.directory.clone(), self.bus);
         let (replica, syncer) = (replica.clone(), Arc::clone(syncer));
+        let parts = self.parts.clone();
         let writer = move || {
             // A state with something in it that is perhaps not in the log is no snapshot of the log.
             if !syncer.sync_all() {
@@ -103,6 +109,14 @@ impl Snapshots {
             }
             if let Err(error) = write(&*disk, &directory, bus, &replica) {
                 tracing::warn!(%error, "failed to write a snapshot: the next one may succeed");
+                return;
+            }
+            match retention::apply(&*disk, &parts, &replica.state, now_ms) {
+                Ok(Some(segment)) => tracing::debug!(segment, "removed an old segment"),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "failed to remove an old segment: the next snapshot tries again");
+                }
             }
         };
         match std::thread::Builder::new()
@@ -128,6 +142,34 @@ impl Drop for Snapshots {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Returns the place of the older of the two newest snapshots; none when there are not two that can be read.
+pub(super) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Place>> {
+    /// What is read of it here: the state is not needed.
+    #[derive(Deserialize)]
+    struct Head {
+        format: u32,
+        place: Place,
+    }
+    let names = disk.list(directory)?;
+    let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
+    seqs.sort_unstable();
+    let Some(older) = seqs.len().checked_sub(KEPT).map(|index| seqs[index]) else {
+        return Ok(None);
+    };
+    let bytes = match disk.read(&path(directory, older)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let object = bytes
+        .strip_suffix(b"\n")
+        .filter(|object| line::checked(object).is_some());
+    let head: Option<Head> = object.and_then(|object| serde_json::from_slice(object).ok());
+    Ok(head
+        .filter(|head| head.format == FORMAT)
+        .map(|head| head.place))
 }
 
 fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {

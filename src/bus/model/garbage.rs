@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
-    Sent, Starting,
+    Resumed, Sent, Starting, StepEnded, StepReturned, StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -105,7 +105,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         !e.is_multiple_of(2),
         [Way::Pull, Way::Piggyback, Way::Prompt],
     );
-    match kind % 33 {
+    match kind % 37 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -225,7 +225,20 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             name: odd.then(|| name(b)),
             question: odd.then(|| question([c, d, e])),
         }),
-        28..=31 => of_workflow([kind, a, b, c, d, e]),
+        28 => Event::AgentCrashed {
+            session: session(a),
+            detail: String::new(),
+        },
+        29 => Event::MemberHung {
+            session: session(a),
+        },
+        30 => Event::MemberBack {
+            session: session(a),
+        },
+        31 => Event::AgentSwept {
+            session: session(a),
+        },
+        32..=35 => of_workflow([kind, a, b, c, d, e]),
         _ => Event::StopAsked {
             session: session(a),
             by: name(b),
@@ -274,8 +287,8 @@ fn of_request(id: RequestId, message: MessageId, byte: u8) -> Event {
 )]
 fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
     let (workflow, step) = (WorkflowId::from_bits(u64::from(a % 3)), name(b));
-    match kind % 33 {
-        28 => Event::WorkflowCreated(Created {
+    match kind % 37 {
+        32 => Event::WorkflowCreated(Created {
             id: workflow,
             name: String::new(),
             by: name(b),
@@ -283,24 +296,24 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             steps: vec![planned(d, e), planned(e, a)],
             prompts: body(d),
         }),
-        29 => Event::StepStarted {
+        33 => Event::StepStarted(StepStarted {
             workflow,
             step,
             task: task(c),
             agent: name(d),
-        },
-        30 if e < 128 => Event::StepReturned {
+        }),
+        34 if e < 128 => Event::StepReturned(StepReturned {
             workflow,
             step,
             again: Again::Fallback,
             why: String::new(),
-        },
-        30 => Event::StepEnded {
+        }),
+        34 => Event::StepEnded(StepEnded {
             workflow,
             step,
             status: StepStatus::Done,
             why: None,
-        },
+        }),
         _ if e < 64 => Event::WorkflowEnded {
             id: workflow,
             status: WorkflowStatus::Failed,
@@ -309,11 +322,11 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             id: workflow,
             by: step,
         },
-        _ => Event::WorkflowResumed {
+        _ => Event::WorkflowResumed(Resumed {
             id: workflow,
             by: step,
             owner: session(c),
-        },
+        }),
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Ledger {
     /// Everybody who ever was, by session.
     names: BTreeMap<SessionId, Name>,
     live: BTreeSet<SessionId>,
+    /// Who was hung or has crashed at some time, and so may have lost a claim.
+    silent: BTreeSet<SessionId>,
     /// Names that wait for a return.
     chosen: BTreeSet<Name>,
     messages: BTreeMap<MessageId, (u64, Author)>,
@@ -135,8 +137,14 @@ impl Ledger {
                 let asked = self.asked(id, RequestStatus::Claimed);
                 asked.status = RequestStatus::Open;
                 let owner = asked.owner.take().expect("a claimed request has an owner");
-                assert!(!self.is_live(owner), "nobody is robbed of a claim");
+                let lost = !self.is_live(owner) || self.silent.contains(&owner);
+                assert!(lost, "nobody is robbed of a claim");
             }
+            Event::MemberHung { session } | Event::AgentCrashed { session, .. } => {
+                assert!(self.is_live(*session));
+                self.silent.insert(*session);
+            }
+            Event::MemberBack { session } => assert!(self.silent.contains(session)),
             Event::RequestNudged { id } => drop(self.asked(id, RequestStatus::Open)),
             Event::RequestCompleted { id, message } => {
                 let asked = self.asked(id, RequestStatus::Claimed);

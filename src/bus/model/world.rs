@@ -11,7 +11,7 @@ use crate::bus::event::{Body, Event, Starting};
 use crate::bus::log::{Appended, Log, Replica};
 use crate::bus::memory::{MemoryLog, Store};
 use crate::bus::rules::{
-    Ask, Command, Ending, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide,
+    Ask, Broken, Command, Ending, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide,
 };
 use crate::bus::state::State;
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
@@ -99,6 +99,14 @@ impl World {
                 let dead = self.dead.clone();
                 drop(self.ask(handle, None, Ask::Bury(dead)));
             }
+            Step::Hang(who) => {
+                let hung = choose(&self.sessions, who).into_iter().collect();
+                drop(self.ask(handle, None, Ask::Hung(hung, 30_000)));
+            }
+            Step::Beat(who) => {
+                let back = choose(&self.sessions, who).into_iter().collect();
+                drop(self.ask(handle, None, Ask::Back(back)));
+            }
             Step::Die(who) => self.dead.extend(choose(&self.sessions, who)),
             _ => self.take_members_step(handle, step),
         }
@@ -141,6 +149,21 @@ impl World {
                     detail: None,
                 };
                 (by, leave)
+            }
+            Step::Crash(which, keeps) => {
+                let (session, by) = self.with_bridge(which)?;
+                let task = if *keeps {
+                    Broken::Kept
+                } else {
+                    Broken::Interrupted
+                };
+                let detail = "exit code 7".into();
+                let crash = Ask::Crash {
+                    session,
+                    detail,
+                    task,
+                };
+                (by, crash)
             }
             Step::Send(by, to, reply_to) => {
                 let to = self.ledger.name_of(who(to)?)?;

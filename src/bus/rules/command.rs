@@ -1,9 +1,10 @@
 //! Everything that can be asked of a bus.
 
-use crate::bus::event::{Body, Question, Starting};
+use crate::bus::event::{Body, Question, Runs, Starting};
 use crate::domain::id::{
     CallId, CommandId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
@@ -131,6 +132,15 @@ pub struct Ending {
     pub error: Option<TaskError>,
 }
 
+/// What becomes of the task of an agent that is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// It has ended as interrupted.
+    Interrupted,
+    /// It stays, because the agent may be able to take its session up again.
+    Kept,
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub enum Ask {
@@ -183,6 +193,29 @@ pub enum Ask {
     },
     /// Sessions whose presence was found free have left.
     Bury(Vec<SessionId>),
+    /// A bridge says which processes its agent has.
+    Runs(Box<Runs>),
+    /// Nothing is left of an agent that was found dead.
+    Swept(SessionId),
+    /// A bridge says that its agent shows signs of life.
+    Stir(SessionId),
+    /// A bridge says that its agent has shown no sign of life in its turn for so long, in milliseconds.
+    Stall(SessionId, u64),
+    /// A bridge says that its agent's process has ended and is started again.
+    Crash {
+        /// The agent.
+        session: SessionId,
+        /// How it ended.
+        detail: String,
+        /// What becomes of the task in its turn.
+        task: Broken,
+    },
+    /// Somebody has watched the heartbeats of these sessions stand still for so long, in milliseconds.
+    Hung(Vec<SessionId>, u64),
+    /// The heartbeats of these sessions move again.
+    Back(Vec<SessionId>),
+    /// An orchestrator's configuration has these limits.
+    Limit(TeamLimits),
     /// Sends a message to one member.
     Send {
         /// To whom, as it was written.
@@ -252,6 +285,8 @@ pub enum Ask {
     },
     /// A bridge begins the turn of a task.
     StartTask(TaskId),
+    /// A bridge goes on with the task of an agent that was started again.
+    ResumeTask(TaskId),
     /// A bridge says how a task ended.
     FinishTask(TaskId, Box<Ending>),
     /// Somebody wants the end of a task.

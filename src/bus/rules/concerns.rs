@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::event::{Answered, Asked, Created, Event};
+use crate::bus::event::{Answered, Asked, Created, Event, Resumed};
 use crate::bus::state::State;
 use crate::domain::id::{PermissionId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
@@ -22,16 +22,23 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
             | Event::MemberTools { session, .. }
+            | Event::AgentCrashed { session, .. }
             | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),
             Event::MemberStarting(_)
             | Event::MemberJoined(_)
             | Event::MemberLeft { .. }
             | Event::MemberModel { .. }
-            | Event::MemberActivity { .. } => {
+            | Event::MemberActivity { .. }
+            | Event::AgentStirred { .. }
+            | Event::AgentStalled { .. }
+            | Event::MemberHung { .. }
+            | Event::MemberBack { .. } => {
                 all.extend(state.view_keeper());
             }
             Event::TaskAssigned(assigned) => add_session(state, assigned.session, &mut all),
-            Event::TaskCancelAsked { id, .. } | Event::TaskStarted { id } => {
+            Event::TaskCancelAsked { id, .. }
+            | Event::TaskStarted { id }
+            | Event::TaskResumed { id } => {
                 add_task(state, id, &mut all);
             }
             Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
@@ -40,12 +47,15 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
                 add_permission(state, id, &mut all);
             }
             Event::WorkflowCreated(Created { id, .. })
-            | Event::WorkflowResumed { id, .. }
+            | Event::WorkflowResumed(Resumed { id, .. })
             | Event::WorkflowCancelAsked { id, .. } => {
                 let workflow = state.workflow(id);
                 all.extend(workflow.and_then(|workflow| workflow.owner));
             }
             Event::MemberForgotten { .. }
+            | Event::AgentRuns(_)
+            | Event::AgentSwept { .. }
+            | Event::LimitsSet(_)
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
@@ -57,9 +67,9 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::RequestExpired { .. }
             | Event::PermissionTold { .. }
             // Who leads the workflow writes them itself.
-            | Event::StepStarted { .. }
-            | Event::StepReturned { .. }
-            | Event::StepEnded { .. }
+            | Event::StepStarted(_)
+            | Event::StepReturned(_)
+            | Event::StepEnded(_)
             | Event::WorkflowEnded { .. }
             | Event::SegmentFailed { .. } => {}
         }

@@ -41,6 +41,10 @@ pub(super) fn start(
     task: Option<&NewTask>,
 ) -> Result<(), Refusal> {
     let by = writer.session(me)?;
+    let limit = writer.state.limits().agents;
+    if writer.state.live_agents() >= limit {
+        return Err(Refusal::TooManyAgents { limit });
+    }
     let mut starting = new.starting.clone();
     starting.name = free_name(writer.state, &new.wish)?;
     starting.chosen = matches!(new.wish, Wish::Chosen(_));
@@ -309,7 +313,7 @@ fn why(name: &Name, departure: Departure, detail: Option<&str>) -> String {
 }
 
 /// Names who has to know of an agent's end: the bridge that held it, else every orchestrator.
-fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
+pub(super) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
     if let Some(owner) = agent.owner.and_then(|owner| state.session(owner)) {
         return vec![owner.name.clone()];
     }

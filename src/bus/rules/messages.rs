@@ -66,12 +66,9 @@ pub(super) fn send(
     if to == me.name {
         return Err(Refusal::ToYourself);
     }
-    if writer
-        .state
-        .member(&to)
-        .is_some_and(|member| member.unread.len() >= limits::MAX_UNREAD)
-    {
-        return Err(Refusal::InboxFull { name: to });
+    if !writer.has_room(&to, 1) {
+        let limit = writer.state.limits().unread;
+        return Err(Refusal::InboxFull { name: to, limit });
     }
     let mut post = Post::new(
         MessageKind::Message,
@@ -135,16 +132,12 @@ pub(super) fn broadcast(
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
     let me = writer.session(me)?;
-    let full = |name: &Name| {
-        writer
-            .state
-            .member(name)
-            .is_none_or(|member| member.unread.len() >= limits::MAX_UNREAD)
-    };
+    // Who is hung is told nothing that it may read when it means nothing any more.
+    let hung = |name: &Name| writer.state.live(name).is_some_and(|live| live.hung);
     let to: Vec<_> = writer
         .everyone_but(&me.name)
         .into_iter()
-        .filter(|name| !full(name))
+        .filter(|name| writer.has_room(name, 1) && !hung(name))
         .collect();
     if to.is_empty() {
         return Ok(());

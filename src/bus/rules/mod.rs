@@ -7,6 +7,7 @@ mod command;
 mod concerns;
 mod decision;
 mod due;
+mod health;
 mod membership;
 mod messages;
 mod permissions;
@@ -20,8 +21,8 @@ mod writer;
 mod tests;
 
 pub use self::command::{
-    Ask, Asking, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask, NewWorkflow, Pick,
-    Saying, Wish,
+    Ask, Asking, Broken, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask, NewWorkflow,
+    Pick, Saying, Wish,
 };
 pub use self::concerns::concerned;
 pub use self::messages::known_member;
@@ -58,6 +59,16 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 })?;
             }
         }
+        Ask::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
+        Ask::Back(sessions) => decision.step(|writer| {
+            health::back(writer, sessions);
+            Ok(())
+        })?,
+        Ask::Crash { session, .. } => {
+            decision.step(|writer| write_asked(writer, command))?;
+            // In the state in which its calls hold nothing any more.
+            decision.step(|writer| health::reopen_claims(writer, *session))?;
+        }
         _ => decision.step(|writer| write_asked(writer, command))?,
     }
     Ok(decision.into_proposal())
@@ -74,7 +85,22 @@ fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal
 
 fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
     match ask {
-        Ask::Due | Ask::Bury(_) | Ask::Join(_) | Ask::Taken => Ok(()),
+        Ask::Due | Ask::Bury(_) | Ask::Hung(..) | Ask::Back(_) | Ask::Join(_) | Ask::Taken => {
+            Ok(())
+        }
+        Ask::Runs(runs) => health::runs(writer, me, runs),
+        Ask::Swept(session) => {
+            health::swept(writer, *session);
+            Ok(())
+        }
+        Ask::Stir(session) => health::stir(writer, me, *session),
+        Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Ask::Crash {
+            session,
+            detail,
+            task,
+        } => health::crash(writer, me, *session, detail, *task),
+        Ask::Limit(limits) => health::limit(writer, me, *limits),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
@@ -134,6 +160,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::Claim(id) => requests::claim(writer, me, id),
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Ask::StartTask(id) => tasks::start(writer, me, id),
+        Ask::ResumeTask(id) => tasks::resume(writer, me, id),
         Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
         Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),

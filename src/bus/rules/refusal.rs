@@ -55,13 +55,28 @@ pub enum Refusal {
     #[error("a message to yourself goes nowhere: name another member")]
     ToYourself,
     /// The inbox is full.
-    #[error(
-        "the inbox of `{name}` is full ({} unread messages): wait until it has read some",
-        limits::MAX_UNREAD
-    )]
+    #[error("the inbox of `{name}` is full ({limit} unread messages): wait until it has read some")]
     InboxFull {
         /// Whose.
         name: Name,
+        /// How many messages may be unread.
+        limit: usize,
+    },
+    /// Nobody can follow so many.
+    #[error(
+        "{limit} of your requests are not answered yet, which is the limit: wait until some are"
+    )]
+    TooManyRequests {
+        /// How many may be.
+        limit: usize,
+    },
+    /// The machine has enough to do.
+    #[error(
+        "{limit} agents are alive, which is the limit: assign the work to one of them (it queues, and list_agents shows them), or end one with shutdown_agent; `agents` under [limits] of the configuration raises the limit"
+    )]
+    TooManyAgents {
+        /// How many may be.
+        limit: usize,
     },
     /// A text is too long.
     #[error(
@@ -233,12 +248,13 @@ pub enum Refusal {
     },
     /// The agent has enough to do.
     #[error(
-        "`{name}` has {} tasks waiting, which is the limit: assign the work to another agent, or wait",
-        limits::MAX_QUEUED
+        "`{name}` has {limit} tasks waiting, which is the limit: assign the work to another agent, or wait"
     )]
     QueueFull {
         /// Who.
         name: Name,
+        /// How many may wait.
+        limit: usize,
     },
     /// A message to everybody, which is another tool.
     #[error(

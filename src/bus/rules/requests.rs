@@ -23,11 +23,18 @@ pub(super) fn open(
         check_body("context", context)?;
     }
     let me = writer.session(me)?;
+    let own = writer.state.pending_requests(&me.name).count();
+    if own >= limits::MAX_OWN_REQUESTS {
+        let limit = limits::MAX_OWN_REQUESTS;
+        return Err(Refusal::TooManyRequests { limit });
+    }
     let message = writer.message_id();
     let id = writer.new_id(RequestId::from_bits, |state, id| {
         state.requests.contains_key(id)
     });
-    let to = writer.everyone_but(&me.name);
+    let mut to = writer.everyone_but(&me.name);
+    // Whose inbox is full hears of it when it is open again after a claim, and can claim it all the same.
+    to.retain(|name| writer.has_room(name, 1));
     let opened = Opened {
         id,
         message,
@@ -139,7 +146,8 @@ pub(super) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
 
 /// Tells everybody that a request can be claimed.
 fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
-    let to = writer.everyone_but(&request.from);
+    let mut to = writer.everyone_but(&request.from);
+    to.retain(|name| writer.has_room(name, 1));
     if to.is_empty() {
         return;
     }
@@ -202,9 +210,12 @@ pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     let Some(request) = state.request(id) else {
         return;
     };
-    let Some(gone) = request.owner.as_ref().map(|owner| &owner.by) else {
+    let Some(owner) = &request.owner else {
         return;
     };
+    let gone = &owner.by;
+    let lives = state.session(owner.session).is_some() && !writer.is_leaving(owner.session);
+    let how = if lives { "does not answer" } else { "is gone" };
     if let Some(message) = state.message(&request.message) {
         let not_shown = not_shown_to(writer, request, message);
         if !not_shown.is_empty() {
@@ -216,11 +227,11 @@ pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
         }
     }
     let text = format!(
-        "the request {id} of {} is open again: {gone} held it and is gone",
+        "the request {id} of {} is open again: {gone} held it and {how}",
         request.from
     );
     remind(writer, request, text);
-    let text = format!("{gone} is gone and held your request {id}: it is open again");
+    let text = format!("{gone} {how} and held your request {id}: it is open again");
     writer.notice_about(&request.id, &request.from, text);
 }
 

@@ -35,9 +35,12 @@ pub(super) fn assign(
             name: agent.name.clone(),
         });
     }
-    if agent.queue.len() >= limits::MAX_QUEUED {
+    // More would not fit into the append that ends them all.
+    let limit = writer.state.limits().queued_tasks.min(limits::MAX_QUEUED);
+    if agent.queue.len() >= limit {
         return Err(Refusal::QueueFull {
             name: agent.name.clone(),
+            limit,
         });
     }
     write_assigned(writer, &by.name, (session, &agent.name), task)
@@ -106,6 +109,21 @@ pub(super) fn start(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Resu
             Ok(())
         }
     }
+}
+
+/// Goes on with a task whose agent was started again, and tells who assigned it.
+pub(super) fn resume(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
+    let task = held(writer, me, id)?;
+    if writer.session(task.session)?.running.as_ref() != Some(id) {
+        return Err(Refusal::UnknownTask { id: id.clone() });
+    }
+    writer.push(Event::TaskResumed { id: id.clone() });
+    let text = format!(
+        "{id} of {} is resumed: the agent was started again and has its session back",
+        task.agent
+    );
+    writer.notice(&task.by, text);
+    Ok(())
 }
 
 pub(super) fn finish(

@@ -5,7 +5,7 @@ use super::command::NewWorkflow;
 use super::refusal::Refusal;
 use super::tasks;
 use super::writer::Writer;
-use crate::bus::event::{Created, Event};
+use crate::bus::event::{Created, Event, Resumed, StepEnded, StepReturned, StepStarted};
 use crate::bus::state::{PlayedStep, Session, State, Workflow};
 use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
@@ -58,12 +58,12 @@ pub(super) fn start_step(
     if played.status != StepStatus::Waiting || !ready || workflow.cancel_asked {
         return Err(elsewhere(played));
     }
-    writer.push(Event::StepStarted {
+    writer.push(Event::StepStarted(StepStarted {
         workflow: workflow.id.clone(),
         step: played.plan.name.clone(),
         task: task.clone(),
         agent: agent.clone(),
-    });
+    }));
     Ok(())
 }
 
@@ -105,18 +105,18 @@ fn write_moves(
 
 fn moved(id: &WorkflowId, name: &Name, step_move: &StepMove) -> Event {
     match step_move {
-        StepMove::Again(again, why) => Event::StepReturned {
+        StepMove::Again(again, why) => Event::StepReturned(StepReturned {
             workflow: id.clone(),
             step: name.clone(),
             again: *again,
             why: why.clone(),
-        },
-        ended => Event::StepEnded {
+        }),
+        ended => Event::StepEnded(StepEnded {
             workflow: id.clone(),
             step: name.clone(),
             status: ended.status(),
             why: ended.why().map(str::to_owned),
-        },
+        }),
     }
 }
 
@@ -225,11 +225,11 @@ pub(super) fn resume(
         Some(owner) if owner == me => Ok(()),
         Some(_) => Err(led_by_another(workflow)),
         None => {
-            writer.push(Event::WorkflowResumed {
+            writer.push(Event::WorkflowResumed(Resumed {
                 id: id.clone(),
                 by: by.name.clone(),
                 owner: me,
-            });
+            }));
             Ok(())
         }
     }

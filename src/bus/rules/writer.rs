@@ -6,6 +6,7 @@ use super::command::Command;
 use crate::bus::event::{Body, Event, Sent};
 use crate::bus::state::{Member, Message, Origin, Session, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits;
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::time::Now;
@@ -25,6 +26,8 @@ pub(super) struct Writer<'a> {
     answered: BTreeSet<(SessionId, CallId)>,
     /// The session whose leaving is being written: it gets nothing more.
     leaving: Option<SessionId>,
+    /// The session whose process has ended: its calls wait for nothing any more.
+    deaf: Option<SessionId>,
 }
 
 /// A message to be posted.
@@ -69,12 +72,15 @@ impl<'a> Writer<'a> {
             command,
             answered: BTreeSet::new(),
             leaving: None,
+            deaf: None,
         }
     }
 
     pub(super) fn push(&mut self, event: Event) {
-        if let Event::MemberLeft { session, .. } = &event {
-            self.leaving = Some(*session);
+        match &event {
+            Event::MemberLeft { session, .. } => self.leaving = Some(*session),
+            Event::AgentCrashed { session, .. } => self.deaf = Some(*session),
+            _ => {}
         }
         self.events.push(event);
     }
@@ -129,7 +135,7 @@ impl<'a> Writer<'a> {
             let Some(session) = self.state.live(name) else {
                 continue;
             };
-            if self.leaving == Some(session.id) {
+            if [self.leaving, self.deaf].contains(&Some(session.id)) {
                 continue;
             }
             let fitting = |call: CallId| !self.answered.contains(&(session.id, call));
@@ -173,12 +179,24 @@ impl<'a> Writer<'a> {
     }
 
     fn tell(&mut self, to: &Name, request: Option<RequestId>, text: String) {
-        if self.reaches(to) {
+        if self.reaches(to) && self.has_room(to, limits::NOTICE_ROOM) {
             let body = Body::Text(text);
             let mut post = Post::new(MessageKind::Notice, Author::Bridge, to.clone(), body);
             post.request = request;
             self.post(post);
         }
+    }
+
+    /// Says whether an inbox has fewer unread messages than so many times the limit.
+    pub(super) fn has_room(&self, name: &Name, times: usize) -> bool {
+        let most = self.state.limits().unread.saturating_mul(times);
+        let unread = self.state.member(name).map(|member| member.unread.len());
+        unread.is_none_or(|unread| unread < most)
+    }
+
+    /// Says whether a session is leaving by this very decision.
+    pub(super) fn is_leaving(&self, session: SessionId) -> bool {
+        self.leaving == Some(session)
     }
 
     /// Says whether anybody of that name can ever read a message: the name is known, and does not end right now.

@@ -38,6 +38,10 @@ impl At {
         }
     }
 
+    pub(super) fn wall_ms(&self) -> i64 {
+        self.ts
+    }
+
     pub(super) fn body(&self, body: &Body) -> BodyRef {
         self.origin().body(body.bytes())
     }
@@ -88,6 +92,7 @@ impl State {
             Event::MemberActivity { session, activity } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.activity = *activity;
+                    session.stalled = false;
                     session.last_ms = at.ts;
                 }
             }
@@ -109,6 +114,14 @@ impl State {
             Event::MemberForgotten { name } => {
                 self.member_forgotten(name, at);
             }
+            Event::AgentRuns(_)
+            | Event::AgentSwept { .. }
+            | Event::AgentStirred { .. }
+            | Event::AgentStalled { .. }
+            | Event::AgentCrashed { .. }
+            | Event::MemberHung { .. }
+            | Event::MemberBack { .. }
+            | Event::LimitsSet(_) => self.apply_health(event, at),
             Event::MessageSent(sent) => self.message_sent(sent, at),
             Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
             Event::MessageHanded {
@@ -153,7 +166,7 @@ impl State {
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),
-            Event::TaskStarted { id } => self.task_started(id, at),
+            Event::TaskStarted { id } | Event::TaskResumed { id } => self.task_started(id, at),
             Event::TaskCancelAsked { id, .. } => {
                 if let Some(task) = self.tasks.get_mut(id) {
                     task.cancel_asked = true;
@@ -165,12 +178,12 @@ impl State {
             | Event::PermissionTold { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),
             Event::WorkflowCreated(_)
-            | Event::WorkflowResumed { .. }
+            | Event::WorkflowResumed(_)
             | Event::WorkflowCancelAsked { .. }
             | Event::WorkflowEnded { .. }
-            | Event::StepStarted { .. }
-            | Event::StepReturned { .. }
-            | Event::StepEnded { .. } => self.workflow_event(event, at),
+            | Event::StepStarted(_)
+            | Event::StepReturned(_)
+            | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}
         }
     }
@@ -212,6 +225,10 @@ impl State {
             stop: None,
             handed: BTreeMap::new(),
             waits: Vec::new(),
+            run: None,
+            stalled: false,
+            hung: false,
+            restarts: 0,
         };
         self.enter(session, starting.chosen);
     }
@@ -244,6 +261,10 @@ impl State {
             stop: None,
             handed: BTreeMap::new(),
             waits: Vec::new(),
+            run: None,
+            stalled: false,
+            hung: false,
+            restarts: 0,
         };
         self.enter(session, joined.chosen);
     }
@@ -293,9 +314,9 @@ impl State {
             self.timers
                 .start(Due::Mail(session.name.clone()), at.tick.ms, kept_ms);
         }
-        let orphans: Vec<_> = self.claimed_by(id).map(|held| held.id.clone()).collect();
-        for request in orphans {
-            self.timers.start(Due::Reopen(request), at.tick.ms, 0);
+        self.reopen_soon(id, at);
+        if departure == Departure::Dead && session.kind == MemberKind::Agent {
+            self.leave_to_be_swept(id, session.run.clone());
         }
         self.forget_member_if_idle(&session.name);
         self.departed.push_back(Departed {
@@ -461,11 +482,12 @@ impl State {
             return;
         };
         task.status = TaskStatus::Running;
-        task.started_ms = Some(at.ts);
+        task.started_ms.get_or_insert(at.ts);
         if let Some(session) = self.sessions.get_mut(&task.session) {
             session.queue.retain(|queued| queued != id);
             session.running = Some(id.clone());
             session.activity = Activity::Running;
+            session.stalled = false;
             session.last_ms = at.ts;
         }
     }
@@ -480,6 +502,7 @@ impl State {
         task.stop_reason.clone_from(&finished.stop_reason);
         task.error.clone_from(&finished.error);
         if let Some(session) = self.sessions.get_mut(&task.session) {
+            session.stalled = false;
             session.queue.retain(|queued| queued != &finished.id);
             if session.running.as_ref() == Some(&finished.id) {
                 session.running = None;

@@ -1,6 +1,7 @@
 //! How events of messages and waits change the state.
 
 use super::{Delivery, Due, Message, State, Wait};
+use crate::bus::log::Place;
 use crate::bus::state::apply::At;
 use crate::domain::id::{CallId, MessageId, SessionId};
 use crate::domain::limits;
@@ -200,6 +201,21 @@ impl State {
                 .deliveries
                 .iter()
                 .all(|(_, delivery)| settled(delivery))
+    }
+
+    /// Returns the place of the oldest text that somebody may still have to read: of a message that is not settled, a request that
+    /// is not answered, a task that is not over.
+    pub fn oldest_text_alive(&self) -> Option<Place> {
+        let messages = self.messages.values();
+        let messages = messages
+            .filter(|message| !self.is_ended(&message.id))
+            .map(|message| message.body.place);
+        let requests = self.unanswered_requests().map(|request| request.body.place);
+        let tasks = self.tasks.values();
+        let tasks = tasks
+            .filter(|task| !task.status.is_final())
+            .map(|task| task.prompt.place);
+        messages.chain(requests).chain(tasks).min()
     }
 
     pub(super) fn wait_started(

@@ -6,6 +6,7 @@
 mod apply;
 mod deliveries;
 mod header;
+mod health;
 mod messages;
 mod permissions;
 mod query;
@@ -26,7 +27,8 @@ use super::log::Place;
 use crate::domain::id::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
@@ -115,6 +117,31 @@ pub struct Session {
     /// The calls that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
+    /// How its agent runs.
+    #[serde(default)]
+    pub run: Option<Run>,
+    /// Whether it has shown no sign of life in its turn for too long.
+    #[serde(default)]
+    pub stalled: bool,
+    /// Whether its heartbeat stands still.
+    #[serde(default)]
+    pub hung: bool,
+    /// How often its agent was started again.
+    #[serde(default)]
+    pub restarts: u32,
+}
+
+/// The processes of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The boot in which they run: in another one they are no more.
+    pub boot: u32,
+    /// The agent itself.
+    pub agent: ProcessMark,
+    /// The process that guards it.
+    pub shim: Option<ProcessMark>,
+    /// The agent's own id of its ACP session.
+    pub acp_session: Option<String>,
 }
 
 /// How an agent is to end.
@@ -385,6 +412,12 @@ pub struct State {
     pub(crate) command_set: BTreeSet<CommandId>,
     /// What is due when.
     pub(crate) timers: Timers,
+    /// Agents that were found dead, until nothing is left of them, with how they ran as far as that is known.
+    #[serde(default)]
+    pub(crate) unswept: BTreeMap<SessionId, Option<Run>>,
+    /// The limits of the team.
+    #[serde(default)]
+    pub(crate) limits: TeamLimits,
 }
 
 impl State {

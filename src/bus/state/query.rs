@@ -33,6 +33,17 @@ impl State {
         all
     }
 
+    /// Returns the limits of the team.
+    pub fn limits(&self) -> crate::domain::limits::TeamLimits {
+        self.limits
+    }
+
+    /// Returns how many agents live.
+    pub fn live_agents(&self) -> usize {
+        let is_agent = |session: &&Session| session.kind == MemberKind::Agent;
+        self.sessions.values().filter(is_agent).count()
+    }
+
     /// Returns every known name.
     pub fn names(&self) -> impl Iterator<Item = &Name> {
         self.members.values().map(|member| &member.name)
@@ -145,12 +156,16 @@ impl State {
 }
 
 impl Session {
-    /// Returns the word for what it does: `waiting` while one of its calls waits.
+    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life,
+    /// `hung` when nothing is heard of its process.
     pub fn status(&self) -> &'static str {
         match self.activity {
+            _ if self.hung => "hung",
+            // A question for permission that waits for its answer belongs here, above a turn that merely runs.
             Activity::Starting | Activity::Running | Activity::Idle if !self.waits.is_empty() => {
                 "waiting"
             }
+            Activity::Running if self.stalled => "stalled",
             activity => activity.as_str(),
         }
     }

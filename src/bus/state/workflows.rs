@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::At;
 use super::{BodyRef, State};
-use crate::bus::event::{Created, Event};
+use crate::bus::event::{Created, Event, StepEnded, StepReturned, StepStarted};
 use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -147,19 +147,15 @@ impl Workflow {
 
     /// Takes what happens to a step as a fact. `now_ms` is wall time.
     pub(in crate::bus) fn take(&mut self, event: &Event, now_ms: i64) {
-        let owner = self.owner;
-        let (Event::StepStarted { step: name, .. }
-        | Event::StepReturned { step: name, .. }
-        | Event::StepEnded { step: name, .. }) = event
-        else {
-            return;
-        };
-        let steps = &mut self.steps;
-        let Some(step) = steps.iter_mut().find(|step| step.plan.name == *name) else {
+        let (owner, steps) = (self.owner, &mut self.steps);
+        let step = event
+            .step_of()
+            .and_then(|(_, name)| steps.iter_mut().find(|step| step.plan.name == *name));
+        let Some(step) = step else {
             return;
         };
         match event {
-            Event::StepStarted { task, agent, .. } => {
+            Event::StepStarted(StepStarted { task, agent, .. }) => {
                 step.status = StepStatus::Running;
                 step.attempts = step.attempts.saturating_add(1);
                 step.task = Some(task.clone());
@@ -168,7 +164,7 @@ impl Workflow {
                 step.started_ms = Some(now_ms);
                 step.ended_ms = None;
             }
-            Event::StepReturned { again, why, .. } => {
+            Event::StepReturned(StepReturned { again, why, .. }) => {
                 let counter = match again {
                     Again::Retry => &mut step.failures,
                     Again::Fallback => &mut step.passed,
@@ -178,7 +174,7 @@ impl Workflow {
                 step.status = StepStatus::Waiting;
                 step.why = Some(why.clone());
             }
-            Event::StepEnded { status, why, .. } => {
+            Event::StepEnded(StepEnded { status, why, .. }) => {
                 step.status = *status;
                 step.ended_ms = Some(now_ms);
                 step.why.clone_from(why);
@@ -240,10 +236,10 @@ impl State {
                 let workflow = Workflow::created(created, at);
                 self.workflows.entry(created.id.clone()).or_insert(workflow);
             }
-            Event::WorkflowResumed { id, by, owner } => {
-                if let Some(workflow) = self.unended(id) {
-                    workflow.by = by.clone();
-                    workflow.owner = Some(*owner);
+            Event::WorkflowResumed(resumed) => {
+                if let Some(workflow) = self.unended(&resumed.id) {
+                    workflow.by = resumed.by.clone();
+                    workflow.owner = Some(resumed.owner);
                     workflow.status = WorkflowStatus::Running;
                 }
             }
@@ -253,14 +249,13 @@ impl State {
                 }
             }
             Event::WorkflowEnded { id, status } => self.workflow_ended(id, *status, at),
-            Event::StepStarted { workflow, .. }
-            | Event::StepReturned { workflow, .. }
-            | Event::StepEnded { workflow, .. } => {
-                if let Some(workflow) = self.unended(workflow) {
+            event => {
+                if let Some((id, _)) = event.step_of()
+                    && let Some(workflow) = self.unended(id)
+                {
                     workflow.take(event, at.ts);
                 }
             }
-            _ => {}
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::bus::Bus;
 use crate::bus::event::{Entry, Event};
+use crate::bus::file::Networks;
 use crate::bus::log::{LogError, Place};
 use crate::bus::state::{Delivery, State};
 use crate::cli::{Failure, store};
@@ -26,7 +27,7 @@ pub(super) struct Count {
 
 /// Counts what the bus in a directory has in its log.
 pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
-    let bus = store::open_bus(directory)?;
+    let bus = store::open_bus(directory, Networks::Allowed)?;
     let entries = entries(&bus)?;
     let mut count = bus.look(of_state);
     for event in entries.iter().flat_map(|entry| &entry.events) {

@@ -1,6 +1,7 @@
 //! What the layers say, one over the other, and where each value comes from.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::Place;
 use crate::config::{Command, Load, Source, Sourced};
@@ -17,7 +18,17 @@ fn without_any_file_there_are_the_built_in_profiles() {
         .profiles()
         .map(|profile| profile.name.as_str())
         .collect();
-    assert_eq!(names, ["scripted"]);
+    assert_eq!(
+        names,
+        [
+            "claude-code",
+            "codex",
+            "droid",
+            "gemini",
+            "qwen",
+            "scripted"
+        ]
+    );
     let scripted = config.profile("scripted").unwrap();
     assert_eq!(
         scripted.command,
@@ -40,6 +51,10 @@ fn every_field_of_a_profile_is_read() {
         permissions = "ask"
         roles = ["reviewer"]
         default_model = "large"
+        install = "npm install agent"
+        login = "set KEY"
+        settle_ms = 1_500
+        one_session = true
         "#,
     );
     let config = place.load().unwrap();
@@ -58,6 +73,10 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.permissions.value, Policy::Ask);
     assert_eq!(profile.roles.value, ["reviewer"]);
     assert_eq!(profile.default_model, Some(sourced("large")));
+    assert_eq!(profile.install, Some(sourced("npm install agent")));
+    assert_eq!(profile.login, Some(sourced("set KEY")));
+    assert!(profile.one_session.value);
+    assert_eq!(profile.settle.value, Duration::from_millis(1500));
 }
 
 #[test]
@@ -159,4 +178,18 @@ fn the_users_directory_of_configuration_is_respected_when_it_is_absolute() {
         Some("/home/me/.config/cli-team-bridge/config.toml"),
     );
     check(None, None, None);
+}
+
+#[test]
+fn later_limits_win_one_by_one_and_each_knows_its_layer() {
+    let place = Place::new()
+        .user("[limits]\nagents = 3\nunread = 0x10")
+        .project("[limits]\nagents = 4\nallow_network_file_system = true");
+    let config = place.load().unwrap();
+    let limits = config.limits();
+    assert_eq!((limits.agents.value, limits.unread.value), (4, 16));
+    assert!(limits.agents.is_from_project() && !limits.unread.is_from_project());
+    assert!(limits.allow_network_file_system.value);
+    assert_eq!(limits.stall_seconds.value, 300);
+    assert_eq!(limits.team().queued_tasks, 100);
 }

@@ -4,27 +4,26 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::Place;
+use crate::config::Command;
 
 #[test]
 fn an_unknown_profile_names_the_nearest_or_all() {
-    let config = Place::new()
-        .project("[agents.codex]\ncommand = \"codex\"")
-        .load()
-        .unwrap();
+    let config = Place::new().load().unwrap();
     let error = config.profile("codx").unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no profile `codx`: did you mean `codex`?"
     );
-    assert_eq!(error.known, ["codex", "scripted"]);
+    assert_eq!(error.known.len(), 6);
     for (name, shown) in [
         ("zebra", "zebra"),
         ("a\nb", "a\\nb"),
         (&"x".repeat(99), &format!("{}…", "x".repeat(64))),
     ] {
         let error = config.profile(name).unwrap_err();
-        let expected =
-            format!("there is no profile `{shown}`: the profiles are `codex` and `scripted`");
+        let expected = format!(
+            "there is no profile `{shown}`: the profiles are `claude-code`, `codex`, `droid`, `gemini`, `qwen` and `scripted`"
+        );
         assert_eq!(error.to_string(), expected);
     }
 }
@@ -67,6 +66,38 @@ fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
         "the profile `a` needs the program `/opt/agent`, which is not there or not executable: install it, or correct \
          `command` of [agents.a] (it comes from the user's own `config.toml`)",
     );
+}
+
+#[test]
+fn a_missing_program_is_named_with_how_to_install_it() {
+    let missing = |place: Place| {
+        let config = place.load().unwrap();
+        let profile = config.profile("gemini").unwrap();
+        let error = profile.program(Path::new("/own"), |_| None).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        missing(Place::new()),
+        "the profile `gemini` needs the program `gemini`, which is not on PATH: install it with \
+         `npm install -g @google/gemini-cli`, or correct `command` of [agents.gemini] (it comes from the built-in \
+         profiles)"
+    );
+    let other = missing(Place::new().user("[agents.gemini]\ncommand = \"mine\""));
+    assert!(
+        other.contains("`mine`, which is not on PATH: install it, or correct"),
+        "{other}"
+    );
+}
+
+#[test]
+fn every_built_in_agent_says_how_to_install_it_and_how_to_log_in() {
+    let config = Place::new().load().unwrap();
+    for profile in config.profiles() {
+        let name = profile.name.as_str();
+        let external = profile.command.value != Command::OwnBinary;
+        assert_eq!(profile.install.is_some(), external, "{name}");
+        assert_eq!(profile.login.is_some(), external, "{name}");
+    }
 }
 
 #[test]

@@ -21,7 +21,8 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `permission_seconds`, `file_system`, `roles` and `default_model`",
+         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `restart`, \
+         `install`, `login`, `settle_ms` and `one_session`",
     );
     check_refused(
         "[agent.a]",
@@ -29,11 +30,43 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     );
     check_refused(
         "x = 1",
-        "@1:1: unknown key `x` in the file: the keys here are `agents`",
+        "@1:1: unknown key `x` in the file: the keys here are `agents` and `limits`",
     );
     check_refused(
         "\"a\\nb\" = 1",
-        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`",
+        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents` and `limits`",
+    );
+}
+
+#[test]
+fn a_limit_is_a_number_that_makes_sense() {
+    check_refused(
+        "[limits]\nagent = 3",
+        "@2:1: unknown key `agent` in [limits]: did you mean `agents`?",
+    );
+    check_refused(
+        "[limits]\nagents = 0",
+        "@2:10: `agents` of [limits] is 0: it must be 1 to 1000",
+    );
+    check_refused(
+        "[limits]\nqueued_tasks = 101",
+        "@2:16: `queued_tasks` of [limits] is 101: it must be 1 to 100",
+    );
+    check_refused(
+        "[limits]\nunread = -1",
+        "@2:10: `unread` of [limits] is -1: it must be 1 to 100000",
+    );
+    check_refused(
+        "[limits]\nstall_seconds = \"300\"",
+        "@2:17: `stall_seconds` of [limits] must be an integer, not a string",
+    );
+    check_refused(
+        "[limits]\nallow_network_file_system = 1",
+        "@2:29: `allow_network_file_system` of [limits] must be a boolean, not an integer",
+    );
+    check_refused(
+        "[agents.a]\ncommand = \"x\"\nrestart = \"always\"",
+        "@3:11: `restart` of [agents.a] is `always`: the choices are `never` and `on_failure`",
     );
 }
 
@@ -148,6 +181,18 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "default_model = \"\"",
             "2:17: `default_model` of [agents.a] is empty: set it, or leave it out",
+        ),
+        (
+            "settle_ms = \"soon\"",
+            "2:13: `settle_ms` of [agents.a] must be an integer, not a string",
+        ),
+        (
+            "one_session = 1",
+            "2:15: `one_session` of [agents.a] must be a boolean, not an integer",
+        ),
+        (
+            "settle_ms = -1",
+            "2:13: `settle_ms` of [agents.a] is -1: it must be 0 to 10000",
         ),
     ] {
         check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));

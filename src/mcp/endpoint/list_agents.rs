@@ -53,6 +53,7 @@ impl Tool for ListAgents {
         let agents = caller.bus().look(|state| {
             let sessions = state.live_sessions().into_iter();
             sessions
+                .filter(|session| !session.hung || session.id == me)
                 .map(|session| Agent {
                     you: (session.id == me).then_some(true),
                     ..agent(session, now)

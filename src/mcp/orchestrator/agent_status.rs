@@ -49,7 +49,7 @@ struct Agent {
     name: String,
     /// agent, peer or orchestrator.
     kind: String,
-    /// starting, running, idle, waiting, `waiting_permission`, stopping or dead.
+    /// starting, running, idle, waiting, `waiting_permission`, stalled, stopping, hung or dead.
     status: String,
     /// The task in its turn.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -20,7 +20,7 @@ pub(super) struct Input {
 pub(super) struct Output {
     /// Whose inboxes it is in.
     delivered_to: Vec<String>,
-    /// Live members who cannot be given it, because their inbox is full.
+    /// Live members who cannot be given it, because their inbox is full or they are hung.
     failed: Vec<String>,
 }
 

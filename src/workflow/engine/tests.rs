@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
-use crate::bus::event::{Body, Entry, Event, Starting};
+use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted};
 use crate::bus::log::Place;
 use crate::bus::rules::{
     Ask, Command, Ending, NewAgent, NewMember, NewTask, NewWorkflow, Wish, decide,
@@ -192,7 +192,7 @@ impl World {
     /// Checks an event against the state before it: at most once, and never before its dependencies.
     fn check(&mut self, event: &Event) {
         match event {
-            Event::StepStarted { step, .. } => {
+            Event::StepStarted(StepStarted { step, .. }) => {
                 let begun = self.begun.entry(step.clone()).or_default();
                 *begun += 1;
                 let returned = self.returned.get(step).copied().unwrap_or_default();
@@ -204,7 +204,7 @@ impl World {
                     assert_eq!(before.status, StepStatus::Done, "{step} is too early");
                 }
             }
-            Event::StepReturned { step, .. } => {
+            Event::StepReturned(StepReturned { step, .. }) => {
                 *self.returned.entry(step.clone()).or_default() += 1;
             }
             _ => {}
@@ -250,19 +250,6 @@ impl World {
                 self.ask(lead, Ask::CancelTask(task));
             }
             Action::Start(step) => {
-                let session = SessionId(self.fresh());
-                let starting = Starting {
-                    session,
-                    name: name_of(0),
-                    chosen: false,
-                    profile: "codex".into(),
-                    model: None,
-                    cwd: String::new(),
-                    roles: Vec::new(),
-                    owner: lead,
-                    token_hash: String::new(),
-                };
-                let wish = Wish::Like(Name::parse("codex").unwrap());
                 let task = NewTask {
                     prompt: Body::Text("do it".into()),
                     model: None,
@@ -273,10 +260,37 @@ impl World {
                         step,
                     }),
                 };
-                let start = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
-                self.ask(lead, start);
+                let ask = match self.free_agent() {
+                    Some(session) => Ask::Assign { session, task },
+                    None => self.starting(task),
+                };
+                self.ask(lead, ask);
             }
         }
+    }
+
+    fn free_agent(&self) -> Option<SessionId> {
+        let all = self.state.live_sessions();
+        let mut free = all.iter().filter(|live| {
+            live.owner == Some(self.lead) && live.running.is_none() && live.queue.is_empty()
+        });
+        free.next().map(|free| free.id)
+    }
+
+    fn starting(&mut self, task: NewTask) -> Ask {
+        let starting = Starting {
+            session: SessionId(self.fresh()),
+            name: name_of(0),
+            chosen: false,
+            profile: "codex".into(),
+            model: None,
+            cwd: String::new(),
+            roles: Vec::new(),
+            owner: self.lead,
+            token_hash: String::new(),
+        };
+        let wish = Wish::Like(Name::parse("codex").unwrap());
+        Ask::Start(Box::new(NewAgent { wish, starting }), Some(task))
     }
 
     fn running(&self) -> Vec<(Name, TaskId)> {

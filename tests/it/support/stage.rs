@@ -25,8 +25,7 @@ pub(crate) struct Stage {
     root: tempfile::TempDir,
     project: PathBuf,
     home: PathBuf,
-    /// Further variables of the programs that are started.
-    variables: Vec<(OsString, OsString)>,
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Stage {
@@ -42,8 +41,14 @@ impl Stage {
             root,
             project,
             home,
-            variables: Vec::new(),
+            env: Vec::new(),
         }
+    }
+
+    /// Adds variables to the environment of the programs that are started.
+    pub(crate) fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
+        self.env.extend(env);
+        self
     }
 
     /// Adds profiles of the project's own.
@@ -54,7 +59,7 @@ impl Stage {
 
     /// Adds a variable to the environment of the programs that are started.
     pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
-        self.variables.push((name.into(), value.into()));
+        self.env.push((name.into(), value.into()));
         self
     }
 
@@ -92,12 +97,7 @@ impl Stage {
     pub(crate) async fn start(&self, arguments: &[&str]) -> (Supervised, Pipes) {
         let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         args.extend(["--project".into(), self.project.clone().into()]);
-        let mut env = vec![
-            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
-            (MARK.into(), self.home.clone().into()),
-            ("BRIDGE_SCRIPT".into(), self.home.join("script.toml").into()),
-        ];
-        env.extend(self.variables.iter().cloned());
+        let env = self.environment();
         supervisor::spawn(ChildSpec {
             program: env!("CARGO_BIN_EXE_cli-team-bridge").into(),
             args,
@@ -107,6 +107,18 @@ impl Stage {
         })
         .await
         .unwrap()
+    }
+
+    /// Returns the environment of what is started here.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut env = vec![
+            ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+            (MARK.into(), self.home.clone().into()),
+            ("BRIDGE_SCRIPT".into(), self.home.join("script.toml").into()),
+        ];
+        env.retain(|(name, _)| self.env.iter().all(|(own, _)| own != name));
+        env.extend(self.env.iter().cloned());
+        env
     }
 
     /// Returns the live processes of this stage.

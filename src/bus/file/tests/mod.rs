@@ -2,6 +2,7 @@
 
 mod damage;
 mod power;
+mod retention;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -62,6 +63,50 @@ impl Project {
         names.sort();
         names
     }
+}
+
+#[test]
+fn what_dead_sessions_left_goes_when_it_is_old_and_nobody_holds_it() {
+    let project = Project::new();
+    let (mut log, _) = project.open();
+    let id = |number| SessionId(uuid::Uuid::from_u128(number));
+    let [old, live, held, fresh, left] = [1, 2, 3, 4, 5].map(id);
+    let aged = |part: &str, session: SessionId| {
+        let path = project.bus.join(part).join(session.to_string());
+        let file = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
+        let one_second = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        file.set_modified(one_second).unwrap();
+    };
+    let _kept = Log::hold(&mut log, held).unwrap();
+    for session in [old, live, held] {
+        aged("presence", session);
+        aged("bell", session);
+    }
+    for session in [fresh, left] {
+        fs::write(project.bus.join("presence").join(session.to_string()), "").unwrap();
+    }
+    fs::write(project.bus.join("presence/notes.txt"), "").unwrap();
+    let standing = |session| match session {
+        session if session == live => Standing::Live,
+        session if session == left || session == held => Standing::Left,
+        _ => Standing::Unknown,
+    };
+    log.clear_presences(&standing).unwrap();
+    let names = |part| {
+        let names = project.names(part).into_iter();
+        let last = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        names.map(last).collect::<Vec<_>>()
+    };
+    let texts =
+        |sessions: &[SessionId]| sessions.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(names("bell"), texts(&[live, held]));
+    let mut presences = texts(&[live, held, fresh]);
+    presences.push("notes.txt".to_owned());
+    assert_eq!(names("presence"), presences);
 }
 
 /// Reads the whole log without a snapshot.

@@ -266,7 +266,10 @@ fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
     }
     assert_eq!(
         world.refuse(a, sending("b", "x", None)),
-        Refusal::InboxFull { name: name("b") }
+        Refusal::InboxFull {
+            name: name("b"),
+            limit: limits::MAX_UNREAD
+        }
     );
     let events = world.ask(a, Ask::Broadcast(text("to all")));
     assert_eq!(sent(&events).to, [name("c")]);

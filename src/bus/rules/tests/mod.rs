@@ -1,5 +1,6 @@
 //! The rules, sentence by sentence: a small world of pure state in which members ask for things and time passes.
 
+mod health;
 mod membership;
 mod messages;
 mod permissions;

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Installs the programs of programs.txt, at their versions, with npm and from the registry that npm is configured for, into
+#   ${BRIDGE_E2E_PROGRAMS:-${XDG_CACHE_HOME:-$HOME/.cache}/cli-team-bridge/programs}
+# Each has a folder of its own, named after its version, that appears when it is complete; so a second run does nothing, an
+# interrupted one is gone over again, and two at once do no harm. About 2 GB. `install.sh NAME…` installs only those.
+# Ends with 3 when there is no npm.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+programs=${BRIDGE_E2E_PROGRAMS:-${XDG_CACHE_HOME:-$HOME/.cache}/cli-team-bridge/programs}
+
+if ! command -v npm >/dev/null; then
+  echo "npm is not on PATH, so no real agents are installed: install Node.js, which brings it" >&2
+  exit 3
+fi
+
+os=$(uname -s | tr '[:upper:]' '[:lower:]')
+case $(uname -m) in
+  x86_64 | amd64) cpu=x64 ;;
+  aarch64 | arm64) cpu=arm64 ;;
+  *) cpu=$(uname -m) ;;
+esac
+
+wanted() {
+  local name=$1 one
+  shift
+  (($#)) || return 0
+  for one in "$@"; do [[ $one == "$name" ]] && return 0; done
+  return 1
+}
+
+# Without scripts: the parts for a platform are packages of their own, so that nothing has to be run to install them.
+install() {
+  local name=$1 package=${2/PLATFORM/$os-$cpu} version=$3
+  local target=$programs/$name-$version
+  if [[ -d $target ]]; then
+    echo "$name $version is there"
+    return
+  fi
+  local began=$SECONDS
+  local partial
+  partial=$(mktemp -d "$programs/.$name-$version.XXXXXX")
+  if ! npm install --prefix "$partial" --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error \
+      --fetch-retries=1 --fetch-retry-mintimeout=2000 \
+      "$package@$version" </dev/null >&2; then
+    rm -rf "$partial"
+    echo "npm failed to install $package@$version" >&2
+    return 1
+  fi
+  # Another run may have been faster; then its folder is the one that stays.
+  if [[ -d $target ]] || ! mv "$partial" "$target"; then
+    rm -rf "$partial"
+    [[ -d $target ]] || return 1
+  fi
+  echo "$name $version is installed, in $((SECONDS - began)) s"
+}
+
+mkdir -p "$programs"
+failed=0
+while read -r name package version _; do
+  [[ -z $name || $name == \#* ]] && continue
+  wanted "$name" "$@" || continue
+  install "$name" "$package" "$version" || failed=1
+done <"$here/programs.txt"
+exit $failed

@@ -1,0 +1,140 @@
+//! The seam between the suite and the five agents: all that differs between them, as data.
+
+use serde_json::{Value, json};
+
+use crate::model::Api;
+
+/// A kind of agent.
+pub(crate) struct Kind {
+    /// Its profile, and its program in `programs.txt`.
+    pub(crate) name: &'static str,
+    /// Whose API its model speaks.
+    pub(crate) api: Api,
+    /// The variables that point it to the model server at `base`; they reach it through its profile's `env_pass`.
+    pub(crate) env: fn(base: &str) -> Vec<(&'static str, String)>,
+    /// The files that it wants under its home.
+    pub(crate) files: fn(base: &str) -> Vec<(&'static str, String)>,
+    /// The model to ask for, where the files are not enough.
+    pub(crate) model: Option<&'static str>,
+    /// Whether it tells that a login is missing; else it tries again and again, without a word.
+    pub(crate) tells_of_login: bool,
+    /// Whether a session takes a process of its own.
+    pub(crate) one_session: bool,
+}
+
+/// All of them.
+pub(crate) const KINDS: [Kind; 5] = [CODEX, CLAUDE_CODE, GEMINI, QWEN, DROID];
+
+pub(crate) const CODEX: Kind = Kind {
+    name: "codex",
+    api: Api::Responses,
+    env: |_| vec![("OPENAI_API_KEY", "no-key".to_owned())],
+    files: |base| {
+        let config = format!(
+            "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
+             [analytics]\nenabled = false\n\
+             [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{base}/v1\"\nenv_key = \"OPENAI_API_KEY\"\n\
+             wire_api = \"responses\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
+        );
+        vec![(".codex/config.toml", config)]
+    },
+    model: None,
+    tells_of_login: true,
+    one_session: false,
+};
+
+pub(crate) const CLAUDE_CODE: Kind = Kind {
+    name: "claude-code",
+    api: Api::Anthropic,
+    env: |base| {
+        vec![
+            ("ANTHROPIC_BASE_URL", base.to_owned()),
+            ("ANTHROPIC_API_KEY", "no-key".to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        ]
+    },
+    files: |_| Vec::new(),
+    model: None,
+    tells_of_login: false,
+    one_session: false,
+};
+
+pub(crate) const GEMINI: Kind = Kind {
+    name: "gemini",
+    api: Api::Gemini,
+    env: |base| {
+        vec![
+            ("GOOGLE_GEMINI_BASE_URL", base.to_owned()),
+            ("GEMINI_API_KEY", "no-key".to_owned()),
+        ]
+    },
+    files: |_| {
+        let settings = json!({
+            "security": { "auth": { "selectedType": "gemini-api-key" } },
+            "privacy": { "usageStatisticsEnabled": false },
+            "general": { "disableAutoUpdate": true },
+        });
+        vec![(".gemini/settings.json", settings.to_string())]
+    },
+    model: None,
+    tells_of_login: true,
+    one_session: false,
+};
+
+pub(crate) const QWEN: Kind = Kind {
+    name: "qwen",
+    api: Api::Chat,
+    env: |base| {
+        vec![
+            ("OPENAI_BASE_URL", format!("{base}/v1")),
+            ("OPENAI_API_KEY", "no-key".to_owned()),
+            ("OPENAI_MODEL", "scripted".to_owned()),
+        ]
+    },
+    files: |_| {
+        let settings = json!({
+            "security": { "auth": { "selectedType": "openai" } },
+            "privacy": { "usageStatisticsEnabled": false },
+            "general": { "disableAutoUpdate": true },
+        });
+        vec![(".qwen/settings.json", settings.to_string())]
+    },
+    model: None,
+    tells_of_login: true,
+    one_session: false,
+};
+
+pub(crate) const DROID: Kind = Kind {
+    name: "droid",
+    api: Api::Chat,
+    env: |base| {
+        vec![
+            ("FACTORY_API_KEY", "no-key".to_owned()),
+            ("FACTORY_API_BASE_URL", base.to_owned()),
+        ]
+    },
+    files: |base| {
+        let model = json!({
+            "model": "scripted", "displayName": "scripted", "baseUrl": format!("{base}/v1"), "apiKey": "no-key",
+            "provider": "generic-chat-completion-api", "maxOutputTokens": 4096,
+        });
+        vec![(
+            ".factory/settings.json",
+            json!({ "customModels": [model] }).to_string(),
+        )]
+    },
+    model: Some("custom:scripted-0"),
+    tells_of_login: true,
+    one_session: true,
+};
+
+impl Kind {
+    /// Returns the arguments of `assign_task` that start such an agent.
+    pub(crate) fn task(&self, prompt: &str) -> Value {
+        let mut task = json!({ "agent": self.name, "prompt": prompt });
+        if let Some(model) = self.model {
+            task["model"] = json!(model);
+        }
+        task
+    }
+}

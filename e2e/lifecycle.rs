@@ -1,0 +1,259 @@
+//! The lifecycle of an agent: one suite, played by every kind of real agent there is.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::kinds::Kind;
+use crate::matrix::{Column, Matrix};
+use crate::model::{Newest, Rule};
+use crate::scene::{Scene, memory_mb};
+use crate::support::until;
+
+/// What an agent is asked to say that proves nothing but that it works.
+const HELLO: &str = "say hello";
+
+/// Starts, has its tools, asks for permission and gets it, calls our tool, and does a second task in the same process.
+pub(crate) async fn works(kind: &Kind, matrix: &Matrix) {
+    let scene = Scene::new(
+        &[kind],
+        vec![
+            Rule::result("msg-").says("I have written."),
+            Rule::user("greet the lead").calls(
+                "send_message",
+                json!({ "to": "orchestrator", "content": "good morning" }),
+            ),
+            Rule::user(HELLO).says("hello again"),
+        ],
+    )
+    .await;
+    let began = Instant::now();
+    let task = scene.start(kind, "greet the lead").await;
+    scene
+        .lead
+        .until_agent(kind.name, |agent| agent["tools"] == "ready")
+        .await;
+    let ready = began.elapsed();
+    matrix.note(kind.name, Column::Start, &seconds(ready));
+    matrix.note(
+        kind.name,
+        Column::Memory,
+        &format!("{} MB", memory_mb(&scene.of_agents())),
+    );
+    matrix.note(kind.name, Column::Tools, "yes");
+
+    assert_eq!(scene.lead.hear_from(kind.name).await, "good morning");
+    assert_eq!(
+        scene.done(&task).await,
+        "I have written.",
+        "{}",
+        scene.told()
+    );
+    matrix.note(kind.name, Column::Called, "yes");
+    let asked = scene.transcript("permission");
+    let allowed = asked.iter().any(|line| line["answer"] == "allow_once");
+    assert!(allowed, "it asked for permission and got it: {asked:?}");
+    matrix.note(kind.name, Column::Permission, "asked, allowed once");
+
+    let began = Instant::now();
+    let second = scene.lead.assign(kind.name, HELLO).await;
+    assert_eq!(scene.done(&second).await, "hello again");
+    matrix.note(kind.name, Column::Second, &seconds(began.elapsed()));
+    assert_eq!(scene.processes_of(kind), 1, "it is the same process");
+    scene.end().await;
+}
+
+/// Gets a message in the middle of a turn, with the result of a tool, and is woken by one when it is idle.
+pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
+    let scene = Scene::new(
+        &[kind],
+        vec![
+            Rule::result("the code is 4711").says("heard 4711"),
+            Rule::result("msg-").says("I have answered."),
+            Rule::user("look around")
+                .behind("message sent")
+                .calls("list_agents", json!({})),
+            Rule::user("the word is 4712").calls(
+                "send_message",
+                json!({ "to": "orchestrator", "content": "awake for 4712" }),
+            ),
+        ],
+    )
+    .await;
+    let task = scene.start(kind, "look around").await;
+    scene.until_answered("look around").await;
+    scene.lead.send(kind.name, "the code is 4711").await;
+    scene.model.open("message sent");
+    assert_eq!(scene.done(&task).await, "heard 4711", "{}", scene.told());
+    assert!(
+        scene
+            .model
+            .was_shown_to(kind.api, Newest::ToolResult, "the code is 4711"),
+        "{}",
+        scene.told()
+    );
+    matrix.note(kind.name, Column::MidTurn, "piggyback");
+
+    scene.lead.until_idle(kind.name).await;
+    let began = Instant::now();
+    scene.lead.send(kind.name, "the word is 4712").await;
+    assert_eq!(scene.lead.hear_from(kind.name).await, "awake for 4712");
+    matrix.note(kind.name, Column::Wake, &seconds(began.elapsed()));
+    assert!(
+        scene
+            .model
+            .was_shown_to(kind.api, Newest::User, "the word is 4712"),
+        "{}",
+        scene.told()
+    );
+    scene.lead.until_idle(kind.name).await;
+    // Each message went once: none was offered twice.
+    let handed = scene.stage.events_of("message_handed");
+    let to_agent = handed
+        .iter()
+        .filter(|handed| handed["member"] == kind.name)
+        .count();
+    assert_eq!(to_agent, 2, "{handed:?}");
+    scene.end().await;
+}
+
+/// Ends a turn that is cancelled, works on in the same process, and is gone after a shutdown.
+pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
+    let scene = Scene::new(
+        &[kind],
+        vec![
+            Rule::user("think for ever").behind("never"),
+            Rule::user(HELLO).says("hello again"),
+        ],
+    )
+    .await;
+    let task = scene.start(kind, "think for ever").await;
+    scene.until_answered("think for ever").await;
+    let began = Instant::now();
+    let cancelled = scene
+        .lead
+        .call("cancel_task", json!({ "task_id": task }))
+        .await;
+    assert_eq!(cancelled["cancelled"], true, "{cancelled}");
+    matrix.note(kind.name, Column::Cancel, &seconds(began.elapsed()));
+    let second = scene.lead.assign(kind.name, HELLO).await;
+    assert_eq!(scene.done(&second).await, "hello again", "{}", scene.told());
+    assert_eq!(scene.processes_of(kind), 1, "it is the same process");
+
+    let began = Instant::now();
+    scene
+        .lead
+        .call("shutdown_agent", json!({ "agent": kind.name }))
+        .await;
+    scene
+        .lead
+        .until_agent(kind.name, |agent| agent["status"] == "dead")
+        .await;
+    matrix.note(kind.name, Column::Shutdown, &seconds(began.elapsed()));
+    scene.until_agents_are_gone().await;
+    scene.end().await;
+}
+
+/// Is killed in the middle of a call of our tool, and leaves nothing.
+pub(crate) async fn dies(kind: &Kind, matrix: &Matrix) {
+    let wait = json!({ "timeout_seconds": 100 });
+    let scene = Scene::new(
+        &[kind],
+        vec![Rule::user("wait for me").calls("wait_for_message", wait)],
+    )
+    .await;
+    let task = scene.start(kind, "wait for me").await;
+    scene.lead.until_waiting(kind.name).await;
+    assert!(!scene.of_agents().is_empty());
+    let began = Instant::now();
+    let killed = scene
+        .lead
+        .call("kill_agent", json!({ "agent": kind.name }))
+        .await;
+    let took = began.elapsed();
+    assert_eq!(killed, json!({ "killed": true }));
+    scene.until_agents_are_gone().await;
+    let result: Value = scene.lead.ended(&task).await;
+    assert_ne!(result["status"], "done", "{result}");
+    matrix.note(kind.name, Column::Kill, &seconds(took));
+    until("its session has ended", || {
+        !scene.stage.events_of("member_left").is_empty()
+    })
+    .await;
+    scene.end().await;
+}
+
+/// Forgets what it was told when a task is to begin anew, and has our tools and our permission in the new session too.
+pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
+    let greet = json!({ "to": "orchestrator", "content": "good evening" });
+    let rules = vec![
+        Rule::result("msg-").says("I have written."),
+        Rule::user("greet the lead").calls("send_message", greet),
+        Rule::user("remember 4713").says("noted"),
+    ];
+    let scene = Scene::new(&[kind], rules).await;
+    let first = scene.start(kind, "remember 4713").await;
+    assert_eq!(scene.done(&first).await, "noted", "{}", scene.told());
+    let mut again = kind.task("greet the lead");
+    again["fresh"] = json!(true);
+    let began = Instant::now();
+    let second = scene.lead.call("assign_task", again).await;
+    let second = second["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        scene.done(&second).await,
+        "I have written.",
+        "{}",
+        scene.told()
+    );
+    matrix.note(kind.name, Column::Fresh, &seconds(began.elapsed()));
+    assert_eq!(scene.lead.hear_from(kind.name).await, "good evening");
+    assert_eq!(scene.processes_of(kind), 1 + usize::from(kind.one_session));
+    let shown = scene.model.shown();
+    let (before, after): (Vec<_>, Vec<_>) = shown
+        .iter()
+        .filter(|shown| shown.rule.is_some())
+        .partition(|shown| shown.rule.as_deref() == Some("remember 4713"));
+    assert!(!before.is_empty() && !after.is_empty(), "{}", scene.told());
+    assert!(
+        before
+            .iter()
+            .all(|shown| shown.whole.contains("remember 4713"))
+    );
+    assert!(
+        after
+            .iter()
+            .all(|shown| !shown.whole.contains("remember 4713")),
+        "{}",
+        scene.told()
+    );
+    scene.end().await;
+}
+
+/// Says how to log in when the model server wants a login.
+pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
+    let rules = vec![Rule::user(HELLO).fails(401, "the key is not valid")];
+    let scene = Scene::new(&[kind], rules).await;
+    let task = scene.start(kind, HELLO).await;
+    let result = scene.lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "auth", "{result}");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("; to log in, "), "{message}");
+    scene.end().await;
+}
+
+/// Fails a task whose model cannot be used, with the reason.
+pub(crate) async fn tells_of_a_failing_model(kind: &Kind, _: &Matrix) {
+    let rules = vec![Rule::user(HELLO).fails(400, "there is no such model")];
+    let scene = Scene::new(&[kind], rules).await;
+    let task = scene.start(kind, HELLO).await;
+    let result = scene.lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("there is no such model"), "{message}");
+    scene.end().await;
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}

@@ -1,0 +1,121 @@
+//! Real programs, end to end: the five agents under a real orchestrator, and Claude Code as its user, without any model.
+//!
+//! `install.sh` puts the programs where this finds them. What is not there is skipped, visibly. `BRIDGE_E2E_MATRIX=FILE` writes
+//! what was seen into the document's matrix.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and tells what it did not do"
+)]
+
+mod kinds;
+mod lifecycle;
+mod matrix;
+mod model;
+mod programs;
+mod scene;
+mod user;
+#[path = "../tests/it/support/mod.rs"]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the other tests with real processes need more of it"
+)]
+mod support;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Conclusion, Trial};
+
+use kinds::{KINDS, Kind};
+use matrix::Matrix;
+use programs::Programs;
+
+/// Agents that run at the same time: each takes up to half a GB, and a core while it starts.
+const AT_ONCE: usize = 2;
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let programs = Programs::find();
+    let matrix = Matrix::default();
+    let mut trials = model::tests::trials();
+    for kind in &KINDS {
+        trials.extend(trials_of(kind, &programs, &matrix));
+    }
+    trials.push(trial(
+        "claude",
+        "leads_two_agents_that_talk_to_each_other",
+        programs.missing(&user::PROGRAMS),
+        user::leads_two_agents_that_talk_to_each_other,
+    ));
+    let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
+        let all = !conclusion.has_failed()
+            && conclusion.num_filtered_out == 0
+            && conclusion.num_ignored == 0;
+        if all {
+            matrix.write_into(Path::new(&document));
+        } else {
+            eprintln!("the matrix is not written: not everything was seen");
+        }
+    }
+    conclusion.exit_code()
+}
+
+/// The lifecycle of one kind of agent.
+fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<Trial> {
+    let missing = programs.missing(&["node", kind.name]);
+    macro_rules! trial {
+        ($name:literal, $check:path) => {{
+            let matrix = matrix.clone();
+            trial(kind.name, $name, missing, move || async move {
+                $check(kind, &matrix).await
+            })
+        }};
+    }
+    let mut trials = vec![
+        trial!("works_and_asks_before_it_uses_our_tools", lifecycle::works),
+        trial!("hears_messages_in_mid_turn_and_when_idle", lifecycle::hears),
+        trial!(
+            "ends_a_cancelled_turn_and_leaves_in_good_order",
+            lifecycle::stops
+        ),
+        trial!("forgets_when_a_task_begins_anew", lifecycle::begins_anew),
+        trial!(
+            "tells_why_its_model_fails",
+            lifecycle::tells_of_a_failing_model
+        ),
+        trial!("leaves_nothing_when_it_is_killed", lifecycle::dies),
+    ];
+    if kind.tells_of_login {
+        trials.push(trial!("says_how_to_log_in", lifecycle::asks_for_a_login));
+    }
+    trials
+}
+
+/// A test that needs programs: without them it is skipped, and its name says which is missing.
+fn trial<F: Future<Output = ()>>(
+    group: &str,
+    name: &str,
+    missing: Option<&str>,
+    check: impl FnOnce() -> F + Send + 'static,
+) -> Trial {
+    let title = match missing {
+        Some(program) => {
+            format!("{group}::{name} (`{program}` is not installed: run e2e/install.sh)")
+        }
+        None => format!("{group}::{name}"),
+    };
+    let run = move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(check());
+        Ok(())
+    };
+    Trial::test(title, run).with_ignored_flag(missing.is_some())
+}

@@ -1,0 +1,88 @@
+//! Which rule answers a request, and how.
+
+use super::detour::{SEARCHES, ToolCall, way};
+use super::request::{Newest, Request};
+use super::rule::{Reply, Rule};
+use super::schema;
+
+/// What a model says to a request.
+pub(super) struct Decision {
+    /// The rule's words, for the log; none when no rule fits.
+    pub(super) rule: Option<String>,
+    pub(super) reply: Reply,
+    pub(super) calls: Vec<ToolCall>,
+}
+
+/// Decides by the first rule that fits, newest texts first.
+pub(super) fn decide(rules: &[Rule], request: &Request) -> Decision {
+    let mut tail = request.tail();
+    let searched = tail
+        .tool
+        .as_deref()
+        .is_some_and(|tool| SEARCHES.contains(&tool));
+    if searched {
+        // The tools have come: back to the text that wanted them.
+        tail.newest = Newest::User;
+        tail.texts = vec![request.last_user_text()];
+    }
+    for text in &tail.texts {
+        for rule in rules {
+            if let Some(decision) = fit(rule, request, tail.newest, text, searched) {
+                return decision;
+            }
+        }
+    }
+    let text = request.schema.as_ref().map_or_else(
+        || "ok".to_owned(),
+        |schema| schema::instance(schema).to_string(),
+    );
+    Decision {
+        rule: None,
+        reply: Reply {
+            text,
+            ..Reply::default()
+        },
+        calls: Vec::new(),
+    }
+}
+
+fn fit(
+    rule: &Rule,
+    request: &Request,
+    newest: Newest,
+    text: &str,
+    searched: bool,
+) -> Option<Decision> {
+    let fits = rule.newest == newest
+        && request.schema.is_none()
+        && rule.api.is_none_or(|api| api == request.api)
+        && request.tools.len() >= rule.fewest_tools
+        && text.contains(&rule.contains);
+    if !fits {
+        return None;
+    }
+    let calls: Option<Vec<_>> = rule
+        .reply
+        .calls
+        .iter()
+        .map(|call| way(request, &call.suffix, &(call.arguments)(text), searched))
+        .collect();
+    let calls = calls?;
+    let mut reply = rule.reply.clone();
+    if let Some(search) = calls.iter().find(|call| call.is_search()).cloned() {
+        // Nothing is said before the tool is found, and what has to be waited for is waited for then.
+        return Some(Decision {
+            rule: Some(format!("{}, after a search", rule.contains)),
+            reply: Reply::default(),
+            calls: vec![search],
+        });
+    }
+    if !calls.is_empty() && reply.error.is_some() {
+        reply.calls.clear();
+    }
+    Some(Decision {
+        rule: Some(rule.contains.clone()),
+        reply,
+        calls,
+    })
+}

@@ -1,0 +1,74 @@
+//! The real programs that `install.sh` has put into the cache, and what of them is missing.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a test calls each program, its npm package and its version: the file that the script installs from.
+const PROGRAMS: &str = include_str!("programs.txt");
+
+/// The versions that are to be there.
+pub(crate) struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// Finds the folder that `install.sh` installs into.
+    pub(crate) fn find() -> Self {
+        let folder = |variable: &str| {
+            std::env::var_os(variable)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let cache = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+        let programs = folder("BRIDGE_E2E_PROGRAMS")
+            .or_else(|| Some(cache()?.join("cli-team-bridge/programs")))
+            .unwrap_or_default();
+        Self { folder: programs }
+    }
+
+    /// Returns the first of these programs that is not there.
+    pub(crate) fn missing<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        names
+            .iter()
+            .copied()
+            .find(|name| !self.place(name).is_dir())
+    }
+
+    /// Returns a `PATH` with exactly these programs, `node` and the system's own.
+    pub(crate) fn path(&self, names: &[&str]) -> OsString {
+        let bin = |name: &&str| self.place(name).join("node_modules/.bin");
+        let folders = ["node"].iter().chain(names).map(bin);
+        let system = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+        std::env::join_paths(folders.chain(system)).unwrap()
+    }
+
+    /// Returns the program itself of an npm package that has it in a package of its own for each platform.
+    pub(crate) fn native(&self, name: &str, package: &str, program: &str) -> PathBuf {
+        let modules = self.place(name).join("node_modules");
+        let folder = modules.join(Path::new(package).parent().unwrap());
+        let prefix = format!(
+            "{}-",
+            Path::new(package).file_name().unwrap().to_str().unwrap()
+        );
+        let mut platforms = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap());
+        let platform =
+            platforms.find(|entry| entry.file_name().to_str().unwrap().starts_with(&prefix));
+        platform.unwrap().path().join(program)
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{}", version(name)))
+    }
+}
+
+/// Returns the version of a program.
+pub(crate) fn version(name: &str) -> &'static str {
+    let rows = PROGRAMS
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows.into_iter().find(|row| row.first() == Some(&name));
+    row.and_then(|row| row.get(2).copied())
+        .unwrap_or_else(|| panic!("programs.txt has `{name}` with its version"))
+}

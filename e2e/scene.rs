@@ -1,0 +1,182 @@
+//! A scene: a project of its own, a model server, an orchestrator, and agents of some kinds that find both.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::kinds::Kind;
+use crate::model::{ModelServer, Rule};
+use crate::programs::Programs;
+use crate::support::{Member, Stage, until};
+
+/// Everything that a test needs; its parts are dropped in their order, and the stage last proves that nobody is left.
+pub(crate) struct Scene {
+    pub(crate) lead: Member,
+    pub(crate) model: ModelServer,
+    pub(crate) stage: Stage,
+    /// What runs without any agent.
+    own: Vec<u32>,
+}
+
+impl Scene {
+    /// Starts a model server that plays these rules, and an orchestrator that can start agents of these kinds.
+    pub(crate) async fn new(kinds: &[&Kind], rules: Vec<Rule>) -> Self {
+        let model = ModelServer::start(rules).await;
+        let stage = stage(kinds, &model);
+        let lead = stage.orchestrator().await;
+        let own = stage.processes();
+        Self {
+            lead,
+            model,
+            stage,
+            own,
+        }
+    }
+
+    /// Starts an agent with a task, and returns the task.
+    pub(crate) async fn start(&self, kind: &Kind, prompt: &str) -> String {
+        let assigned = self.lead.call("assign_task", kind.task(prompt)).await;
+        text(&assigned, "task_id")
+    }
+
+    /// Waits for the good end of a task, and returns what the agent said; else tells what its model was shown.
+    pub(crate) async fn done(&self, task: &str) -> String {
+        let result = self.lead.ended(task).await;
+        assert_eq!(result["status"], "done", "{result}; {}", self.told());
+        text(&result, "output").trim().to_owned()
+    }
+
+    /// Says what the models were shown.
+    pub(crate) fn told(&self) -> String {
+        told(&self.model)
+    }
+
+    /// Returns the processes that an agent has made: its own tree, with our endpoint and our guard.
+    pub(crate) fn of_agents(&self) -> Vec<u32> {
+        let all = self.stage.processes();
+        all.into_iter()
+            .filter(|pid| !self.own.contains(pid))
+            .collect()
+    }
+
+    /// Returns how many processes an agent of a kind has had.
+    pub(crate) fn processes_of(&self, kind: &Kind) -> usize {
+        let joined = self.stage.events_of("member_joined").into_iter();
+        let of_kind = joined.filter(|joined| joined["name"] == kind.name);
+        // It joins again when its model is another.
+        let pids: BTreeSet<_> = of_kind.map(|joined| joined["pid"].as_u64()).collect();
+        pids.len()
+    }
+
+    /// Waits until nothing of any agent runs, while the orchestrator does.
+    pub(crate) async fn until_agents_are_gone(&self) {
+        until("nothing of the agents is left", || {
+            self.of_agents().is_empty()
+        })
+        .await;
+    }
+
+    /// Waits until a rule has been played, which may still wait behind its gate.
+    pub(crate) async fn until_answered(&self, rule: &str) {
+        until("the model is asked", || self.model.has_answered(rule)).await;
+    }
+
+    /// Returns the lines of one kind in all transcripts.
+    pub(crate) fn transcript(&self, kind: &str) -> Vec<Value> {
+        let files = std::fs::read_dir(self.stage.bus().join("tasks")).unwrap();
+        let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let lines: Vec<Value> = texts
+            .flat_map(|text| {
+                text.lines()
+                    .filter_map(|line| serde_json::from_str(line).ok())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        lines
+            .into_iter()
+            .filter(|line| line["kind"] == kind)
+            .collect()
+    }
+
+    /// Ends the orchestrator, and checks that it takes everybody along.
+    pub(crate) async fn end(self) -> Duration {
+        let Self {
+            lead, stage, model, ..
+        } = self;
+        let took = lead.close().await;
+        stage.check_nobody_is_left();
+        drop(model);
+        took
+    }
+}
+
+/// Makes a project whose home and environment lead agents of these kinds to the model server.
+pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
+    let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+    let mut env: Vec<(OsString, OsString)> = vec![
+        ("PATH".into(), Programs::find().path(&names)),
+        // What an agent tries to reach beyond this machine goes to our server too, which refuses it.
+        ("HTTPS_PROXY".into(), model.base().into()),
+        ("NO_PROXY".into(), "127.0.0.1,localhost".into()),
+    ];
+    for kind in kinds {
+        let own = (kind.env)(model.base());
+        env.extend(
+            own.into_iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
+    }
+    let stage = Stage::new("").with_env(env);
+    for kind in kinds {
+        for (file, text) in (kind.files)(model.base()) {
+            let path = stage.home().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+    }
+    stage
+}
+
+/// Says what models were shown, for whoever looks for the reason of a failure.
+pub(crate) fn told(model: &ModelServer) -> String {
+    let shown = model.shown().into_iter().map(|shown| {
+        let tail: Vec<char> = shown.text.chars().rev().take(300).collect();
+        let tail: String = tail.into_iter().rev().collect();
+        format!(
+            "\n{} {:?} tools={} rule={:?} calls={:?} answered={} {:?}: {tail:?}",
+            shown.path,
+            shown.api,
+            shown.tools,
+            shown.rule,
+            shown.calls,
+            shown.answered,
+            shown.newest
+        )
+    });
+    format!(
+        "the models were shown: {}",
+        shown.collect::<Vec<_>>().concat()
+    )
+}
+
+/// Returns the memory of processes, what they share divided among them, in MB.
+pub(crate) fn memory_mb(pids: &[u32]) -> u64 {
+    let of_one = |pid: &u32| {
+        let rollup =
+            std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let line = rollup
+            .lines()
+            .find_map(|line| line.strip_prefix("Pss:").map(str::to_owned));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    pids.iter().map(of_one).sum::<u64>() / 1024
+}
+
+fn text(value: &Value, key: &str) -> String {
+    let text = value[key].as_str();
+    text.unwrap_or_else(|| panic!("no `{key}` in {value}"))
+        .to_owned()
+}

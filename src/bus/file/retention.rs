@@ -1,0 +1,180 @@
+//! Retention: the oldest segment goes when nobody needs it any more, at most one a snapshot.
+//!
+//! It goes when it ends before the older of the two snapshots, before the oldest text that somebody may still have to read, and
+//! when all in it is older than the team's limit. Its long texts and transcripts go before it: a crash between the steps leaves a
+//! segment that names texts which are gone and which nobody needs, and the next snapshot goes on. So nothing is left that no
+//! segment names.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{segments, snapshot};
+use crate::bus::event::{Body, Event};
+use crate::bus::line::{self, Decoded};
+use crate::bus::log::Place;
+use crate::bus::state::State;
+use crate::domain::id::TaskId;
+use crate::sys::disk::{self, Disk};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Looking for the end of a segment's first line goes on by so many bytes.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Old transcripts that belong to no task of a segment and are removed at once; the next snapshot goes on.
+const TRANSCRIPTS_AT_ONCE: usize = 256;
+
+/// Where the parts of a bus are.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    pub(super) log: PathBuf,
+    pub(super) snapshot: PathBuf,
+    pub(super) blobs: PathBuf,
+    pub(super) tasks: PathBuf,
+}
+
+/// Removes what nobody needs any more; returns the segment that went.
+pub(super) fn apply(
+    disk: &dyn Disk,
+    parts: &Parts,
+    state: &State,
+    now_ms: i64,
+) -> io::Result<Option<u64>> {
+    let kept_ms = i64::from(state.limits().retention_days) * DAY_MS;
+    remove_old_transcripts(&parts.tasks, state, now_ms.saturating_sub(kept_ms));
+    let Some(older) = snapshot::older_place(disk, &parts.snapshot)? else {
+        return Ok(None);
+    };
+    let names = disk.list(&parts.log)?;
+    let mut present: Vec<u64> = names
+        .iter()
+        .filter_map(|name| segments::parse(name))
+        .collect();
+    present.sort_unstable();
+    let [oldest, next, ..] = present[..] else {
+        return Ok(None);
+    };
+    let needed = |place: Place| place.segment <= oldest;
+    if needed(older) || state.oldest_text_alive().is_some_and(needed) {
+        return Ok(None);
+    }
+    let path = |segment: u64| parts.log.join(segments::file_name(segment));
+    // The next segment began when this one was full: all in it is older than that.
+    let ended_ms = match began_ms(disk, &path(next)) {
+        Ok(Some(ended_ms)) => ended_ms,
+        Ok(None) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if now_ms.saturating_sub(ended_ms) <= kept_ms {
+        return Ok(None);
+    }
+    let bytes = match disk.read(&path(oldest)) {
+        Ok(bytes) => bytes,
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let (texts, tasks) = named_in(&bytes);
+    for text in texts {
+        gone(disk.unlink(&parts.blobs.join(text.to_string())))?;
+    }
+    for task in tasks.iter().filter(|task| !is_alive(state, task)) {
+        gone(fs::remove_file(parts.tasks.join(format!("{task}.jsonl"))))?;
+    }
+    gone(disk.unlink(&path(oldest)))?;
+    disk.sync_directory(&parts.log)?;
+    Ok(Some(oldest))
+}
+
+/// What is gone already is as good as removed.
+fn gone(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns when the first entry of a segment was written; none when that cannot be told.
+fn began_ms(disk: &dyn Disk, path: &Path) -> io::Result<Option<i64>> {
+    let file = disk.open(path)?;
+    let mut bytes = Vec::new();
+    loop {
+        let filled = bytes.len();
+        bytes.resize(filled + CHUNK_BYTES, 0);
+        let read = file.read_at(&mut bytes[filled..], filled as u64)?;
+        bytes.truncate(filled + read);
+        if let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            return Ok(match line::decode(&bytes[..end]) {
+                Decoded::Entry { entry, .. } => Some(entry.ts),
+                Decoded::Damaged | Decoded::Newer => None,
+            });
+        }
+        if read == 0 || bytes.len() > line::MAX_LINE_BYTES {
+            return Ok(None);
+        }
+    }
+}
+
+/// Returns the long texts and the tasks that the events of a segment name.
+fn named_in(segment: &[u8]) -> (BTreeSet<uuid::Uuid>, BTreeSet<TaskId>) {
+    let (mut texts, mut tasks) = (BTreeSet::new(), BTreeSet::new());
+    for line in segment.split(|byte| *byte == b'\n') {
+        let Decoded::Entry { entry, .. } = line::decode(line) else {
+            continue;
+        };
+        for event in &entry.events {
+            if let Event::TaskAssigned(assigned) = event {
+                tasks.insert(assigned.id.clone());
+            }
+            for body in bodies(event) {
+                if let Body::Blob { id, .. } = body {
+                    texts.insert(*id);
+                }
+            }
+        }
+    }
+    (texts, tasks)
+}
+
+fn bodies(event: &Event) -> Vec<&Body> {
+    match event {
+        Event::MessageSent(sent) => vec![&sent.body],
+        Event::RequestOpened(opened) => {
+            let context = opened.context.as_ref();
+            [&opened.description].into_iter().chain(context).collect()
+        }
+        Event::TaskAssigned(assigned) => vec![&assigned.prompt],
+        Event::TaskFinished(finished) => vec![&finished.output],
+        _ => Vec::new(),
+    }
+}
+
+fn is_alive(state: &State, task: &TaskId) -> bool {
+    state.task(task).is_some_and(|task| !task.status.is_final())
+}
+
+/// Removes transcripts that nobody has written to since then, those of wakes too, which belong to no task. They are for reading
+/// only: what fails is tried again with the next snapshot.
+fn remove_old_transcripts(directory: &Path, state: &State, since_ms: i64) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    let is_old = |path: &Path| {
+        let touched_ns = disk::touched_ns(path);
+        touched_ns.is_ok_and(|touched_ns| touched_ns / 1_000_000 < i128::from(since_ms))
+    };
+    let old = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        let task = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+        let task = task.and_then(|task| TaskId::parse(task).ok());
+        task.is_some_and(|task| !is_alive(state, &task)) && is_old(&entry.path())
+    });
+    for entry in old.take(TRANSCRIPTS_AT_ONCE) {
+        if let Err(error) = gone(fs::remove_file(entry.path())) {
+            tracing::debug!(%error, "failed to remove an old transcript");
+        }
+    }
+}

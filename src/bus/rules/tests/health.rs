@@ -1,0 +1,285 @@
+//! Health: processes, silence, heartbeats, restarts, and limits.
+
+use super::*;
+use crate::bus::event::Runs;
+use crate::bus::rules::Broken;
+use crate::bus::state::Run;
+use crate::domain::limits::{self, TeamLimits};
+use crate::domain::member::ProcessMark;
+use crate::domain::request::RequestStatus;
+use crate::domain::task::TaskStatus;
+
+const AFTER_MS: u64 = 30_000;
+
+fn runs(session: SessionId) -> Ask {
+    let mark = |pid| ProcessMark {
+        pid,
+        started: Some(7),
+    };
+    Ask::Runs(Box::new(Runs {
+        session,
+        agent: mark(10),
+        shim: Some(mark(9)),
+        acp_session: Some("acp-1".into()),
+    }))
+}
+
+fn crash(session: SessionId, task: Broken) -> Ask {
+    Ask::Crash {
+        session,
+        detail: "exit code 7".into(),
+        task,
+    }
+}
+
+fn status(world: &World, session: SessionId) -> &'static str {
+    world.state.session(session).unwrap().status()
+}
+
+fn request_status(world: &World, id: &RequestId) -> RequestStatus {
+    world.state.request(id).unwrap().status
+}
+
+#[test]
+fn how_a_dead_agent_ran_is_known_until_nothing_is_left_of_it() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let (known, unknown) = (world.agent(lead, "codex"), world.agent(lead, "codex"));
+    world.ask(lead, runs(known));
+    world.bury(&[lead, known, unknown]);
+    let left: Vec<_> = world.state.unswept().collect();
+    assert_eq!(left.len(), 2, "the bridge is no agent");
+    let run: Option<&Run> = left[0].1;
+    assert_eq!(run.unwrap().shim.unwrap().pid, 9);
+    assert_eq!(left[1].1, None);
+    let other = world.lead();
+    world.ask(other, Ask::Swept(known));
+    assert!(world.ask(other, Ask::Swept(known)).is_empty());
+    assert_eq!(world.state.unswept().count(), 1);
+}
+
+#[test]
+fn an_agent_that_its_bridge_ended_needs_no_sweep() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    world.ask(lead, runs(agent));
+    world.leave_with(agent, Departure::Stopped);
+    assert_eq!(world.state.unswept().count(), 0);
+}
+
+#[test]
+fn only_its_bridge_says_how_an_agent_is_doing() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    for ask in [
+        runs(agent),
+        Ask::Stir(agent),
+        Ask::Stall(agent, AFTER_MS),
+        crash(agent, Broken::Kept),
+    ] {
+        assert_eq!(world.refuse(other, ask), Refusal::NotTheOwner);
+    }
+}
+
+#[test]
+fn a_silent_turn_is_told_once_and_any_sign_of_life_ends_it() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
+    let task = world.assign(lead, agent);
+    world.ask(lead, Ask::StartTask(task));
+    let events = world.ask(lead, Ask::Stall(agent, AFTER_MS));
+    assert!(notices(&events, "orchestrator")[0].contains("no sign of life in its turn for 30 s"));
+    assert_eq!(status(&world, agent), "stalled");
+    assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
+    world.ask(lead, Ask::Stir(agent));
+    assert_eq!(status(&world, agent), "running");
+}
+
+#[test]
+fn who_waits_for_a_message_is_not_stalled() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let task = world.assign(lead, agent);
+    world.ask(lead, Ask::StartTask(task));
+    world.wait(agent);
+    assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
+    assert_eq!(status(&world, agent), "waiting");
+}
+
+#[test]
+fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
+    let mut world = World::new();
+    let (lead, asker, owner) = (world.lead(), world.peer("asker"), world.peer("owner"));
+    let request = world.open(asker);
+    world.ask(owner, Ask::Claim(request.clone()));
+    let events = world.ask(None, Ask::Hung(vec![owner], AFTER_MS));
+    assert!(notices(&events, "orchestrator")[0].starts_with("owner is hung: its heartbeat"));
+    assert!(notices(&events, "asker")[0].starts_with("owner does not answer and held"));
+    assert_eq!(request_status(&world, &request), RequestStatus::Open);
+    assert_eq!(status(&world, owner), "hung");
+    let again = world.ask(None, Ask::Hung(vec![owner], AFTER_MS));
+    assert!(again.is_empty(), "whoever sees it too writes nothing");
+
+    let broadcast = world.ask(lead, Ask::Broadcast(text("hear")));
+    assert_eq!(sent(&broadcast).to, [name("asker")]);
+    world.ask(None, Ask::Back(vec![owner]));
+    assert!(world.ask(None, Ask::Back(vec![owner])).is_empty());
+    assert_eq!(status(&world, owner), "idle");
+    let answer = world.reply(owner, "asker", &request.to_string());
+    assert_eq!(answer.request, Some(request.clone()));
+    assert_eq!(
+        request_status(&world, &request),
+        RequestStatus::Open,
+        "what it held before it does not hold now"
+    );
+    world.ask(owner, Ask::Claim(request));
+}
+
+#[test]
+fn a_restart_gives_back_what_the_old_process_had() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("peer"));
+    let agent = world.agent(lead, "codex");
+    let request = world.open(peer);
+    world.ask(agent, Ask::Claim(request.clone()));
+    let message = world.send(peer, "codex", "hello");
+    let (_, held) = world.take(agent);
+    assert!(held.contains(&message));
+    world.wait(agent);
+    let (running, queued) = (world.assign(lead, agent), world.assign(lead, agent));
+    world.ask(lead, Ask::StartTask(running.clone()));
+
+    let events = world.ask(lead, crash(agent, Broken::Interrupted));
+    let told = notices(&events, "orchestrator");
+    let says = |words: &str| told.iter().any(|text| text.contains(words));
+    assert!(says("codex has crashed and is started again: exit code 7"));
+    assert!(says("was interrupted"), "{told:?}");
+    assert!(world.unread("codex").contains(&message));
+    assert_eq!(request_status(&world, &request), RequestStatus::Open);
+    assert_eq!(
+        world.state.task(&running).unwrap().status,
+        TaskStatus::Interrupted
+    );
+    let session = world.state.session(agent).unwrap();
+    assert_eq!(
+        (session.queue.front(), session.restarts),
+        (Some(&queued), 1)
+    );
+    assert_eq!(session.status(), "starting");
+    assert_eq!(world.state.live(&name("codex")).unwrap().id, agent);
+}
+
+#[test]
+fn a_task_that_may_be_resumed_stays_through_a_restart() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let task = world.assign(lead, agent);
+    world.ask(lead, Ask::StartTask(task.clone()));
+    world.ask(lead, crash(agent, Broken::Kept));
+    assert_eq!(world.state.task(&task).unwrap().status, TaskStatus::Running);
+    assert_eq!(
+        world.state.session(agent).unwrap().running,
+        Some(task.clone())
+    );
+    world.ready(lead, agent);
+    let events = world.ask(lead, Ask::ResumeTask(task.clone()));
+    assert!(notices(&events, "orchestrator")[0].contains("is resumed"));
+    assert_eq!(status(&world, agent), "running");
+    let unknown = TaskId::from_bits(9);
+    assert!(matches!(
+        world.refuse(lead, Ask::ResumeTask(unknown)),
+        Refusal::UnknownTask { .. }
+    ));
+}
+
+#[test]
+fn limits_hold_for_everybody_once_they_are_set() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("peer"));
+    let limits = TeamLimits {
+        agents: 2,
+        queued_tasks: 1,
+        unread: 3,
+        ..TeamLimits::default()
+    };
+    assert!(
+        world
+            .ask(lead, Ask::Limit(TeamLimits::default()))
+            .is_empty()
+    );
+    world.ask(lead, Ask::Limit(limits));
+    assert!(world.ask(lead, Ask::Limit(limits)).is_empty());
+
+    let agent = world.agent(lead, "codex");
+    world.agent(lead, "codex");
+    let third = world.new_agent(Wish::Like(name("codex")));
+    let refused = world.refuse(lead, Ask::Start(Box::new(third), None));
+    assert_eq!(refused, Refusal::TooManyAgents { limit: 2 });
+
+    world.assign(lead, agent);
+    let session = agent;
+    let refused = world.refuse(
+        lead,
+        Ask::Assign {
+            session,
+            task: task(),
+        },
+    );
+    assert!(matches!(refused, Refusal::QueueFull { limit: 1, .. }));
+
+    for _ in 0..3 {
+        world.send(lead, "peer", "x");
+    }
+    let refused = world.refuse(lead, sending("peer", "x", None));
+    assert!(matches!(refused, Refusal::InboxFull { limit: 3, .. }));
+    let request = world.open(lead);
+    assert_eq!(
+        world.unread("peer").len(),
+        3,
+        "a full inbox gets no requests"
+    );
+    world.ask(peer, Ask::Claim(request));
+}
+
+#[test]
+fn nobody_has_more_requests_than_anybody_can_follow() {
+    let mut world = World::new();
+    let peer = world.peer("peer");
+    for _ in 0..limits::MAX_OWN_REQUESTS {
+        world.open(peer);
+    }
+    let open = Ask::Open {
+        description: text("one more"),
+        context: None,
+        nudge_ms: 1,
+        ttl_ms: 1,
+    };
+    let limit = limits::MAX_OWN_REQUESTS;
+    assert_eq!(world.refuse(peer, open), Refusal::TooManyRequests { limit });
+}
+
+#[test]
+fn the_bus_itself_does_not_fill_an_inbox_without_end() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("peer"));
+    let limits = TeamLimits {
+        unread: 2,
+        ..TeamLimits::default()
+    };
+    world.ask(lead, Ask::Limit(limits));
+    let request = world.open(peer);
+    for _ in 0..6 {
+        let helper = world.peer("helper");
+        world.ask(helper, Ask::Claim(request.clone()));
+        world.leave(helper);
+    }
+    let is_notice = |kind: &&MessageKind| **kind == MessageKind::Notice;
+    let told = world.kinds("peer").iter().filter(is_notice).count();
+    assert!(told < limits.unread * limits::NOTICE_ROOM, "{told}");
+}

@@ -1,0 +1,96 @@
+//! How events about an agent's processes and about signs of life change the state.
+
+use super::apply::At;
+use super::{Due, Run, State};
+use crate::bus::event::{Event, Runs};
+use crate::domain::id::SessionId;
+use crate::domain::limits;
+use crate::domain::member::{Activity, Tools};
+
+impl State {
+    /// Takes the events that are about health; others are not for here.
+    pub(super) fn apply_health(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::AgentRuns(runs) => self.agent_runs(runs, at),
+            Event::AgentSwept { session } => drop(self.unswept.remove(session)),
+            Event::AgentStirred { session } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stalled = false;
+                    session.last_ms = at.wall_ms();
+                }
+            }
+            Event::AgentStalled { session } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stalled = true;
+                }
+            }
+            Event::AgentCrashed { session, .. } => self.agent_crashed(*session, at),
+            Event::MemberHung { session } => self.member_hung(*session, at),
+            Event::MemberBack { session } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.hung = false;
+                    session.last_ms = at.wall_ms();
+                }
+            }
+            Event::LimitsSet(limits) => self.limits = *limits,
+            _ => {}
+        }
+    }
+
+    fn agent_runs(&mut self, runs: &Runs, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&runs.session) {
+            session.run = Some(Run {
+                boot: at.tick.boot,
+                agent: runs.agent,
+                shim: runs.shim,
+                acp_session: runs.acp_session.clone(),
+            });
+        }
+    }
+
+    /// Remembers an agent that is dead. Of very many the oldest are forgotten: their ids begin with the time of their making.
+    pub(super) fn leave_to_be_swept(&mut self, session: SessionId, run: Option<Run>) {
+        self.unswept.insert(session, run);
+        while self.unswept.len() > limits::KEPT_UNSWEPT {
+            self.unswept.pop_first();
+        }
+    }
+
+    /// What the calls of the ended process held is given back by events of its own.
+    fn agent_crashed(&mut self, id: SessionId, at: &At) {
+        self.reopen_soon(id, at);
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return;
+        };
+        for wait in std::mem::take(&mut session.waits) {
+            self.timers.stop(&Due::Wait(id, wait.call));
+        }
+        session.stalled = false;
+        session.restarts = session.restarts.saturating_add(1);
+        session.tools = Tools::Unproven;
+        session.last_ms = at.wall_ms();
+        if session.stop.is_none() {
+            session.activity = Activity::Starting;
+        }
+    }
+
+    fn member_hung(&mut self, id: SessionId, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.hung = true;
+            self.reopen_soon(id, at);
+        }
+    }
+
+    /// What does not fit into the append that takes the claims of a session away is opened again at once.
+    pub(super) fn reopen_soon(&mut self, id: SessionId, at: &At) {
+        let held: Vec<_> = self.claimed_by(id).map(|held| held.id.clone()).collect();
+        for request in held {
+            self.timers.start(Due::Reopen(request), at.tick.ms, 0);
+        }
+    }
+
+    /// Returns the agents of dead bridges of which something may be left, with how they ran as far as that is known.
+    pub fn unswept(&self) -> impl Iterator<Item = (SessionId, Option<&Run>)> {
+        self.unswept.iter().map(|(id, run)| (*id, run.as_ref()))
+    }
+}

@@ -1,0 +1,142 @@
+//! An agent from its start to its end: one process after another where its profile wants that, and then its leave.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::actor::Actor;
+use super::human::Human;
+use super::launch::{Identity, Launch};
+use super::restart::{Restarts, Verdict};
+use crate::acp::AcpSessionId;
+use crate::bus::rules::{Ask, Broken, Refusal};
+use crate::bus::{BusError, Seat};
+use crate::config::Profile;
+use crate::domain::id::SessionId;
+use crate::domain::member::Departure;
+
+/// What an actor begins with.
+#[derive(Clone)]
+pub(super) struct Begin {
+    pub(super) seat: Seat,
+    pub(super) launch: Arc<Launch>,
+    pub(super) profile: Profile,
+    pub(super) program: PathBuf,
+    pub(super) identity: Identity,
+    pub(super) hurry: CancellationToken,
+    pub(super) human: Human,
+    /// How long a turn may be without a sign of life.
+    pub(super) stall: Duration,
+    /// Bytes a second that are read of the agent's stdout.
+    pub(super) output_per_second: u64,
+}
+
+/// How the life of a process ended.
+pub(super) struct Ended {
+    pub(super) departure: Departure,
+    pub(super) detail: Option<String>,
+    /// The ACP session that the agent may take up again.
+    pub(super) session: Option<AcpSessionId>,
+    /// Whether a task was in its turn.
+    pub(super) in_task: bool,
+}
+
+impl Ended {
+    pub(super) fn new(departure: Departure, detail: Option<String>) -> Self {
+        Self {
+            departure,
+            detail,
+            session: None,
+            in_task: false,
+        }
+    }
+}
+
+/// Runs an agent from its start to its end, with all restarts. When this returns, its session has left the bus.
+pub(super) async fn run(begin: Begin) {
+    let (seat, session) = (begin.seat.clone(), begin.identity.session);
+    let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
+    let mut restarts = Restarts::default();
+    let mut earlier = None;
+    loop {
+        let mut ended = match Actor::start(begin.clone(), earlier.take()).await {
+            Ok(actor) => {
+                restarts.note_ready();
+                actor.live().await
+            }
+            Err(ended) => ended,
+        };
+        // It may end with what the agent wrote on its stderr.
+        ended.detail = ended.detail.map(|detail| secrets.hidden(detail));
+        let policy = begin.profile.restart.value;
+        let verdict = if is_to_end(&seat, session, &begin.hurry) {
+            Verdict::Ended
+        } else {
+            restarts.after(policy, ended.departure, Instant::now())
+        };
+        let detail = match verdict {
+            Verdict::Again => {
+                let detail = ended.detail.clone().unwrap_or_default();
+                let task = match (ended.in_task, &ended.session) {
+                    (true, Some(_)) => Broken::Kept,
+                    _ => Broken::Interrupted,
+                };
+                let crash = Ask::Crash {
+                    session,
+                    detail,
+                    task,
+                };
+                match seat.ask(crash).await {
+                    Ok(_) => {
+                        earlier = ended.session;
+                        continue;
+                    }
+                    Err(error) => {
+                        tracing::warn!("failed to write that an agent is started again: {error}");
+                        ended.detail
+                    }
+                }
+            }
+            Verdict::Ended => ended.detail,
+            Verdict::GivenUp(reason) => {
+                let detail = ended.detail.unwrap_or_default();
+                Some(format!("{detail}; it is not started again: {reason}"))
+            }
+        };
+        leave(&seat, session, ended.departure, detail).await;
+        return;
+    }
+}
+
+/// Says whether somebody wants the end of an agent, so that it is not started again.
+fn is_to_end(seat: &Seat, session: SessionId, hurry: &CancellationToken) -> bool {
+    let stays = seat.bus().look(|state| {
+        let live = state.session(session);
+        live.is_some_and(|live| live.stop.is_none())
+    });
+    hurry.is_cancelled() || !stays
+}
+/// Writes the end of an agent, then removes its presence.
+pub(super) async fn leave(
+    seat: &Seat,
+    session: SessionId,
+    departure: Departure,
+    detail: Option<String>,
+) {
+    match seat
+        .ask(Ask::Leave {
+            session,
+            departure,
+            detail,
+        })
+        .await
+    {
+        Ok(_) | Err(BusError::Refused(Refusal::Left)) => {}
+        // With the presence gone, whoever looks next writes that it is dead.
+        Err(error) => tracing::warn!("failed to write that an agent has left: {error}"),
+    }
+    seat.bus().release(session);
+}

@@ -1,0 +1,200 @@
+//! How agents are doing: silent, crashing, too many; and what the bridge makes of it.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::json;
+
+use crate::support::{Member, Stage};
+
+const AGENTS: &str = r#"
+[agents.default.start]
+load = true
+[[agents.default.turns]]
+when = "Your process ended in the middle"
+steps = [{ say = "went on" }]
+[[agents.default.turns]]
+when = "Your task: crash"
+steps = [{ say = "half of it" }, { stderr = "out of memory" }, { crash = 7 }]
+[[agents.default.turns]]
+when = "Your task: hang"
+steps = [{ say = "for ever" }, { hang = true }]
+[[agents.default.turns]]
+steps = [{ say = "{{prompt}}" }]
+
+[agents.doomed.start]
+load = true
+[[agents.doomed.turns]]
+steps = [{ stderr = "no memory at all" }, { crash = 7 }]
+"#;
+
+/// Agents whose sessions end with their process.
+const FORGETFUL: &str = r#"
+[[agents.default.turns]]
+when = "Your task: crash"
+steps = [{ crash = 7 }]
+[[agents.default.turns]]
+steps = [{ say = "{{prompt}}" }]
+"#;
+
+const PROFILES: &str = r#"
+[limits]
+agents = 3
+queued_tasks = 1
+stall_seconds = 1
+[agents.phoenix]
+command = "$self"
+args = ["scripted-agent"]
+env_pass = ["BRIDGE_SCRIPT"]
+restart = "on_failure"
+"#;
+
+fn stage() -> Stage {
+    Stage::new(AGENTS).with_profiles(PROFILES)
+}
+
+/// Starts an agent that is started again when it crashes, and lets it play `prompt`.
+async fn rise(lead: &Member, name: &str, prompt: &str) -> String {
+    let new = json!({ "agent": "phoenix", "name": name, "prompt": prompt });
+    let task = lead.call("assign_task", new).await;
+    task["task_id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "hang").await;
+    lead.until("get_task_result", json!({ "task_id": task }), |result| {
+        result["output"] == "for ever"
+    })
+    .await;
+    let run = stage.events_of("agent_runs");
+    let pid = run[0]["agent"]["pid"].as_i64().unwrap();
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let ann = lead
+        .until_agent("ann", |agent| agent["status"] == "stalled")
+        .await;
+    assert_eq!(ann["task_id"], task.as_str());
+    lead.hear_notice("ann has shown no sign of life in its turn for 1 s")
+        .await;
+    assert!(
+        lead.names().await.contains(&"ann".to_owned()),
+        "it is there"
+    );
+    assert_eq!(stage.events_of("agent_stalled").len(), 1);
+
+    kill(pid, Signal::SIGCONT).unwrap();
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(lead.ended(&task).await["status"], "cancelled");
+    lead.until_idle("ann").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_resumes_the_task() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let first = rise(&lead, "phil", "hello").await;
+    lead.done(&first).await;
+    let before = stage.events_of("member_starting");
+    let crashing = lead.assign("phil", "crash").await;
+    let queued = lead.assign("phil", "after").await;
+    lead.hear_notice(
+        "phil has crashed and is started again: exit code 7; its stderr ends: out of memory",
+    )
+    .await;
+    assert_eq!(lead.done(&crashing).await, "went on");
+    lead.hear_notice("of phil is resumed").await;
+    assert!(lead.done(&queued).await.contains("Your task: after"));
+    assert_eq!(
+        stage.events_of("member_starting"),
+        before,
+        "the same member"
+    );
+    let runs = stage.events_of("agent_runs");
+    let sessions: Vec<_> = runs
+        .iter()
+        .filter_map(|run| run.get("acp_session"))
+        .collect();
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions[0], sessions[1], "its session was taken up again");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn without_its_session_a_restarted_agent_has_its_task_interrupted_and_works_on() {
+    let stage = Stage::new(FORGETFUL).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let first = rise(&lead, "plain", "hello").await;
+    lead.done(&first).await;
+    let task = lead.assign("plain", "crash").await;
+    let queued = lead.assign("plain", "after").await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "interrupted", "{result}");
+    assert_eq!(result["error"]["class"], "crashed");
+    lead.send("plain", "still there?").await;
+    assert!(lead.done(&queued).await.contains("Your task: after"));
+    lead.until_idle("plain").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let task = rise(&lead, "doomed", "go").await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "interrupted", "{result}");
+    let why = result["error"]["message"].as_str().unwrap();
+    assert!(
+        why.contains("its stderr ends: no memory at all")
+            && why.ends_with(
+                "; it is not started again: it had been started again less than 5 s before"
+            ),
+        "{why}"
+    );
+    let doomed = lead
+        .until_agent("doomed", |agent| agent["status"] == "dead")
+        .await;
+    assert!(doomed["reason"].as_str().unwrap().starts_with("failed: "));
+    assert_eq!(stage.events_of("agent_crashed").len(), 1);
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn over_the_limits_of_the_configuration_work_is_refused_with_what_to_do() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let busy = lead.start("ann", "hang").await;
+    lead.task_is(&busy, "running").await;
+    for name in ["ben", "cid"] {
+        lead.start_and_wait(name, "hello").await;
+    }
+    let fourth = json!({ "agent": "scripted", "name": "dan", "prompt": "hello" });
+    let refused = lead.refused("assign_task", fourth.clone()).await;
+    assert!(
+        refused.starts_with("3 agents are alive, which is the limit: "),
+        "{refused}"
+    );
+    let queued = lead
+        .call("assign_task", json!({ "agent": "ann", "prompt": "next" }))
+        .await;
+    assert_eq!(queued["position"], 1);
+    let refused = lead
+        .refused("assign_task", json!({ "agent": "ann", "prompt": "more" }))
+        .await;
+    assert!(
+        refused.starts_with("`ann` has 1 tasks waiting, which is the limit: "),
+        "{refused}"
+    );
+    lead.call("kill_agent", json!({ "agent": "cid" })).await;
+    lead.call("assign_task", fourth).await;
+    lead.call("kill_agent", json!({ "agent": "ann" })).await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -1,0 +1,91 @@
+//! A process that is stopped, and not dead: seen hung by whoever watches its heartbeat, once, and back when it goes on.
+//!
+//! Everybody here looks, beats and loses patience faster than the program does.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cli_team_bridge::bus::event::Event;
+use cli_team_bridge::bus::file::{FileLog, Options};
+use cli_team_bridge::bus::log::Place;
+use cli_team_bridge::bus::rules::Wish;
+use cli_team_bridge::bus::state::State;
+use cli_team_bridge::bus::{Bus, Claimed, Pace};
+use cli_team_bridge::domain::member::MemberKind;
+use cli_team_bridge::domain::request::RequestStatus;
+use cli_team_bridge::sys::disk::RealDisk;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::kills::Other;
+use crate::logs::{join, name, peer, until};
+
+/// Ten beats are missed before anybody counts as hung, so that a busy machine is not taken for a stopped process.
+const PACE: Pace = Pace {
+    look_around: Duration::from_millis(100),
+    beat: Duration::from_millis(200),
+    hung: Duration::from_secs(2),
+};
+
+fn open(directory: &Path) -> Bus {
+    let log = FileLog::open(directory, Arc::new(RealDisk), Options::default()).unwrap();
+    Bus::open_at(Box::new(log), PACE).unwrap()
+}
+
+/// The other process: claims the open request, and lives until its input ends.
+pub(crate) async fn hold(directory: &Path) {
+    let bus = open(directory);
+    let seat = peer(&bus, "holder").await;
+    let request = bus.look(|state| state.open_requests().next().unwrap().id.clone());
+    let mut call = seat.call();
+    assert!(matches!(
+        call.claim(request).await.unwrap(),
+        Claimed::Won(_)
+    ));
+    call.answered().await;
+    println!(">claimed");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("bridge");
+    let (bus, second) = (open(&directory), open(&directory));
+    let wish = Wish::Like(name("orchestrator"));
+    let lead = join(&bus, wish, MemberKind::Orchestrator).await;
+    let asker = peer(&second, "asker").await;
+    let minute = Duration::from_mins(1);
+    let mut call = asker.call();
+    let request = call
+        .open_request("look".into(), None, minute, minute)
+        .await
+        .unwrap();
+    call.answered().await;
+
+    let mut other = Other::start("hold", &directory);
+    assert_eq!(other.hear().as_deref(), Some("claimed"));
+    let holder = name("holder");
+    let status = |state: &State| state.request(&request).map(|request| request.status);
+    until(&bus, |state| status(state) == Some(RequestStatus::Claimed)).await;
+    let session = bus.look(|state| state.live(&holder).unwrap().id);
+
+    let pid = Pid::from_raw(i32::try_from(other.child.id()).unwrap());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    until(&bus, |state| state.session(session).unwrap().hung).await;
+    assert_eq!(bus.look(status), Some(RequestStatus::Open));
+    let told = bus.look(|state| state.unread(lead.name()).count());
+    assert!(told > 0, "the orchestrator is told");
+    until(&second, |state| state.session(session).unwrap().hung).await;
+
+    kill(pid, Signal::SIGCONT).unwrap();
+    until(&bus, |state| !state.session(session).unwrap().hung).await;
+    assert_eq!(bus.look(status), Some(RequestStatus::Open));
+    let (entries, _) = bus.read_after(Place::default(), usize::MAX).unwrap();
+    let events = entries.iter().flat_map(|(_, entry)| &entry.events);
+    let of_holder =
+        |event: &&Event| matches!(event, Event::MemberHung { session: hung } if *hung == session);
+    assert_eq!(events.filter(of_holder).count(), 1, "two were watching");
+}

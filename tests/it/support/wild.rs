@@ -1,0 +1,283 @@
+//! A project whose agents misbehave, and the orchestrator that leads them. Each carries a mark in its environment, which is looked for
+//! in all of `/proc`: no registry of ours is asked.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use cli_team_bridge::mcp::client::Client;
+use cli_team_bridge::sys::process::marked;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+
+/// Returns the binary under test: the one built with the tests, unless `BRIDGE_BINARY` names another.
+pub(crate) fn binary() -> String {
+    let built = env!("CARGO_BIN_EXE_cli-team-bridge").to_owned();
+    std::env::var("BRIDGE_BINARY").unwrap_or(built)
+}
+
+pub(crate) const MARK: &str = "SUPERVISION_TEST";
+
+/// Far more than anything here takes, also on a busy machine: reaching it is a failure.
+pub(crate) const FAR: Duration = Duration::from_mins(1);
+
+/// What is promised for the death of a bridge, and for `kill_agent`.
+pub(crate) const PROMISED: Duration = Duration::from_secs(10);
+
+/// What becomes of an agent before it speaks ACP: a daemon is left behind, by two forks and a session of its own, that ignores
+/// SIGTERM and holds the agent's stdout and stderr open. It tells that it is there by a file with its pid.
+pub(crate) const ESCAPE: &str = "(setsid sh -c 'trap \"\" TERM; echo $$ > \"$HIDEOUT/$$\"; \
+                      while :; do sleep 1000; done' &) ; ";
+
+/// A project with a profile of agents that carry this test's mark. Dropped, it kills what is left of them, so that a failing
+/// test leaves nothing either.
+pub(crate) struct Wild {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) mark: String,
+}
+
+/// How the agents of a profile behave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habit {
+    pub(crate) profile: &'static str,
+    /// Shell, which the agent runs before it becomes the scripted agent.
+    pub(crate) before: &'static str,
+    /// TOML of the script's `start`.
+    pub(crate) start: &'static str,
+    /// TOML of the profile, besides its command.
+    pub(crate) settings: &'static str,
+}
+
+impl Habit {
+    pub(crate) const fn new(
+        profile: &'static str,
+        before: &'static str,
+        start: &'static str,
+    ) -> Self {
+        Self {
+            profile,
+            before,
+            start,
+            settings: "",
+        }
+    }
+}
+
+impl Wild {
+    /// A project of one profile, `stubborn`.
+    pub(crate) fn new(before: &'static str, start: &'static str) -> Self {
+        Self::of(&[Habit::new("stubborn", before, start)])
+    }
+
+    /// A project with a profile for each habit.
+    pub(crate) fn of(habits: &[Habit]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = uuid::Uuid::new_v4().to_string();
+        fs::create_dir_all(folder.path().join(".claude")).unwrap();
+        let hideout = folder.path().join("hideout");
+        fs::create_dir(&hideout).unwrap();
+        let mut profiles = String::new();
+        for habit in habits {
+            let Habit {
+                profile,
+                before,
+                start,
+                settings,
+            } = habit;
+            let script = format!(
+                "[agents.default.start]\n{start}\n\
+                 [[agents.default.turns]]\nwhen = 'crash now'\nsteps = [{{ crash = 7 }}]\n\
+                 [[agents.default.turns]]\nwhen = 'talk on'\nsteps = [{{ repeat = 100000, steps = [\
+                 {{ call = 'send_message', with = {{ to = 'orchestrator', content = 'more' }} }}] }}]\n\
+                 [[agents.default.turns]]\nsteps = [{{ say = 'here' }}]\n"
+            );
+            fs::write(folder.path().join(format!("{profile}.toml")), script).unwrap();
+            let binary = binary();
+            let command = format!("{before}exec {binary} scripted-agent --script {profile}.toml");
+            let table = format!(
+                "[agents.{profile}]\ncommand = '/bin/sh'\nargs = ['-c', {command:?}]\n{settings}\n\
+                 env = {{ {MARK} = '{mark}', HIDEOUT = '{}' }}\n",
+                hideout.display()
+            );
+            profiles.push_str(&table);
+        }
+        fs::write(folder.path().join(".claude/bridge.toml"), profiles).unwrap();
+        Self { folder, mark }
+    }
+
+    pub(crate) async fn lead(&self) -> Lead {
+        self.lead_after("").await
+    }
+
+    /// `before` is shell, which runs in the process that becomes the orchestrator.
+    pub(crate) async fn lead_after(&self, before: &str) -> Lead {
+        let mut orchestrator = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(format!("{before}exec \"$0\" \"$@\""))
+            .args([&binary(), "orchestrator", "--project"])
+            .arg(self.folder.path())
+            .current_dir(self.folder.path())
+            .env("BRIDGE_LOG", "error")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let output = orchestrator.stdout.take().unwrap();
+        let input = orchestrator.stdin.take().unwrap();
+        Lead {
+            client: Client::connect(output, input).await.unwrap(),
+            orchestrator,
+        }
+    }
+
+    pub(crate) fn left(&self) -> Vec<u32> {
+        marked(MARK, &self.mark)
+    }
+
+    /// Returns the processes of this test whose command line has this word.
+    pub(crate) fn running(&self, word: &str) -> Vec<u32> {
+        let runs = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0)
+                .any(|found| found == word.as_bytes())
+        };
+        self.left().into_iter().filter(runs).collect()
+    }
+
+    /// Says whether anybody has asked for the end of an agent.
+    pub(crate) fn is_told_to_stop(&self) -> bool {
+        let log = self.folder.path().join(".claude/bridge/log");
+        let segments = fs::read_dir(log).unwrap().flatten();
+        segments
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+            .any(|text| text.contains("\"stop_asked\""))
+    }
+
+    pub(crate) fn escaped(&self) -> usize {
+        fs::read_dir(self.folder.path().join("hideout"))
+            .unwrap()
+            .count()
+    }
+
+    pub(crate) fn presences(&self) -> Vec<PathBuf> {
+        let folder = self.folder.path().join(".claude/bridge/presence");
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Waits until nothing of the agents is left, shims among it, and says how long that took.
+    pub(crate) async fn nothing_is_left(&self) -> Duration {
+        let began = Instant::now();
+        eventually("nothing is left", || self.left().is_empty()).await;
+        began.elapsed()
+    }
+}
+
+impl Drop for Wild {
+    fn drop(&mut self) {
+        for pid in self.left() {
+            // It may be gone by now.
+            let _ = signal(pid, Signal::SIGKILL);
+        }
+    }
+}
+
+/// A running orchestrator and its client.
+pub(crate) struct Lead {
+    pub(crate) orchestrator: Child,
+    pub(crate) client: Client,
+}
+
+impl Lead {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.client.call(tool, arguments, FAR).await.unwrap()
+    }
+
+    /// Starts an agent; when this returns, it has had a turn.
+    pub(crate) async fn start(&self, name: &str) {
+        self.start_of("stubborn", name).await;
+    }
+
+    /// Starts an agent of a profile; when this returns, it has had a turn.
+    pub(crate) async fn start_of(&self, profile: &str, name: &str) {
+        let given = json!({ "agent": profile, "name": name, "prompt": "hello", "wait": true });
+        let result = self.call("assign_task", given).await;
+        assert_eq!(result["status"], "done", "{result}");
+    }
+
+    /// Waits until an agent has sent something.
+    pub(crate) async fn hears_talk(&self) {
+        let given = json!({ "from": "talker", "timeout_seconds": 50 });
+        let heard = self.call("wait_for_message", given).await;
+        assert_eq!(heard["message"]["content"], "more", "{heard}");
+    }
+
+    pub(crate) async fn kill(&self, name: &str) -> Duration {
+        let began = Instant::now();
+        let killed = self.call("kill_agent", json!({ "agent": name })).await;
+        assert_eq!(killed["killed"], true);
+        began.elapsed()
+    }
+
+    /// Waits until the agent's status is that it is dead.
+    pub(crate) async fn says_dead(&self, name: &str) {
+        let began = Instant::now();
+        loop {
+            let status = self.call("get_agent_status", json!({})).await;
+            let agents = status["agents"].as_array().unwrap();
+            if agents
+                .iter()
+                .any(|agent| agent["name"] == name && agent["status"] == "dead")
+            {
+                return;
+            }
+            assert!(began.elapsed() < FAR, "`{name}` is still said to live");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.orchestrator.id().unwrap()
+    }
+
+    pub(crate) fn open_files(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap();
+        let shown = |path: &Path| {
+            fs::read_link(path).map(|to| format!("{} {}", path.display(), to.display()))
+        };
+        let files = entries.filter_map(|entry| shown(&entry.unwrap().path()).ok());
+        files.collect()
+    }
+
+    pub(crate) async fn close(mut self) {
+        self.client.close().await;
+        let exit = tokio::time::timeout(FAR, self.orchestrator.wait()).await;
+        assert!(exit.unwrap().unwrap().success());
+    }
+}
+
+pub(crate) fn signal(pid: u32, signal: Signal) -> nix::Result<()> {
+    kill(Pid::from_raw(pid.try_into().unwrap()), signal)
+}
+
+pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < FAR, "{what}: not within {FAR:?}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Returns the dead that their parent has not reaped.
+pub(crate) fn zombies_of(parent: u32) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let dead = format!(") Z {parent} ");
+    stats.filter(|stat| stat.contains(&dead)).collect()
+}
