@@ -7,7 +7,9 @@ mod workflow;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::workflow::{Created, Resumed, StepEnded, StepReturned, StepStarted};
+pub use self::workflow::{
+    Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
+};
 
 use crate::domain::id::{
     CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -498,6 +500,10 @@ pub enum Event {
         /// How: a final status.
         status: WorkflowStatus,
     },
+    /// See [`StepAsked`].
+    StepAsked(StepAsked),
+    /// See [`StepApproved`].
+    StepApproved(StepApproved),
     /// See [`StepStarted`].
     StepStarted(StepStarted),
     /// See [`StepReturned`].
@@ -515,6 +521,8 @@ impl Event {
     /// Returns the workflow and the step that the event moves, if it moves one.
     pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
         match self {
+            Self::StepAsked(event) => Some((&event.workflow, &event.step)),
+            Self::StepApproved(event) => Some((&event.workflow, &event.step)),
             Self::StepStarted(event) => Some((&event.workflow, &event.step)),
             Self::StepReturned(event) => Some((&event.workflow, &event.step)),
             Self::StepEnded(event) => Some((&event.workflow, &event.step)),

@@ -30,6 +30,24 @@ pub struct Step {
     /// Whether each attempt begins a new session of the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// Who has to approve before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Approver>,
+}
+
+/// Who approves a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approver {
+    /// A person, by way of an orchestrator or at the command line.
+    Human,
+}
+
+impl Approver {
+    /// Returns what a word of a plan means.
+    pub fn parse(word: &str) -> Option<Self> {
+        (word == "human").then_some(Self::Human)
+    }
 }
 
 impl Step {
@@ -44,6 +62,7 @@ impl Step {
             retries: 0,
             fallback: Vec::new(),
             fresh: false,
+            approve: None,
         }
     }
 }
@@ -71,6 +90,8 @@ fn is_zero(number: &u32) -> bool {
 pub enum StepStatus {
     /// For its dependencies, or for a free place.
     Waiting,
+    /// For a person's approval.
+    Asking,
     /// It is an agent's task.
     Running,
     /// The task ended well.
@@ -88,6 +109,7 @@ impl StepStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
+            Self::Asking => "asking",
             Self::Running => "running",
             Self::Done => "done",
             Self::Failed => "failed",
@@ -100,6 +122,7 @@ impl StepStatus {
     pub fn told(self) -> &'static str {
         match self {
             Self::Waiting => "is waiting",
+            Self::Asking => "is asking for approval",
             Self::Running => "is running",
             Self::Done => "is done",
             Self::Failed => "has failed",
@@ -110,7 +133,7 @@ impl StepStatus {
 
     /// Says whether nothing more will happen to the step.
     pub fn is_final(self) -> bool {
-        !matches!(self, Self::Waiting | Self::Running)
+        !matches!(self, Self::Waiting | Self::Asking | Self::Running)
     }
 
     /// Says whether what depends on the step can never run.
@@ -179,6 +202,8 @@ pub enum Again {
 /// What happens to a step after its beginning, or instead of it. Texts say why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepMove {
+    /// It can begin as soon as somebody approves.
+    Ask,
     /// Its task ended well.
     Finish,
     /// Its task failed, or could not be given to anybody; it is not tried again.
@@ -195,6 +220,7 @@ impl StepMove {
     /// Returns where the step stands afterwards.
     pub fn status(&self) -> StepStatus {
         match self {
+            Self::Ask => StepStatus::Asking,
             Self::Finish => StepStatus::Done,
             Self::Fail(_) => StepStatus::Failed,
             Self::Again(..) => StepStatus::Waiting,
@@ -206,7 +232,7 @@ impl StepMove {
     /// Returns why.
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Finish => None,
+            Self::Ask | Self::Finish => None,
             Self::Fail(why) | Self::Again(_, why) | Self::Cancel(why) | Self::Skip(why) => {
                 Some(why)
             }

@@ -71,6 +71,7 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
         }
     }
     moves.extend(stopped(workflow));
+    moves.extend(asking(workflow));
     if !moves.is_empty() {
         return moves;
     }
@@ -80,10 +81,9 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
 
 /// Returns the moves of steps that wait in vain.
 fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
-    let waiting = workflow
-        .steps
-        .iter()
-        .filter(|step| step.status == StepStatus::Waiting);
+    let steps = workflow.steps.iter();
+    let waiting =
+        steps.filter(|step| matches!(step.status, StepStatus::Waiting | StepStatus::Asking));
     waiting.filter_map(|step| {
         let name = step.plan.name.clone();
         if workflow.cancel_asked {
@@ -92,9 +92,29 @@ fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
         }
         let before = step.plan.depends_on.iter();
         let mut before = before.filter_map(|name| workflow.step(name));
-        let stops = before.find(|step| step.status.stops_others())?;
-        let why = format!("{} {}", stops.plan.name, stops.status.told());
+        let cause = before.find(|step| step.status.stops_others())?;
+        let why = format!("{} {}", cause.plan.name, cause.status.told());
         Some(Action::Move(name, StepMove::Skip(why)))
+    })
+}
+
+/// Returns the moves of steps that could begin if somebody approved.
+fn asking(workflow: &Workflow) -> impl Iterator<Item = Action> {
+    let ready = ready(workflow).filter(|step| step.needs_approval());
+    ready.map(|step| Action::Move(step.plan.name.clone(), StepMove::Ask))
+}
+
+/// Returns the steps that wait for no other.
+fn ready(workflow: &Workflow) -> impl Iterator<Item = &PlayedStep> {
+    let is_done = |name: &Name| {
+        workflow
+            .step(name)
+            .is_some_and(|step| step.status == StepStatus::Done)
+    };
+    workflow.steps.iter().filter(move |step| {
+        step.status == StepStatus::Waiting
+            && !workflow.cancel_asked
+            && step.plan.depends_on.iter().all(is_done)
     })
 }
 
@@ -104,17 +124,8 @@ fn startable(workflow: &Workflow) -> impl Iterator<Item = Action> {
     let running = steps.iter();
     let running = running.filter(|step| step.status == StepStatus::Running);
     let free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
-    let is_done = |name: &Name| {
-        workflow
-            .step(name)
-            .is_some_and(|step| step.status == StepStatus::Done)
-    };
-    let ready = steps.iter().filter(move |step| {
-        step.status == StepStatus::Waiting
-            && !workflow.cancel_asked
-            && step.plan.depends_on.iter().all(is_done)
-    });
-    ready
+    ready(workflow)
+        .filter(|step| !step.needs_approval())
         .take(free)
         .map(|step| Action::Start(step.plan.name.clone()))
 }

@@ -7,7 +7,7 @@ use super::template::{self, Part};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
-use crate::domain::workflow::Step;
+use crate::domain::workflow::{Approver, Step};
 use crate::team::Known;
 
 /// Problems that one refusal lists before it only counts the rest.
@@ -34,6 +34,8 @@ pub struct StepDraft {
     pub fallback: Vec<String>,
     /// Whether each attempt begins a new session of the agent.
     pub fresh: bool,
+    /// Who has to approve before it begins.
+    pub approve: Option<String>,
 }
 
 /// A workflow as it was written.
@@ -138,6 +140,7 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
             retries: check.retries(index, draft.retries),
             fallback: check.fallback(index, &draft.fallback, known),
             fresh: draft.fresh,
+            approve: check.approver(index, draft.approve.as_deref()),
         });
     }
     check.cycles(&steps);
@@ -345,6 +348,17 @@ impl Check {
                 0
             }
         }
+    }
+
+    fn approver(&mut self, index: usize, given: Option<&str>) -> Option<Approver> {
+        let given = given?;
+        let approver = Approver::parse(given);
+        if approver.is_none() {
+            let shown: String = given.chars().take(limits::SHOWN_NAME_CHARS).collect();
+            let what = format!("it is {shown:?}; it can only be \"human\"");
+            self.add(place(index, "approve"), what);
+        }
+        approver
     }
 
     /// Finds circles, each once and named in full.

@@ -11,10 +11,11 @@ use tokio_util::task::TaskTracker;
 use super::plan::{self, Draft, Plan, Problems};
 use super::runner;
 use crate::bus::event::Event;
-use crate::bus::rules::{Ask, NewWorkflow, Refusal};
+use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::domain::id::WorkflowId;
+use crate::domain::workflow::StepOf;
 use crate::team::{Team, TeamError};
 
 /// Why something about a workflow was not done.
@@ -118,6 +119,13 @@ impl Workflows {
         let seat = self.inner.team.seat();
         seat.ask(Ask::CancelWorkflow(id.clone())).await?;
         self.wait(id, limit).await
+    }
+
+    /// Says whether a step that asks for it may begin.
+    pub async fn approve(&self, step: StepOf, approval: Approval) -> Result<(), WorkflowError> {
+        let seat = self.inner.team.seat();
+        seat.ask(Ask::ApproveStep(step, approval)).await?;
+        Ok(())
     }
 
     /// Waits until a workflow is over, or until the limit; returns how it is then.

@@ -283,6 +283,43 @@ async fn retries_fallbacks_and_time_limits_are_kept() {
 }
 
 #[tokio::test]
+async fn a_step_waits_for_approval_and_one_that_is_refused_stops_what_follows() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let gated = |name: &str, agent: &str| {
+        let mut step = step(name, agent, "x", &[]);
+        step["approve"] = json!("human");
+        step
+    };
+    let id = begin(
+        &lead,
+        &[
+            gated("yes", "writer"),
+            gated("no", "judge"),
+            step("after", "writer", "x", &["no"]),
+        ],
+    )
+    .await;
+    lead.hear_notice("the step `yes` waits for your user's approval")
+        .await;
+    step_is(&lead, &id, "no", "asking").await;
+    let answer = |step: &str, approved: bool| {
+        let reason = (!approved).then_some("not today");
+        json!({ "workflow_id": id, "step": step, "approved": approved, "reason": reason })
+    };
+    lead.call("approve_step", answer("yes", true)).await;
+    lead.call("approve_step", answer("no", false)).await;
+    let steps = ended(&lead, &id, "failed").await;
+    assert_eq!(steps["yes"]["status"], "done");
+    assert_eq!(steps["no"]["status"], "cancelled");
+    assert_eq!(steps["no"]["reason"], "not approved: not today");
+    assert_eq!(steps["after"]["status"], "skipped");
+    let late = lead.refused("approve_step", answer("yes", true)).await;
+    assert_eq!(late, format!("the workflow `{id}` has failed already"));
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn a_cancelled_workflow_ends_its_running_steps_and_begins_no_more() {
     let stage = stage();
     let lead = stage.orchestrator().await;

@@ -74,3 +74,23 @@ pub struct StepEnded {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
+
+/// A step can begin as soon as somebody approves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepAsked {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+}
+
+/// Somebody approves of a step. One that is not approved ends instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepApproved {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+    /// Who said so.
+    pub by: Name,
+}

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
-    Resumed, Sent, Starting, StepEnded, StepReturned, StepStarted,
+    Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -314,6 +314,7 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             status: StepStatus::Done,
             why: None,
         }),
+        _ if e < 32 => Event::StepAsked(StepAsked { workflow, step }),
         _ if e < 64 => Event::WorkflowEnded {
             id: workflow,
             status: WorkflowStatus::Failed,

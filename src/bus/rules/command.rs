@@ -88,6 +88,15 @@ pub struct NewWorkflow {
     pub prompts: Body,
 }
 
+/// What is said to a step that asks for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// It may begin.
+    Given,
+    /// It may not, with the reason where there is one.
+    Refused(Option<String>),
+}
+
 /// A question for permission that somebody has to answer.
 #[derive(Clone, Debug)]
 pub struct NewQuestion {
@@ -314,6 +323,8 @@ pub enum Ask {
     MoveSteps(WorkflowId, Vec<(Name, StepMove)>),
     /// An orchestrator wants the end of a workflow.
     CancelWorkflow(WorkflowId),
+    /// An orchestrator says whether a step that asks for it may begin.
+    ApproveStep(StepOf, Approval),
     /// An orchestrator goes on with an interrupted workflow.
     ResumeWorkflow(WorkflowId),
     /// Somebody wants the end of an agent.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::event::{Answered, Asked, Created, Event, Resumed};
+use crate::bus::event::{Answered, Asked, Created, Event, Resumed, StepApproved, StepEnded};
 use crate::bus::state::State;
 use crate::domain::id::{PermissionId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::domain::workflow::StepStatus;
 
 /// Returns the sessions that have something to do after these events; `state` is the one after them.
 ///
@@ -48,6 +49,13 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             }
             Event::WorkflowCreated(Created { id, .. })
             | Event::WorkflowResumed(Resumed { id, .. })
+            | Event::StepApproved(StepApproved { workflow: id, .. })
+            // Perhaps by somebody who does not approve.
+            | Event::StepEnded(StepEnded {
+                workflow: id,
+                status: StepStatus::Cancelled,
+                ..
+            })
             | Event::WorkflowCancelAsked { id, .. } => {
                 let workflow = state.workflow(id);
                 all.extend(workflow.and_then(|workflow| workflow.owner));
@@ -67,6 +75,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::RequestExpired { .. }
             | Event::PermissionTold { .. }
             // Who leads the workflow writes them itself.
+            | Event::StepAsked(_)
             | Event::StepStarted(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_)

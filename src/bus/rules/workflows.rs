@@ -1,11 +1,13 @@
 //! Workflows: led by one orchestrator at a time, whose engine says what happens to the steps. What cannot happen is refused here,
 //! so that no step is begun twice or too early, whoever says so.
 
-use super::command::NewWorkflow;
+use super::command::{Approval, NewWorkflow};
 use super::refusal::Refusal;
 use super::tasks;
 use super::writer::Writer;
-use crate::bus::event::{Created, Event, Resumed, StepEnded, StepReturned, StepStarted};
+use crate::bus::event::{
+    Created, Event, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
+};
 use crate::bus::state::{PlayedStep, Session, State, Workflow};
 use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
@@ -55,7 +57,8 @@ pub(super) fn start_step(
     let before = played.plan.depends_on.iter();
     let mut before = before.filter_map(|name| workflow.step(name));
     let ready = before.all(|step| step.status == StepStatus::Done);
-    if played.status != StepStatus::Waiting || !ready || workflow.cancel_asked {
+    let may_begin = ready && !played.needs_approval() && !workflow.cancel_asked;
+    if played.status != StepStatus::Waiting || !may_begin {
         return Err(elsewhere(played));
     }
     writer.push(Event::StepStarted(StepStarted {
@@ -95,16 +98,29 @@ fn write_moves(
         let event = moved(&after.id, name, step_move);
         after.take(&event, writer.now.wall_ms);
         writer.push(event);
+        if *step_move == StepMove::Ask {
+            let told = told_asking(&after, name);
+            writer.notice(&after.by, told);
+        }
     }
+    write_end_if_over(writer, &after);
+    Ok(())
+}
+
+/// Writes the end of a workflow whose steps are all over.
+fn write_end_if_over(writer: &mut Writer<'_>, after: &Workflow) {
     let steps = after.steps.iter().map(|step| step.status);
     if let Some(status) = outcome(steps, after.cancel_asked) {
-        write_ended(writer, &after, status);
+        write_ended(writer, after, status);
     }
-    Ok(())
 }
 
 fn moved(id: &WorkflowId, name: &Name, step_move: &StepMove) -> Event {
     match step_move {
+        StepMove::Ask => Event::StepAsked(StepAsked {
+            workflow: id.clone(),
+            step: name.clone(),
+        }),
         StepMove::Again(again, why) => Event::StepReturned(StepReturned {
             workflow: id.clone(),
             step: name.clone(),
@@ -132,12 +148,15 @@ fn is_possible(
     let before = step.plan.depends_on.iter();
     let mut before = before.filter_map(|name| workflow.step(name));
     match (step.status, step_move) {
-        (StepStatus::Running, StepMove::Skip(_)) => false,
+        (StepStatus::Running, StepMove::Ask | StepMove::Skip(_)) => false,
         (StepStatus::Running, _) => task_ended,
         (StepStatus::Waiting, StepMove::Skip(_)) => before.any(|step| step.status.stops_others()),
+        (StepStatus::Waiting, StepMove::Ask) => {
+            step.needs_approval() && before.all(|step| step.status == StepStatus::Done)
+        }
         // Nobody could be given it.
         (StepStatus::Waiting, StepMove::Fail(_) | StepMove::Again(..)) => true,
-        (StepStatus::Waiting, StepMove::Cancel(_)) => workflow.cancel_asked,
+        (StepStatus::Waiting | StepStatus::Asking, StepMove::Cancel(_)) => workflow.cancel_asked,
         _ => false,
     }
 }
@@ -212,6 +231,51 @@ fn cancel_interrupted(writer: &mut Writer<'_>, me: SessionId, workflow: &Workflo
         id: workflow.id.clone(),
         status: WorkflowStatus::Cancelled,
     });
+}
+
+pub(super) fn approve(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    step: &StepOf,
+    approval: &Approval,
+) -> Result<(), Refusal> {
+    let by = leader(writer, me)?;
+    let workflow = unended(writer.state, &step.workflow)?;
+    let asking = known_step(workflow, &step.step)?;
+    if asking.status != StepStatus::Asking {
+        return Err(elsewhere(asking));
+    }
+    let name = &asking.plan.name;
+    match approval {
+        Approval::Given => {
+            writer.push(Event::StepApproved(StepApproved {
+                workflow: workflow.id.clone(),
+                step: name.clone(),
+                by: by.name.clone(),
+            }));
+            Ok(())
+        }
+        Approval::Refused(reason) => {
+            let reason = reason.as_deref().map(|reason| format!(": {reason}"));
+            let why = format!("not approved{}", reason.unwrap_or_default());
+            let why = why.chars().take(limits::WHY_CHARS).collect();
+            let mut after = workflow.clone();
+            let event = moved(&after.id, name, &StepMove::Cancel(why));
+            after.take(&event, writer.now.wall_ms);
+            writer.push(event);
+            write_end_if_over(writer, &after);
+            Ok(())
+        }
+    }
+}
+
+/// The sentence that asks for approval.
+fn told_asking(workflow: &Workflow, step: &Name) -> String {
+    format!(
+        "{} ({}): the step `{step}` waits for your user's approval. Ask, then call approve_step; get_workflow_status shows what was \
+         said before",
+        workflow.id, workflow.name,
+    )
 }
 
 pub(super) fn resume(

@@ -90,11 +90,7 @@ impl State {
             Event::MemberStarting(starting) => self.member_starting(starting, at),
             Event::MemberJoined(joined) => self.member_joined(joined, at),
             Event::MemberActivity { session, activity } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.activity = *activity;
-                    session.stalled = false;
-                    session.last_ms = at.ts;
-                }
+                self.member_activity(*session, *activity, at);
             }
             Event::MemberModel { session, model } => {
                 if let Some(session) = self.sessions.get_mut(session) {
@@ -181,10 +177,20 @@ impl State {
             | Event::WorkflowResumed(_)
             | Event::WorkflowCancelAsked { .. }
             | Event::WorkflowEnded { .. }
+            | Event::StepAsked(_)
+            | Event::StepApproved(_)
             | Event::StepStarted(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}
+        }
+    }
+
+    fn member_activity(&mut self, session: SessionId, activity: Activity, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.activity = activity;
+            session.stalled = false;
+            session.last_ms = at.ts;
         }
     }
 

@@ -53,6 +53,9 @@ pub struct PlayedStep {
     pub interruptions: u32,
     /// How many agents could not do it: the place of the next one in `agent` and `fallback`.
     pub passed: u32,
+    /// Whether somebody has approved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
     /// The last attempt's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
@@ -82,6 +85,7 @@ impl PlayedStep {
             failures: 0,
             interruptions: 0,
             passed: 0,
+            approved: false,
             task: None,
             agent: None,
             begun_by: None,
@@ -98,6 +102,11 @@ impl PlayedStep {
         all.take(passed.saturating_add(1))
             .last()
             .map_or("", String::as_str)
+    }
+
+    /// Says whether somebody has to approve who has not.
+    pub fn needs_approval(&self) -> bool {
+        self.plan.approve.is_some() && !self.approved
     }
 
     /// Says whether somebody else is named for it who has not been tried.
@@ -155,6 +164,11 @@ impl Workflow {
             return;
         };
         match event {
+            Event::StepAsked(_) => step.status = StepStatus::Asking,
+            Event::StepApproved(_) => {
+                step.approved = true;
+                step.status = StepStatus::Waiting;
+            }
             Event::StepStarted(StepStarted { task, agent, .. }) => {
                 step.status = StepStatus::Running;
                 step.attempts = step.attempts.saturating_add(1);

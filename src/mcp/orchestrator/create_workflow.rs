@@ -50,6 +50,8 @@ struct StepInput {
     /// Forget the agent's conversation before it.
     #[serde(default)]
     fresh: bool,
+    /// "human": it begins when `approve_step` says so.
+    approve: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -89,6 +91,7 @@ impl From<StepInput> for StepDraft {
             retries: input.retries,
             fallback: input.fallback,
             fresh: input.fresh,
+            approve: input.approve,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod agent_status;
 mod answer_permission;
+mod approve_step;
 mod assign_task;
 mod broadcast;
 mod cancel_task;
@@ -40,6 +41,7 @@ fn tools(leading: &Leading) -> Vec<Box<dyn AnyTool>> {
         Box::new(workflow_status::GetWorkflowStatus { leading: leading() }),
         Box::new(cancel_workflow::CancelWorkflow { leading: leading() }),
         Box::new(resume_workflow::ResumeWorkflow { leading: leading() }),
+        Box::new(approve_step::ApproveStep { leading: leading() }),
         Box::new(agent_status::GetAgentStatus),
         Box::new(answer_permission::AnswerPermission),
         Box::new(broadcast::Broadcast),

@@ -1,11 +1,13 @@
 //! Workflows: led by one orchestrator, begun in order, once, and gone on with by the next.
 
 use super::*;
-use crate::bus::rules::{Ending, NewWorkflow};
+use crate::bus::rules::{Approval, Ending, NewWorkflow};
 use crate::domain::id::WorkflowId;
 use crate::domain::limits;
 use crate::domain::task::TaskStatus;
-use crate::domain::workflow::{Again, Step, StepMove, StepOf, StepStatus, WorkflowStatus};
+use crate::domain::workflow::{
+    Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,
+};
 
 /// A world with an orchestrator, an agent of its own, and a workflow of two steps: `b` after `a`.
 struct Led {
@@ -217,6 +219,55 @@ fn a_step_that_returns_can_begin_again() {
         (workflow.steps[0].attempts, workflow.steps[0].failures),
         (2, 1)
     );
+}
+
+#[test]
+fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
+    let mut led = Led::new();
+    let mut gated = Step::new(name("a"), "codex", &[]);
+    gated.approve = Some(Approver::Human);
+    let after = Step::new(name("b"), "codex", &[name("a")]);
+    let new = NewWorkflow {
+        name: "gated".into(),
+        steps: vec![gated, after],
+        prompts: text("[]"),
+    };
+    for approval in [Approval::Given, Approval::Refused(Some("too late".into()))] {
+        led.id = created(
+            &led.world
+                .ask(led.lead, Ask::CreateWorkflow(Box::new(new.clone()))),
+        );
+        let begin = led.begin("a");
+        assert!(matches!(
+            led.refuse(begin.clone()),
+            Refusal::StepElsewhere { .. }
+        ));
+        let step = StepOf {
+            workflow: led.id.clone(),
+            step: name("a"),
+        };
+        let approve = Ask::ApproveStep(step, approval.clone());
+        assert!(matches!(
+            led.refuse(approve.clone()),
+            Refusal::StepElsewhere { .. }
+        ));
+        let ask = led.moving("a", StepMove::Ask);
+        let events = led.world.ask(led.lead, ask);
+        assert!(notices(&events, "orchestrator")[0].contains("`a` waits for your user's approval"));
+        assert_eq!(led.step("a"), StepStatus::Asking);
+        led.world.ask(led.lead, approve);
+        if approval == Approval::Given {
+            led.world.ask(led.lead, begin);
+            assert_eq!(led.step("a"), StepStatus::Running);
+        } else {
+            assert_eq!(led.step("a"), StepStatus::Cancelled);
+            let workflow = led.world.state.workflow(&led.id).unwrap();
+            assert_eq!(
+                workflow.steps[0].why.as_deref(),
+                Some("not approved: too late")
+            );
+        }
+    }
 }
 
 #[test]
