@@ -11,6 +11,7 @@ mod assign;
 mod files;
 mod hearing;
 mod human;
+mod known;
 mod launch;
 mod live;
 mod login;
@@ -28,6 +29,7 @@ mod work;
 
 pub use self::assign::{Assigned, Assignment, Waited};
 pub use self::human::Human;
+pub use self::known::{Known, Taker};
 pub use self::launch::{Launch, RUN_MARK};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;

@@ -30,3 +30,4 @@ mod supervision;
 mod support;
 #[cfg(target_os = "linux")]
 mod watch;
+mod workflows;
