@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use super::demo::DemoArguments;
 use super::orchestrator::OrchestratorArguments;
 use super::peer::PeerArguments;
+use super::run::RunArguments;
 use super::scripted_agent::ScriptedArguments;
 
 /// Lets coding agents of several vendors work as a team and talk to each other while they work.
@@ -26,6 +27,8 @@ pub(super) enum Command {
     Agent,
     /// Join the team of a project by name and serve its tools (MCP on stdio).
     Peer(PeerArguments),
+    /// Run a workflow from a plan file, or go on with an interrupted one.
+    Run(RunArguments),
     /// Play a script as an ACP agent on stdio: for demos, tests, and trying teams out without a model.
     ScriptedAgent(ScriptedArguments),
     /// Show a team of scripted agents at work in a temporary project.

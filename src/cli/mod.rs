@@ -9,6 +9,7 @@ mod logging;
 mod orchestrator;
 mod peer;
 mod project;
+mod run;
 mod scripted_agent;
 mod served;
 mod store;
@@ -49,6 +50,7 @@ pub fn run() -> ExitCode {
         Command::Agent => agent::run(),
         Command::Peer(arguments) => peer::run(arguments),
         Command::ScriptedAgent(arguments) => scripted_agent::run(arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
     };
     match done {

@@ -26,4 +26,5 @@ mod stopping;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;
+mod workflow_run;
 mod workflows;
