@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::launch::Launch;
 use super::live::Team;
 use super::transcript;
 use crate::bus::state::Session;
-use crate::config::Profile;
+use crate::config::{Config, Profile};
 use crate::domain::id::TaskId;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
@@ -32,18 +33,32 @@ pub enum Taker {
     New(String),
 }
 
-impl Team {
-    /// Returns everybody who could be given work now.
-    pub fn known(&self) -> Known {
-        let mut known = Known::default();
-        for profile in self.config().profiles() {
-            match self.inner.launch.program(profile) {
+impl Known {
+    /// Returns the profiles of a configuration, where nobody is live.
+    pub fn profiles(config: &Config, launch: &Launch) -> Self {
+        let mut known = Self::default();
+        for profile in config.profiles() {
+            match launch.program(profile) {
                 Ok(_) => known.profiles.push(profile.name.clone()),
-                Err(missing) => known
-                    .missing
-                    .push((profile.name.clone(), missing.to_string())),
+                Err(missing) => {
+                    let reason = missing.to_string();
+                    known.missing.push((profile.name.clone(), reason));
+                }
             }
         }
+        known
+    }
+}
+
+impl Team {
+    /// Returns the project, links resolved.
+    pub fn project(&self) -> &Path {
+        &self.inner.launch.project
+    }
+
+    /// Returns everybody who could be given work now.
+    pub fn known(&self) -> Known {
+        let mut known = Known::profiles(self.config(), &self.inner.launch);
         self.bus().look(|state| {
             for live in state.live_sessions() {
                 match live.kind {

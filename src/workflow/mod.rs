@@ -5,6 +5,7 @@
 //! the next orchestrator can go on where one was killed. This module knows nothing of MCP and of terminals.
 
 pub mod plan;
+pub mod file;
 mod template;
 mod flow;
 pub mod engine;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::file::{self, FileError};
 use super::plan::{self, Draft, Plan, Problems};
 use super::runner;
 use crate::bus::event::Event;
@@ -24,6 +25,9 @@ pub enum WorkflowError {
     /// The plan cannot run.
     #[error(transparent)]
     Plan(#[from] Problems),
+    /// The plan file is none, or cannot run.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The bus did not.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -75,6 +79,14 @@ impl Workflows {
     pub fn plan(&self, draft: Draft) -> Result<Plan, WorkflowError> {
         self.bus().refresh()?;
         Ok(plan::validate(draft, &self.inner.team.known())?)
+    }
+
+    /// Reads a plan file of the project and checks it against who is there now, and changes nothing.
+    pub fn plan_in_file(&self, given: &str) -> Result<Plan, WorkflowError> {
+        self.bus().refresh()?;
+        let written = file::read_in(self.inner.team.project(), given)?;
+        plan::validate(written.draft.clone(), &self.inner.team.known())
+            .map_err(|problems| written.locate(&problems).into())
     }
 
     /// Makes a workflow and begins to lead it. It is on disk when this returns.

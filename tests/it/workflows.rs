@@ -371,6 +371,50 @@ async fn every_problem_of_a_plan_is_told_at_once_and_nothing_begins() {
 }
 
 #[tokio::test]
+async fn a_plan_in_a_file_runs_and_a_slip_in_it_is_told_with_its_place() {
+    let stage = stage();
+    let plan = r#"
+name = "from a file"
+
+[[steps]]
+name = "one"
+agent = "writer"
+prompt = """
+several
+lines"""
+
+[[steps]]
+agent = "judge"
+prompt = "x"
+depends_on = ["one"]
+"#;
+    std::fs::write(stage.project().join("plan.toml"), plan).unwrap();
+    let slip = plan.replace("depends_on", "depend_on");
+    std::fs::write(stage.project().join("slip.toml"), slip).unwrap();
+    let lead = stage.orchestrator().await;
+    let created = lead
+        .call("create_workflow", json!({ "file": "plan.toml" }))
+        .await;
+    let steps = ended(&lead, created["workflow_id"].as_str().unwrap(), "done").await;
+    assert!(
+        steps["one"]["output"]
+            .as_str()
+            .unwrap()
+            .contains("several\nlines")
+    );
+    assert_eq!(
+        lead.refused("create_workflow", json!({ "file": "slip.toml" }))
+            .await,
+        "slip.toml:14:1: unknown key `depend_on` in a step: did you mean `depends_on`?"
+    );
+    let neither = lead
+        .refused("create_workflow", json!({ "name": "x" }))
+        .await;
+    assert!(neither.contains("or `file` alone"), "{neither}");
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it_alone() {
     let stage = stage();
     let lead = stage.orchestrator().await;

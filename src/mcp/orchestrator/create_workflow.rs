@@ -16,9 +16,11 @@ pub(super) struct CreateWorkflow {
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
     /// What it is for, in a few words.
-    name: String,
+    name: Option<String>,
     /// In any order; what does not depend on each other runs at once.
-    steps: Vec<StepInput>,
+    steps: Option<Vec<StepInput>>,
+    /// Instead of both: a plan in a TOML file of the project.
+    file: Option<String>,
     /// Only check it and show the order.
     #[serde(default)]
     dry_run: bool,
@@ -122,11 +124,18 @@ impl Tool for CreateWorkflow {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let workflows = self.leading.workflows_of(caller);
-        let draft = Draft {
-            name: input.name,
-            steps: input.steps.into_iter().map(StepDraft::from).collect(),
+        let plan = match (input.name, input.steps, input.file) {
+            (None, None, Some(file)) => workflows.plan_in_file(&file)?,
+            (Some(name), Some(steps), None) => {
+                let steps = steps.into_iter().map(StepDraft::from).collect();
+                workflows.plan(Draft { name, steps })?
+            }
+            _ => {
+                return Err(ToolError::Arguments(
+                    "`create_workflow` needs `name` and `steps`, or `file` alone".to_owned(),
+                ));
+            }
         };
-        let plan = workflows.plan(draft)?;
         let mut output = Output::of(&plan);
         if !input.dry_run {
             let workflow = workflows.create(plan).await?;

@@ -151,6 +151,7 @@ impl From<WorkflowError> for ToolError {
     fn from(error: WorkflowError) -> Self {
         match error {
             WorkflowError::Plan(problems) => Self::Arguments(problems.to_string()),
+            WorkflowError::File(error) => Self::Arguments(error.to_string()),
             WorkflowError::Bus(error) => Self::Bus(error),
             WorkflowError::Team(error) => error.into(),
         }
