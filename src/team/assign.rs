@@ -20,6 +20,7 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
+use crate::domain::workflow::StepOf;
 use crate::sys::ids;
 
 /// Work for an agent.
@@ -41,6 +42,8 @@ pub struct Assignment {
     pub resume: bool,
     /// What the agent may do in it, instead of what its profile says.
     pub permissions: Option<Policy>,
+    /// The step of a workflow that it is.
+    pub step: Option<StepOf>,
 }
 
 /// Work that is on the bus.
@@ -159,6 +162,14 @@ impl Team {
         }
     }
 
+    /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
+    pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
+        self.bus().refresh()?;
+        let prompt = self.bus().body(assignment.prompt.clone()).await?;
+        let origin = Origin::of_profile(&assignment);
+        self.begin(assignment, prompt, origin).await
+    }
+
     async fn queue(
         &self,
         assignment: Assignment,
@@ -186,6 +197,7 @@ impl Team {
             model: assignment.model,
             fresh: assignment.fresh,
             permissions: assignment.permissions,
+            step: assignment.step,
         };
         let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
         Ok(Assigned {
@@ -227,6 +239,7 @@ impl Team {
             model: assignment.model,
             fresh: false,
             permissions: assignment.permissions,
+            step: assignment.step,
         };
         self.bus().hold(session)?;
         let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));

@@ -14,6 +14,7 @@ mod files;
 mod git;
 mod hearing;
 mod human;
+mod known;
 mod launch;
 mod live;
 mod questions;
@@ -32,6 +33,7 @@ mod worktree;
 
 pub use self::assign::{Assigned, Assignment, Waited};
 pub use self::human::Human;
+pub use self::known::{Known, Taker};
 pub use self::launch::{Launch, RUN_MARK};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;

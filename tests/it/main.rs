@@ -32,3 +32,5 @@ mod supervision;
 mod support;
 #[cfg(target_os = "linux")]
 mod watch;
+mod workflow_run;
+mod workflows;

@@ -486,5 +486,6 @@ fn task() -> NewTask {
         model: None,
         fresh: false,
         permissions: None,
+        step: None,
     }
 }

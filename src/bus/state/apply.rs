@@ -42,7 +42,7 @@ impl At {
         self.ts
     }
 
-    fn body(&self, body: &Body) -> BodyRef {
+    pub(super) fn body(&self, body: &Body) -> BodyRef {
         self.origin().body(body.bytes())
     }
 }
@@ -90,11 +90,7 @@ impl State {
             Event::MemberStarting(starting) => self.member_starting(starting, at),
             Event::MemberJoined(joined) => self.member_joined(joined, at),
             Event::MemberActivity { session, activity } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.activity = *activity;
-                    session.stalled = false;
-                    session.last_ms = at.ts;
-                }
+                self.member_activity(*session, *activity, at);
             }
             Event::MemberModel { session, model } => {
                 if let Some(session) = self.sessions.get_mut(session) {
@@ -177,7 +173,24 @@ impl State {
             Event::PermissionAsked(_)
             | Event::PermissionTold { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),
+            Event::WorkflowCreated(_)
+            | Event::WorkflowResumed(_)
+            | Event::WorkflowCancelAsked { .. }
+            | Event::WorkflowEnded { .. }
+            | Event::StepAsked(_)
+            | Event::StepApproved(_)
+            | Event::StepStarted(_)
+            | Event::StepReturned(_)
+            | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}
+        }
+    }
+
+    fn member_activity(&mut self, session: SessionId, activity: Activity, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.activity = activity;
+            session.stalled = false;
+            session.last_ms = at.ts;
         }
     }
 
@@ -295,6 +308,7 @@ impl State {
             self.timers.stop(&Due::Wait(id, wait.call));
         }
         self.permissions_end(id);
+        self.workflows_left_by(id);
         if let Some(member) = self.members.get_mut(&session.name)
             && member.session == Some(id)
         {
@@ -462,6 +476,7 @@ impl State {
             model: assigned.model.clone(),
             fresh: assigned.fresh,
             permissions: assigned.permissions,
+            workflow: assigned.workflow.clone(),
             prompt: at.body(&assigned.prompt),
             queued_ms: at.ts,
             started_ms: None,

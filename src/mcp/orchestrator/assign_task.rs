@@ -92,6 +92,7 @@ impl Input {
             fresh: self.fresh,
             resume: self.resume,
             permissions: self.permissions.map(policy).transpose()?,
+            step: None,
         })
     }
 }
