@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::id::{CallId, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -127,6 +127,9 @@ pub struct Sent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
+    /// How much it matters to who works on something else.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     /// What it says.
     pub body: Body,
 }
@@ -271,6 +274,13 @@ pub enum Event {
         session: SessionId,
         /// Which.
         model: String,
+    },
+    /// The bridge of an agent hands it messages by these ways now; its tools have ways of their own.
+    MemberWays {
+        /// Whose.
+        session: SessionId,
+        /// Which, the first to be tried first.
+        ways: Vec<Way>,
     },
     /// A session has ended.
     MemberLeft {
@@ -488,6 +498,7 @@ impl Event {
                 | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
+                | Self::MemberWays { .. }
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }

@@ -38,7 +38,8 @@ enum Step {
     Send(Index, Index, Option<Index>),
     Broadcast(Index),
     Take(Index, u8),
-    Inject(Index),
+    /// A bridge hands over what is unread, by one of its ways.
+    Hand(Index, u8),
     Settle(Index, bool),
     Wait(Index, Option<Index>, Option<Index>, bool),
     EndWait(Index),
@@ -88,7 +89,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| Step::Send(by, to, reply)),
         1 => one().prop_map(Step::Broadcast),
         4 => (one(), 1..4u8).prop_map(|(by, limit)| Step::Take(by, limit)),
-        1 => one().prop_map(Step::Inject),
+        3 => (one(), 0..4u8).prop_map(|(which, way)| Step::Hand(which, way)),
         4 => (one(), any::<bool>()).prop_map(|(call, seen)| Step::Settle(call, seen)),
         5 => (one(), maybe(), maybe(), any::<bool>())
             .prop_map(|(by, from, about, long)| Step::Wait(by, from, about, long)),

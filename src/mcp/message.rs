@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::Letter;
+use crate::domain::message::Priority;
 use crate::domain::time::iso8601;
 
 /// A message in a result.
@@ -33,6 +34,9 @@ pub struct MessageView {
     pub reply_to: Option<String>,
     /// The first message of its thread.
     pub thread_id: String,
+    /// urgent, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<&'static str>,
     /// The length of the whole content, where this is a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_bytes: Option<usize>,
@@ -57,6 +61,7 @@ impl From<Letter> for MessageView {
             claimed_by: header.claimed_by.map(|name| name.to_string()),
             reply_to: header.reply_to.map(String::from),
             thread_id: header.thread.into(),
+            priority: (header.priority == Priority::Urgent).then_some("urgent"),
             content_bytes: is_part.then_some(letter.total),
             next_offset,
         }

@@ -11,6 +11,7 @@ mod assign;
 mod files;
 mod hearing;
 mod human;
+mod ladder;
 mod launch;
 mod live;
 mod login;

@@ -15,6 +15,7 @@ mod e2e_messaging;
 mod health;
 mod hung;
 mod kills;
+mod ladder;
 mod lifecycle;
 mod logs;
 mod message_bus;

@@ -13,7 +13,7 @@ use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
 use crate::bus::state::State;
 use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -100,9 +100,15 @@ fn body(byte: u8) -> Body {
 fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
     let (odd, way) = (
         !e.is_multiple_of(2),
-        [Way::Pull, Way::Piggyback, Way::Prompt],
+        [
+            Way::Pull,
+            Way::Piggyback,
+            Way::Prompt,
+            Way::Steer,
+            Way::Drain,
+        ],
     );
-    match kind % 33 {
+    match kind % 34 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -231,6 +237,10 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         30 => Event::MemberBack {
             session: session(a),
         },
+        33 => Event::MemberWays {
+            session: session(a),
+            ways: way[..usize::from(b % 6)].to_vec(),
+        },
         31 => Event::AgentSwept {
             session: session(a),
         },
@@ -264,6 +274,11 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
         claimed_by: None,
         reply_to: Some(message(e)),
         thread: Some(message(b)),
+        priority: if c > 128 {
+            Priority::Urgent
+        } else {
+            Priority::Normal
+        },
         body: body(a),
     }
 }
@@ -344,6 +359,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Ask {
             to: name(a).to_string(),
             body: Body::Text("x".into()),
             reply_to: (b > 128).then(|| message(b).to_string()),
+            priority: Priority::default(),
         },
         1 => Ask::Bury(vec![session(a), session(b)]),
         2 => Ask::Claim(request(a)),

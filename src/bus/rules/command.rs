@@ -4,7 +4,7 @@ use crate::bus::event::{Body, Question, Runs, Starting};
 use crate::domain::id::{CallId, CommandId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -145,6 +145,13 @@ pub enum Ask {
         /// Its process.
         pid: u32,
     },
+    /// A bridge says by which ways it hands its agent messages.
+    Ways {
+        /// The agent.
+        session: SessionId,
+        /// Which.
+        ways: Vec<Way>,
+    },
     /// A bridge says what its agent does.
     Activity {
         /// The agent.
@@ -208,6 +215,8 @@ pub enum Ask {
         body: Body,
         /// The message or request that it answers, as it was written.
         reply_to: Option<String>,
+        /// How much it matters to who works on something else.
+        priority: Priority,
     },
     /// Sends a message to everyone.
     Broadcast(Body),

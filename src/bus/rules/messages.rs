@@ -8,7 +8,7 @@ use crate::bus::event::{Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::{Name, NameError};
 use crate::domain::nearest::nearest;
 use crate::domain::request::RequestStatus;
@@ -57,7 +57,7 @@ pub(super) fn send(
     writer: &mut Writer<'_>,
     me: SessionId,
     to: &str,
-    body: &Body,
+    (body, priority): (&Body, Priority),
     reply_to: Option<&str>,
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
@@ -76,6 +76,7 @@ pub(super) fn send(
         to.clone(),
         body.clone(),
     );
+    post.priority = priority;
     match reply_to
         .map(|text| answered(writer.state, &me.name, text))
         .transpose()?

@@ -99,6 +99,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             model,
             pid,
         } => membership::ready(writer, me, *session, model.as_deref(), *pid),
+        Ask::Ways { session, ways } => membership::ways(writer, me, *session, ways),
         Ask::Activity { session, activity } => {
             membership::activity(writer, me, *session, *activity)
         }
@@ -109,9 +110,12 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             departure,
             detail,
         } => membership::leave(writer, me, *session, *departure, detail.as_deref()),
-        Ask::Send { to, body, reply_to } => {
-            messages::send(writer, me, to, body, reply_to.as_deref())
-        }
+        Ask::Send {
+            to,
+            body,
+            reply_to,
+            priority,
+        } => messages::send(writer, me, to, (body, *priority), reply_to.as_deref()),
         Ask::Broadcast(body) => messages::broadcast(writer, me, body),
         Ask::Take {
             session,

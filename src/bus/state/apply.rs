@@ -96,6 +96,11 @@ impl State {
                     session.last_ms = at.ts;
                 }
             }
+            Event::MemberWays { session, ways } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.ways.clone_from(ways);
+                }
+            }
             Event::MemberModel { session, model } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.model = Some(model.clone());
@@ -222,6 +227,7 @@ impl State {
             stalled: false,
             hung: false,
             restarts: 0,
+            ways: Vec::new(),
         };
         self.enter(session, starting.chosen);
     }
@@ -258,6 +264,7 @@ impl State {
             stalled: false,
             hung: false,
             restarts: 0,
+            ways: Vec::new(),
         };
         self.enter(session, joined.chosen);
     }

@@ -25,7 +25,7 @@ use super::log::Place;
 use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::request::RequestStatus;
@@ -125,6 +125,9 @@ pub struct Session {
     /// How often its agent was started again.
     #[serde(default)]
     pub restarts: u32,
+    /// By which ways its bridge can hand it messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
 }
 
 /// The processes of an agent.
@@ -213,6 +216,9 @@ pub struct Message {
     pub reply_to: Option<MessageId>,
     /// The first message of its thread.
     pub thread: MessageId,
+    /// How much it matters to who works on something else.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     /// Where its text is.
     pub body: BodyRef,
     /// How far it has come with each addressee.
