@@ -21,6 +21,15 @@ impl ToolCall {
     }
 }
 
+/// Finds a tool of the agent's own.
+pub(super) fn own(request: &Request, name: &str, arguments: Value) -> Option<ToolCall> {
+    let tool = request.tools.iter().find(|tool| tool.wire == name)?;
+    Some(ToolCall {
+        tool: tool.clone(),
+        arguments,
+    })
+}
+
 /// Finds the way to the tool whose name ends so: itself, or a detour. `searched` says that a search has just returned.
 pub(super) fn way(
     request: &Request,

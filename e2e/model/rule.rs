@@ -38,6 +38,8 @@ pub(crate) struct Reply {
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(super) suffix: String,
+    /// Whether it is a tool of the agent's own, of exactly this name.
+    pub(super) own: bool,
     pub(super) arguments: Arguments,
 }
 
@@ -96,7 +98,18 @@ impl Rule {
     ) -> Self {
         self.reply.calls.push(Call {
             suffix: suffix.to_owned(),
+            own: false,
             arguments: Arc::new(arguments),
+        });
+        self
+    }
+
+    /// Calls a tool of the agent's own.
+    pub(crate) fn calls_own(mut self, name: &str, arguments: Value) -> Self {
+        self.reply.calls.push(Call {
+            suffix: name.to_owned(),
+            own: true,
+            arguments: Arc::new(move |_| arguments.clone()),
         });
         self
     }
