@@ -43,6 +43,8 @@ enum Step {
     Settle(Index, bool),
     Wait(Index, Option<Index>, Option<Index>, bool),
     EndWait(Index),
+    /// A bridge says that a turn is over, cancelled or not.
+    EndCalls(Index, bool),
     Open(Index, bool),
     Claim(Index, Index),
     Answer(Index),
@@ -94,6 +96,7 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (one(), maybe(), maybe(), any::<bool>())
             .prop_map(|(by, from, about, long)| Step::Wait(by, from, about, long)),
         2 => one().prop_map(Step::EndWait),
+        2 => (one(), any::<bool>()).prop_map(|(which, back)| Step::EndCalls(which, back)),
     ];
     let work = prop_oneof![
         3 => (one(), any::<bool>()).prop_map(|(by, long)| Step::Open(by, long)),

@@ -227,8 +227,8 @@ impl Actor {
         }
     }
 
-    /// Settles what the ladder still has of a turn that has ended.
-    pub(super) async fn end_of_ladder(&mut self, seen: bool) {
+    /// Settles what the ladder still has of a turn that has ended, and ends the calls of our tools that run on without it.
+    pub(super) async fn end_of_ladder(&mut self, seen: bool, status: TaskStatus) {
         self.ladder.questions.clear();
         for call in std::mem::take(&mut self.ladder.taken) {
             self.settle_call(call, true).await;
@@ -237,6 +237,15 @@ impl Actor {
             self.settle_call(call, seen).await;
         }
         self.ladder.not_before = None;
+        let session = self.identity.session;
+        let has_calls = self.seat.bus().look(|state| {
+            let live = state.session(session);
+            live.is_some_and(|live| !live.waits.is_empty() || !live.handed.is_empty())
+        });
+        if has_calls {
+            let give_back = status == TaskStatus::Cancelled;
+            self.write(Ask::EndCalls { session, give_back }).await;
+        }
     }
 
     /// Keeps a turn that was ended for a message: its task goes on, and a turn with mail begins again.

@@ -291,7 +291,7 @@ impl Actor {
         // What was in a prompt that was ended for a message is prompted again.
         let seen = turn.alive && outcome.proves_taking() && !is_cut;
         self.settle(&turn, seen).await;
-        self.end_of_ladder(seen).await;
+        self.end_of_ladder(seen, outcome.status).await;
         if outcome.gone {
             // The death writes the end of the task, and knows more about it.
             return true;

@@ -408,3 +408,29 @@ async fn a_task_whose_turn_was_interrupted_can_be_cancelled() {
         member.close().await;
     }
 }
+
+/// Some agents do not tell our endpoint that a call was cancelled with its turn: the call waits on.
+#[tokio::test]
+async fn a_wait_ends_with_its_turn_so_that_nothing_is_given_to_nobody() {
+    let stage = Stage::new(
+        r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{ call = "wait_for_message", with = { timeout_seconds = 100 } }]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    lead.ended(&task).await;
+    lead.until_idle("ann").await;
+    let sent = lead.send("ann", "the code is 4711").await;
+    let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
+    assert_eq!(lead.hear_from("ann").await, woken);
+    assert_eq!(ways(&stage, &sent), ["prompt"]);
+    lead.until_idle("ann").await;
+    lead.close().await;
+}

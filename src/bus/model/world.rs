@@ -226,6 +226,11 @@ impl World {
                 let (session, call) = choose(&self.calls, which)?;
                 (session, Ask::EndWait { call })
             }
+            Step::EndCalls(which, give_back) => {
+                let (session, by) = self.with_bridge(which)?;
+                let give_back = *give_back;
+                (by, Ask::EndCalls { session, give_back })
+            }
             Step::Open(by, long) => {
                 let open = Ask::Open {
                     description: text(),

@@ -240,6 +240,14 @@ pub enum Ask {
         /// Whether the model has taken it.
         seen: bool,
     },
+    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
+    /// their answers no more.
+    EndCalls {
+        /// The agent.
+        session: SessionId,
+        /// Whether what the calls were handed, and nothing proves to be taken, is unread again: the turn was cancelled.
+        give_back: bool,
+    },
     /// Begins to wait, or takes what fits already.
     Wait {
         /// The call.

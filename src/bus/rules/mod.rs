@@ -128,6 +128,9 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             call,
             seen,
         } => messages::settle(writer, me, *session, *call, *seen),
+        Ask::EndCalls { session, give_back } => {
+            messages::end_calls(writer, me, *session, *give_back)
+        }
         Ask::Wait {
             call,
             from,

@@ -26,7 +26,7 @@ pub(super) struct Writer<'a> {
     answered: BTreeSet<(SessionId, CallId)>,
     /// The session whose leaving is being written: it gets nothing more.
     leaving: Option<SessionId>,
-    /// The session whose process has ended: its calls wait for nothing any more.
+    /// The session whose process or turn has ended: its calls wait for nothing any more.
     deaf: Option<SessionId>,
 }
 
@@ -76,6 +76,11 @@ impl<'a> Writer<'a> {
             leaving: None,
             deaf: None,
         }
+    }
+
+    /// Hands nothing to the waits of a session any more.
+    pub(super) fn deafen(&mut self, session: SessionId) {
+        self.deaf = Some(session);
     }
 
     pub(super) fn push(&mut self, event: Event) {
