@@ -10,6 +10,7 @@ mod prompts;
 mod send;
 mod support;
 mod wake;
+mod way_back;
 mod writers;
 
 use std::path::Path;
@@ -21,7 +22,7 @@ use support::{Outcome, anchor};
 /// A benchmark: what it is called, and what measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 8] = [
+const TOPICS: [Topic; 9] = [
     ("send", send::measure),
     ("wake", wake::measure),
     ("writers", writers::measure),
@@ -30,6 +31,7 @@ const TOPICS: [Topic; 8] = [
     ("idle", idle::measure),
     ("memory", memory::measure),
     ("prompts", prompts::measure),
+    ("way_back", way_back::measure),
 ];
 
 fn main() -> Outcome {

@@ -67,8 +67,8 @@ fn fit(
         .iter()
         .map(|call| {
             let arguments = (call.arguments)(text);
-            if call.own {
-                own(request, &call.suffix, arguments)
+            if call.is_own {
+                Some(own(&call.suffix, arguments))
             } else {
                 way(request, &call.suffix, &arguments, searched)
             }

@@ -21,13 +21,12 @@ impl ToolCall {
     }
 }
 
-/// Finds a tool of the agent's own.
-pub(super) fn own(request: &Request, name: &str, arguments: Value) -> Option<ToolCall> {
-    let tool = request.tools.iter().find(|tool| tool.wire == name)?;
-    Some(ToolCall {
-        tool: tool.clone(),
+/// Calls a tool of the agent itself, which takes no detour.
+pub(super) fn own(name: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        tool: ToolDefinition::plain(name),
         arguments,
-    })
+    }
 }
 
 /// Finds the way to the tool whose name ends so: itself, or a detour. `searched` says that a search has just returned.

@@ -38,9 +38,9 @@ pub(crate) struct Reply {
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(super) suffix: String,
-    /// Whether it is a tool of the agent's own, of exactly this name.
-    pub(super) own: bool,
     pub(super) arguments: Arguments,
+    /// Whether it is a tool of the agent itself, and this its whole name.
+    pub(super) is_own: bool,
 }
 
 /// The arguments of a call, made of the text that the rule fitted.
@@ -98,18 +98,18 @@ impl Rule {
     ) -> Self {
         self.reply.calls.push(Call {
             suffix: suffix.to_owned(),
-            own: false,
             arguments: Arc::new(arguments),
+            is_own: false,
         });
         self
     }
 
-    /// Calls a tool of the agent's own.
+    /// Calls a tool of the agent itself.
     pub(crate) fn calls_own(mut self, name: &str, arguments: Value) -> Self {
         self.reply.calls.push(Call {
             suffix: name.to_owned(),
-            own: true,
             arguments: Arc::new(move |_| arguments.clone()),
+            is_own: true,
         });
         self
     }

@@ -5,9 +5,11 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use super::demo::DemoArguments;
+use super::hook::HookArguments;
 use super::orchestrator::OrchestratorArguments;
 use super::peer::PeerArguments;
 use super::scripted_agent::ScriptedArguments;
+use super::watch::WatchArguments;
 
 /// Lets coding agents of several vendors work as a team and talk to each other while they work.
 #[derive(Debug, Parser)]
@@ -26,6 +28,10 @@ pub(super) enum Command {
     Agent,
     /// Join the team of a project by name and serve its tools (MCP on stdio).
     Peer(PeerArguments),
+    /// Print one line a message for a member, as it comes: a doorbell for Claude Code's Monitor tool.
+    Watch(WatchArguments),
+    /// Answer a hook of Claude Code: what is unread goes into the session (hook JSON on stdin).
+    Hook(HookArguments),
     /// Play a script as an ACP agent on stdio: for demos, tests, and trying teams out without a model.
     ScriptedAgent(ScriptedArguments),
     /// Show a team of scripted agents at work in a temporary project.

@@ -5,6 +5,8 @@
 mod agent;
 mod arguments;
 mod demo;
+mod hook;
+mod kin;
 mod logging;
 mod orchestrator;
 mod peer;
@@ -13,6 +15,7 @@ mod scripted_agent;
 mod served;
 mod store;
 mod ui;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -36,7 +39,9 @@ pub fn run() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) => {
             ui::print_answer(&answer);
-            return if answer.use_stderr() {
+            return if hook::is_asked_for(std::env::args_os()) {
+                ExitCode::SUCCESS
+            } else if answer.use_stderr() {
                 ExitCode::from(USAGE)
             } else {
                 ExitCode::SUCCESS
@@ -48,6 +53,11 @@ pub fn run() -> ExitCode {
         Command::Orchestrator(arguments) => orchestrator::run(arguments),
         Command::Agent => agent::run(),
         Command::Peer(arguments) => peer::run(arguments),
+        Command::Watch(arguments) => watch::run(arguments),
+        Command::Hook(arguments) => {
+            hook::run(arguments);
+            Ok(())
+        }
         Command::ScriptedAgent(arguments) => scripted_agent::run(arguments),
         Command::Demo(arguments) => demo::run(&arguments),
     };

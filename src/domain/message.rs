@@ -150,10 +150,13 @@ pub enum Way {
     Steer,
     /// The answer to an agent that asks, in its turn, for what has come meanwhile.
     Drain,
+    /// Between two steps of the client that leads the team or has joined it, by its hook.
+    Hook,
 }
 
 impl Way {
-    /// Says whether the bridge that holds the session proves the taking (by the turn), rather than the member's next call.
+    /// Says whether the model's own turn proves the taking, however long it takes, rather than the member's next call: the bridge
+    /// that holds the session sees the turn, a hook its next step.
     pub fn is_by_turn(self) -> bool {
         !matches!(self, Self::Pull | Self::Piggyback)
     }
@@ -167,6 +170,7 @@ impl Way {
             Self::Prompt => "prompt",
             Self::Steer => "steer",
             Self::Drain => "drain",
+            Self::Hook => "hook",
         }
     }
 }

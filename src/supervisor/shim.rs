@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::handle::Exit;
 use super::lifeline::{Order, Report};
+use crate::sys::cgroup::Cgroup;
 use crate::sys::ears::Ears;
 use crate::sys::family::{self, Reaped};
 use crate::sys::passing;
@@ -72,6 +73,8 @@ struct Shim {
     agent: u32,
     exit: Option<Exit>,
     stage: Stage,
+    /// The agent's control group, where there can be one.
+    cgroup: Option<Cgroup>,
     /// The agent's presence, free when this process has ended too.
     _presence: Option<OwnedFd>,
 }
@@ -92,7 +95,10 @@ impl Shim {
         {
             return Err(error);
         }
+        // The agent is born in it, this process must not stay.
+        let cgroup = Cgroup::enter_new();
         let started = start(agent, stdin, stdout);
+        let cgroup = cgroup.and_then(Cgroup::leave);
         let agent = match started {
             Ok(agent) => agent,
             Err(error) => {
@@ -109,6 +115,7 @@ impl Shim {
             agent,
             exit: None,
             stage: Stage::Running,
+            cgroup,
             _presence: presence,
         };
         shim.report(&Report::Started { pid: agent });
@@ -252,6 +259,10 @@ impl Shim {
     fn kill_all(&self) {
         // At once, and so faster than a group that forks.
         self.signal_group(Signal::SIGKILL);
+        if let Some(cgroup) = &self.cgroup {
+            // In addition: what is wanted comes from the loop.
+            let _ = cgroup.kill();
+        }
         for relative in living() {
             // It may have become another user's (a setuid program). The bridge is told who survives.
             let _ = family::kill(relative);

@@ -2,7 +2,9 @@
 //!
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
+pub mod ancestry;
 pub mod beneath;
+pub mod cgroup;
 pub mod clock;
 pub mod disk;
 pub mod ears;
@@ -15,3 +17,4 @@ pub mod lock;
 pub mod meter;
 pub mod network;
 pub mod passing;
+pub mod reader;

@@ -302,3 +302,50 @@ async fn the_end_of_the_client_ends_everything() {
     assert_eq!(stage.left(), Vec::<u32>::new());
     assert_eq!(stage.presences(), Vec::<PathBuf>::new());
 }
+
+#[tokio::test]
+async fn an_agent_is_in_a_control_group_that_goes_with_it_where_there_can_be_one() {
+    let stage = Wild::new(ESCAPE, "");
+    let lead = stage.lead().await;
+    lead.start("grouped").await;
+    eventually("a daemon is there", || stage.escaped() == 1).await;
+    let [shim] = stage.running("__shim")[..] else {
+        panic!("one shim runs");
+    };
+    let all = stage.left().into_iter().filter(|pid| *pid != shim);
+    let groups: BTreeSet<_> = all.map(control_group).collect();
+    if groups.contains(&control_group(shim)) {
+        println!("skipped: no control group can be made here");
+        return lead.close().await;
+    }
+    let [group] = groups.iter().collect::<Vec<_>>()[..] else {
+        panic!("what it starts is in its group: {groups:?}");
+    };
+    assert!(group.contains("cli-team-bridge-"), "{group}");
+    let directory = mounted(group);
+    assert!(directory.exists());
+    lead.kill("grouped").await;
+    assert!(!directory.exists(), "{} is left", directory.display());
+    lead.close().await;
+}
+
+/// Returns the path of a process's control group of version 2.
+fn control_group(pid: u32) -> String {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let mut lines = groups.lines();
+    lines
+        .find_map(|line| line.strip_prefix("0::"))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Returns where a control group of version 2 is to be seen.
+fn mounted(group: &str) -> PathBuf {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mut points = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let point = fields.next()?;
+        (fields.next()? == "cgroup2").then(|| PathBuf::from(point))
+    });
+    points.next().unwrap().join(group.trim_start_matches('/'))
+}
