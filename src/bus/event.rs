@@ -16,7 +16,7 @@ use crate::domain::id::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -139,6 +139,9 @@ pub struct Sent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
+    /// How much it matters to who works on something else.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     /// What it says.
     pub body: Body,
 }
@@ -286,6 +289,13 @@ pub enum Event {
         session: SessionId,
         /// Which.
         model: String,
+    },
+    /// The bridge of an agent hands it messages by these ways now; its tools have ways of their own.
+    MemberWays {
+        /// Whose.
+        session: SessionId,
+        /// Which, the first to be tried first.
+        ways: Vec<Way>,
     },
     /// A session has ended.
     MemberLeft {
@@ -543,6 +553,7 @@ impl Event {
                 | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
+                | Self::MemberWays { .. }
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }
