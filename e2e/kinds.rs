@@ -22,6 +22,19 @@ pub(crate) struct Kind {
     pub(crate) one_session: bool,
     /// Whether it loses a session that is taken up again in the same minute in which it began: both have one file then.
     pub(crate) loses_young_sessions: bool,
+    /// How words get into a turn of it that runs.
+    pub(crate) reach: Reach,
+}
+
+/// How words get into a running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// They are put there.
+    Steer,
+    /// It asks for them, after a call of a tool of its own that has this name.
+    Drain(&'static str),
+    /// Urgent ones end it.
+    Interrupt,
 }
 
 /// All of them.
@@ -44,6 +57,7 @@ pub(crate) const CODEX: Kind = Kind {
     tells_of_login: true,
     one_session: false,
     loses_young_sessions: false,
+    reach: Reach::Steer,
 };
 
 pub(crate) const CLAUDE_CODE: Kind = Kind {
@@ -61,6 +75,7 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     tells_of_login: false,
     one_session: false,
     loses_young_sessions: false,
+    reach: Reach::Steer,
 };
 
 pub(crate) const GEMINI: Kind = Kind {
@@ -84,6 +99,7 @@ pub(crate) const GEMINI: Kind = Kind {
     tells_of_login: true,
     one_session: false,
     loses_young_sessions: true,
+    reach: Reach::Interrupt,
 };
 
 pub(crate) const QWEN: Kind = Kind {
@@ -108,6 +124,7 @@ pub(crate) const QWEN: Kind = Kind {
     tells_of_login: true,
     one_session: false,
     loses_young_sessions: false,
+    reach: Reach::Drain("read_file"),
 };
 
 pub(crate) const DROID: Kind = Kind {
@@ -133,6 +150,7 @@ pub(crate) const DROID: Kind = Kind {
     tells_of_login: true,
     one_session: true,
     loses_young_sessions: false,
+    reach: Reach::Interrupt,
 };
 
 impl Kind {

@@ -3,10 +3,12 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod ending;
 mod workflow;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::ending::{Finished, Report};
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
 };
@@ -16,11 +18,9 @@ use crate::domain::id::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
-use crate::domain::report::{Context, Usage};
-use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::WorkflowStatus;
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
@@ -140,6 +140,9 @@ pub struct Sent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
+    /// How much it matters to who works on something else.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     /// What it says.
     pub body: Body,
 }
@@ -191,49 +194,6 @@ pub struct Assigned {
     /// The workflow whose step it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<WorkflowId>,
-}
-
-/// A task is at its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
-    /// Which.
-    pub id: TaskId,
-    /// How: a final status.
-    pub status: TaskStatus,
-    /// What the agent said.
-    pub output: Body,
-    /// The stop reason of the last turn, in ACP's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<String>,
-    /// What went wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<TaskError>,
-    /// What came of it besides.
-    #[serde(default, skip_serializing_if = "Report::is_empty")]
-    pub report: Report,
-}
-
-/// What came of a task besides its words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// What the agent's conversation knew at the beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
-    /// What the task used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Where in the output the agent's last words begin, in bytes: what it said after its last call of a tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_words: Option<u64>,
-    /// Files that changed and calls that failed: [`Details`](crate::domain::report::Details) as JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<Body>,
-}
-
-impl Report {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// What an agent wants to do.
@@ -313,6 +273,13 @@ pub enum Event {
         session: SessionId,
         /// Which.
         model: String,
+    },
+    /// The bridge of an agent hands it messages by these ways now; its tools have ways of their own.
+    MemberWays {
+        /// Whose.
+        session: SessionId,
+        /// Which, the first to be tried first.
+        ways: Vec<Way>,
     },
     /// A session has ended.
     MemberLeft {
@@ -570,6 +537,7 @@ impl Event {
                 | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
+                | Self::MemberWays { .. }
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }

@@ -15,6 +15,7 @@ mod git;
 mod hearing;
 mod human;
 mod known;
+mod ladder;
 mod launch;
 mod live;
 mod questions;

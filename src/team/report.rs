@@ -27,6 +27,8 @@ pub(super) struct Gathered {
     before: Option<Before>,
     /// The tokens of the requests so far, where each is told by itself.
     tokens: Option<TokenUsage>,
+    /// The tokens of turns that were ended for a message, and whose task goes on.
+    cut: Option<TokenUsage>,
     /// How full the model's context is, and how much fits.
     fill: Option<(u64, u64)>,
     /// What the session has cost so far.
@@ -86,13 +88,18 @@ impl Gathered {
         }
     }
 
+    /// Takes in the end of a turn that was ended for a message: what follows is another turn of the same task.
+    pub(super) fn is_cut(&mut self, of_turn: Option<TokenUsage>) {
+        self.cut = sum(self.cut, of_turn.or(self.tokens.take()));
+    }
+
     /// Returns what the session has cost so far, as told in this turn.
     pub(super) fn spent(&mut self) -> Option<Money> {
         self.cost.take()
     }
 
     fn usage(&self, of_turn: Option<TokenUsage>, cost: Option<Money>) -> Option<Usage> {
-        let tokens = of_turn.or(self.tokens);
+        let tokens = sum(self.cut, of_turn.or(self.tokens));
         let usage = Usage {
             input_tokens: tokens.map(|tokens| tokens.input),
             output_tokens: tokens.map(|tokens| tokens.output),
@@ -120,6 +127,10 @@ pub(super) fn beginning(earlier: bool, resumed: bool) -> (Context, Spending) {
         (true, false) => (Context::Lost, Spending::Nothing),
         (false, false) => (Context::New, Spending::Nothing),
     }
+}
+
+fn sum(one: Option<TokenUsage>, other: Option<TokenUsage>) -> Option<TokenUsage> {
+    one.into_iter().chain(other).reduce(TokenUsage::and)
 }
 
 impl Spending {
@@ -448,6 +459,9 @@ mod tests {
         );
         let usage = gathered.usage(Some(one), None).unwrap();
         assert_eq!(usage.total_tokens, Some(11));
+        gathered.is_cut(None);
+        let usage = gathered.usage(Some(one), None).unwrap();
+        assert_eq!(usage.total_tokens, Some(33), "two requests, then a turn");
     }
 
     #[test]

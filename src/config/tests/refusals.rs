@@ -22,7 +22,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
          `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `mode`, `restart`, \
-         `install`, `login`, `settle_ms` and `one_session`",
+         `install`, `login`, `settle_ms`, `one_session` and `mid_turn`",
     );
     check_refused(
         "[agent.a]",
@@ -193,6 +193,10 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "one_session = 1",
             "2:15: `one_session` of [agents.a] must be a boolean, not an integer",
+        ),
+        (
+            "mid_turn = \"stear\"",
+            "2:12: `mid_turn` of [agents.a] is `stear`: did you mean `steer`?",
         ),
         (
             "settle_ms = -1",
