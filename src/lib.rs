@@ -19,6 +19,8 @@ pub mod acp;
 pub mod delivery;
 /// Live agents: start, prove the tools, assign, wake, stop.
 pub mod team;
+/// Workflows: plans, the engine that says what happens next, and the runner that does it.
+pub mod workflow;
 /// The MCP servers: the orchestrator's and the endpoint's tools.
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.

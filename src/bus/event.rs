@@ -3,15 +3,24 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod workflow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::domain::id::{CallId, MessageId, PermissionId, RequestId, SessionId, TaskId};
+pub use self::workflow::{
+    Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
+};
+
+use crate::domain::id::{
+    CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::WorkflowStatus;
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +190,9 @@ pub struct Assigned {
     /// What the agent may do in it; the profile says so where the task does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Policy>,
+    /// The workflow whose step it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
 }
 
 /// A task is at its end.
@@ -483,6 +495,34 @@ pub enum Event {
     },
     /// See [`Answered`].
     PermissionAnswered(Answered),
+    /// See [`Created`].
+    WorkflowCreated(Created),
+    /// See [`Resumed`].
+    WorkflowResumed(Resumed),
+    /// Somebody asks for the end of a workflow.
+    WorkflowCancelAsked {
+        /// Which.
+        id: WorkflowId,
+        /// Who.
+        by: Name,
+    },
+    /// Nothing more happens in a workflow.
+    WorkflowEnded {
+        /// Which.
+        id: WorkflowId,
+        /// How: a final status.
+        status: WorkflowStatus,
+    },
+    /// See [`StepAsked`].
+    StepAsked(StepAsked),
+    /// See [`StepApproved`].
+    StepApproved(StepApproved),
+    /// See [`StepStarted`].
+    StepStarted(StepStarted),
+    /// See [`StepReturned`].
+    StepReturned(StepReturned),
+    /// See [`StepEnded`].
+    StepEnded(StepEnded),
     /// A segment could not be synced and is not written to again.
     SegmentFailed {
         /// The first seq of the segment.
@@ -491,6 +531,18 @@ pub enum Event {
 }
 
 impl Event {
+    /// Returns the workflow and the step that the event moves, if it moves one.
+    pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
+        match self {
+            Self::StepAsked(event) => Some((&event.workflow, &event.step)),
+            Self::StepApproved(event) => Some((&event.workflow, &event.step)),
+            Self::StepStarted(event) => Some((&event.workflow, &event.step)),
+            Self::StepReturned(event) => Some((&event.workflow, &event.step)),
+            Self::StepEnded(event) => Some((&event.workflow, &event.step)),
+            _ => None,
+        }
+    }
+
     /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
     pub fn is_progress(&self) -> bool {
         matches!(

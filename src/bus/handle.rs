@@ -525,6 +525,7 @@ pub(super) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogE
         Event::MessageSent(sent) => whole(log, sent.body),
         Event::TaskAssigned(assigned) => whole(log, assigned.prompt),
         Event::TaskFinished(finished) => whole(log, finished.output),
+        Event::WorkflowCreated(created) => whole(log, created.prompts),
         Event::RequestOpened(opened) => Ok(request_texts(log, opened)?.whole()),
         _ => Err(LogError::Gone),
     }

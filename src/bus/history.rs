@@ -3,8 +3,8 @@
 use super::event::{Entry, Event};
 use super::handle::{Bus, BusError};
 use super::log::Place;
-use super::state::{Delivery, Message, Origin, Request, State, Task};
-use crate::domain::id::{RequestId, TaskId};
+use super::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
+use crate::domain::id::{RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 
 /// Lines read at a time: small enough to keep memory flat, large enough to keep the reading fast.
@@ -71,6 +71,24 @@ impl Bus {
             _ => false,
         })?;
         Ok(past.task(id).cloned())
+    }
+
+    /// Finds a workflow, also one that ended so long ago that the state has forgotten it.
+    pub fn find_workflow(&self, id: &WorkflowId) -> Result<Option<Workflow>, BusError> {
+        match self.look(|state| state.workflow(id).cloned()) {
+            Some(workflow) => Ok(Some(workflow)),
+            None => self.past_workflow(id),
+        }
+    }
+
+    fn past_workflow(&self, wanted: &WorkflowId) -> Result<Option<Workflow>, BusError> {
+        let past = self.state_of(|event| match event {
+            Event::WorkflowCreated(created) => created.id == *wanted,
+            Event::WorkflowResumed(resumed) => resumed.id == *wanted,
+            Event::WorkflowCancelAsked { id, .. } | Event::WorkflowEnded { id, .. } => id == wanted,
+            event => event.step_of().is_some_and(|(id, _)| id == wanted),
+        })?;
+        Ok(past.workflow(wanted).cloned())
     }
 
     /// Finds a request, also one that ended so long ago that the state has forgotten it.

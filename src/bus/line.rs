@@ -309,6 +309,28 @@ mod tests {
     }
 
     #[test]
+    fn workflows_read_as_they_were_first_written() {
+        for event in [
+            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"a","agent":"codex"},{"name":"b","agent":"claude","model":"m","depends_on":["a"],"timeout_seconds":60,"retries":2,"fallback":["codex"],"fresh":true,"approve":"human"}],"prompts":{"text":"[\"x\",\"y\"]"}}}"#,
+            r#"{"workflow_resumed":{"id":"wf-aaaaaaab","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004"}}"#,
+            r#"{"workflow_cancel_asked":{"id":"wf-aaaaaaab","by":"orchestrator"}}"#,
+            r#"{"workflow_ended":{"id":"wf-aaaaaaab","status":"done"}}"#,
+            r#"{"step_asked":{"workflow":"wf-aaaaaaab","step":"a"}}"#,
+            r#"{"step_approved":{"workflow":"wf-aaaaaaab","step":"a","by":"orchestrator"}}"#,
+            r#"{"step_started":{"workflow":"wf-aaaaaaab","step":"a","task":"task-aaaaaaab","agent":"codex"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"retry","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"fallback","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"interrupted","why":"w"}}"#,
+            r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"done"}}"#,
+            r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"skipped","why":"w"}}"#,
+            r#"{"task_assigned":{"id":"task-aaaaaaab","session":"00000000-0000-0000-0000-000000000004","agent":"codex","by":"orchestrator","prompt":{"text":"x"},"workflow":"wf-aaaaaaab"}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    #[test]
     fn an_unknown_event_is_skipped_only_where_it_says_so() {
         let head = r#"{"seq":7,"ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":["#;
         let known = r#"{"request_nudged":{"id":"req-aaaaaaaf"}}"#;

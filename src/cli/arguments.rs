@@ -8,6 +8,7 @@ use super::demo::DemoArguments;
 use super::hook::HookArguments;
 use super::orchestrator::OrchestratorArguments;
 use super::peer::PeerArguments;
+use super::run::RunArguments;
 use super::scripted_agent::ScriptedArguments;
 use super::watch::WatchArguments;
 
@@ -28,6 +29,8 @@ pub(super) enum Command {
     Agent,
     /// Join the team of a project by name and serve its tools (MCP on stdio).
     Peer(PeerArguments),
+    /// Run a workflow from a plan file, or go on with an interrupted one.
+    Run(RunArguments),
     /// Print one line a message for a member, as it comes: a doorbell for Claude Code's Monitor tool.
     Watch(WatchArguments),
     /// Answer a hook of Claude Code: what is unread goes into the session (hook JSON on stdin).

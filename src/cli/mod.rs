@@ -11,6 +11,7 @@ mod logging;
 mod orchestrator;
 mod peer;
 mod project;
+mod run;
 mod scripted_agent;
 mod served;
 mod store;
@@ -59,6 +60,7 @@ pub fn run() -> ExitCode {
             Ok(())
         }
         Command::ScriptedAgent(arguments) => scripted_agent::run(arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
     };
     match done {

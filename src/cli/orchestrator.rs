@@ -61,17 +61,7 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         Some(name) => Wish::Chosen(name),
         None => Wish::Like(Name::parse(NAME)?),
     };
-    let joining = Joining {
-        wish,
-        kind: MemberKind::Orchestrator,
-        roles: Vec::new(),
-    };
-    let place = Place {
-        networks: store::networks(&config),
-        limits: config.limits().team(),
-        directory,
-        joining,
-    };
+    let place = Place::of(directory, &config, wish);
     let watch = watch::command(&launch.project);
     let leading = Leading::new(config, launch);
     served::run(async move || lead(place, leading, &watch).await)
@@ -79,11 +69,27 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
 
 /// Where and as whom to join, and what is to hold there.
 #[derive(Clone)]
-struct Place {
+pub(super) struct Place {
     directory: PathBuf,
     networks: Networks,
     limits: TeamLimits,
     joining: Joining,
+}
+
+impl Place {
+    /// Makes the place of an orchestrator in a bus directory.
+    pub(super) fn of(directory: PathBuf, config: &Config, wish: Wish) -> Self {
+        Self {
+            networks: store::networks(config),
+            limits: config.limits().team(),
+            directory,
+            joining: Joining {
+                wish,
+                kind: MemberKind::Orchestrator,
+                roles: Vec::new(),
+            },
+        }
+    }
 }
 
 async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure> {
@@ -124,7 +130,7 @@ async fn keep(seating: Seating, leading: Leading) {
     }
 }
 
-async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
+pub(super) async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
     let bus = store::open_bus_aside(place.directory.clone(), place.networks).await?;
     let seat = Seat::join(&bus, place.joining.clone()).await?;
     seat.ask(Ask::Limit(place.limits)).await?;

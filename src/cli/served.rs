@@ -49,14 +49,19 @@ pub(super) async fn until_the_end(server: &Server) -> Result<Shutdown, Failure> 
 /// Leaves the team, if it was joined, and closes the bus.
 pub(super) async fn leave(seating: &Seating) {
     if let Some(seat) = seating.current() {
-        let leaving = async {
-            if let Err(error) = seat.leave(Departure::Closed).await {
-                tracing::warn!("failed to leave the team: {error}");
-            }
-            seat.bus().close().await;
-        };
-        within_goodbye(leaving).await;
+        leave_seat(seat).await;
     }
+}
+
+/// Leaves the team, and closes the bus.
+pub(super) async fn leave_seat(seat: Seat) {
+    let leaving = async {
+        if let Err(error) = seat.leave(Departure::Closed).await {
+            tracing::warn!("failed to leave the team: {error}");
+        }
+        seat.bus().close().await;
+    };
+    within_goodbye(leaving).await;
 }
 
 /// Closes the bus of somebody else's session.

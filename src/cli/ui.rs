@@ -20,6 +20,11 @@ pub(super) fn error(failure: &(dyn Error + Send + Sync)) {
     write(&mut io::stderr(), &format!("error: {failure}\n"));
 }
 
+/// Tells a line about what happens.
+pub(super) fn tell(line: &str) {
+    write(&mut io::stderr(), &format!("{line}\n"));
+}
+
 /// Prints a line of what was asked for.
 pub(super) fn say(line: &str) {
     write(&mut io::stdout(), &format!("{line}\n"));

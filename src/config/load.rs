@@ -95,6 +95,23 @@ impl Config {
         })
     }
 
+    /// Lets the scripted agent play profiles of these names, whatever they were, from a script.
+    pub fn play(
+        &mut self,
+        names: impl IntoIterator<Item = Name>,
+        script: &Path,
+    ) -> Result<(), UnknownProfile> {
+        let scripted = self.profile("scripted")?.clone();
+        for name in names {
+            let mut profile = scripted.clone();
+            profile.name = name.clone();
+            let script = script.to_string_lossy().into_owned();
+            profile.args.value.extend(["--script".to_owned(), script]);
+            self.profiles.insert(name, profile);
+        }
+        Ok(())
+    }
+
     /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.limits

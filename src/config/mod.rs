@@ -12,7 +12,7 @@ mod error;
 mod environment;
 mod profile;
 mod draft;
-mod reader;
+pub(crate) mod reader;
 mod limits;
 mod document;
 mod builtin;

@@ -12,17 +12,17 @@ use super::error::{Problem, hint, shown};
 use crate::domain::nearest::nearest;
 
 /// An entry of a table, by its place in the file.
-pub(super) struct Entry<'t, 'i> {
+pub(crate) struct Entry<'t, 'i> {
     /// The key, as it is written.
-    pub(super) key: &'t str,
+    pub(crate) key: &'t str,
     /// Where the key stands, in bytes.
-    pub(super) key_span: Range<usize>,
+    pub(crate) key_span: Range<usize>,
     /// What it is set to.
-    pub(super) value: &'t Spanned<DeValue<'i>>,
+    pub(crate) value: &'t Spanned<DeValue<'i>>,
 }
 
 /// Reads values of one file and collects what does not fit.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     file: &'a Path,
     text: &'a str,
     problems: Vec<(usize, String)>,
@@ -30,7 +30,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Begins to read `text`, the content of `file`.
-    pub(super) fn new(file: &'a Path, text: &'a str) -> Self {
+    pub(crate) fn new(file: &'a Path, text: &'a str) -> Self {
         Self {
             file,
             text,
@@ -39,12 +39,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a problem at a place of the text.
-    pub(super) fn report(&mut self, place: &Range<usize>, message: impl Into<String>) {
+    pub(crate) fn report(&mut self, place: &Range<usize>, message: impl Into<String>) {
         self.problems.push((place.start, message.into()));
     }
 
     /// Notes that a key is none of `known`.
-    pub(super) fn report_unknown(&mut self, entry: &Entry<'_, '_>, table: &str, known: &[&str]) {
+    pub(crate) fn report_unknown(&mut self, entry: &Entry<'_, '_>, table: &str, known: &[&str]) {
         let (key, near) = (shown(entry.key), nearest(entry.key, known));
         let hint = hint(&near, known, "the keys here are");
         self.report(
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the reading: all problems in the order of their places.
-    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+    pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|(offset, _)| *offset);
         let problems = std::mem::take(&mut self.problems);
         problems
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes a problem of the message and its place in bytes.
-    pub(super) fn problem(&self, offset: usize, message: String) -> Problem {
+    pub(crate) fn problem(&self, offset: usize, message: String) -> Problem {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Problem {
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a table: its entries in the order of the file.
-    pub(super) fn table<'t, 'i>(
+    pub(crate) fn table<'t, 'i>(
         &mut self,
         value: &'t Spanned<DeValue<'i>>,
         what: &str,
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string without NUL, which neither a program's arguments nor its environment can carry.
-    pub(super) fn string(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<String> {
+    pub(crate) fn string(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<String> {
         let Some(text) = value.get_ref().as_str() else {
             self.wrong_type(value, what, "a string");
             return None;
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string that says something.
-    pub(super) fn filled_string(
+    pub(crate) fn filled_string(
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a whole number of a range.
-    pub(super) fn number(
+    pub(crate) fn number(
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `true` or `false`.
-    pub(super) fn boolean(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<bool> {
         let boolean = value.get_ref().as_bool();
         if boolean.is_none() {
             self.wrong_type(value, what, "a boolean");
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an array, each element by `element`, which is given what to call it.
-    pub(super) fn array<T>(
+    pub(crate) fn array<T>(
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the entries of a table in the order of the file; the table itself has them by name.
-pub(super) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
+pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
     let mut entries: Vec<Entry<'t, 'i>> = table
         .iter()
         .map(|(key, value)| Entry {

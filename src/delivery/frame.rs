@@ -61,7 +61,7 @@ fn line(letter: &Letter, reader: &Name) -> String {
 }
 
 /// Indents every line but the first, and makes control characters visible.
-fn indented(text: &str) -> String {
+pub fn indented(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     // Everything that some reader takes for the end of a line is one.
     let lines = text.trim_end().split([

@@ -145,6 +145,10 @@ short_id!(
     /// An agent's question for permission.
     PermissionId, "permission", "perm"
 );
+short_id!(
+    /// A workflow.
+    WorkflowId, "workflow", "wf"
+);
 
 /// One life of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -190,3 +190,54 @@ pub const EVENTS_AT_ONCE: usize = 1_000;
 
 /// Bytes of one message that are shown with others; the rest is read with `id` and `offset`.
 pub const HEAD_BYTES: usize = 32 * 1024;
+
+/// Steps of a workflow: the plan is one event, which has to fit into a line of the log together with its dependencies.
+pub const MAX_STEPS: usize = 200;
+
+/// Dependencies of all steps of a workflow together, for the same reason.
+pub const MAX_DEPENDENCIES: usize = 1_000;
+
+/// Bytes of all prompts of a workflow together: half of what one prompt may have, so that a prompt with outputs in it still fits.
+pub const MAX_PLAN_BYTES: usize = 512 * 1024;
+
+/// Placeholders in the prompt of a step: each brings at least a frame with it.
+pub const MAX_PLACEHOLDERS: usize = 100;
+
+/// Characters of a workflow's name, which is shown in sentences.
+pub const WORKFLOW_NAME_CHARS: usize = 100;
+
+/// Bytes of the name of a model.
+pub const MODEL_BYTES: usize = 200;
+
+/// How often a step may be tried again: what fails six times fails for a reason.
+pub const MAX_RETRIES: u32 = 5;
+
+/// The longest `timeout_seconds` of a step: a day.
+pub const MAX_STEP_SECONDS: u64 = 24 * 60 * 60;
+
+/// Steps of one workflow that run at once: each may be an agent of its own, which is a process tree and a bill.
+pub const WORKFLOW_WIDTH: usize = 8;
+
+/// Workflows of a bus that have not ended: bounds the state.
+pub const MAX_WORKFLOWS: usize = 32;
+
+/// Ended workflows that stay in the state; older ones are looked up in the log.
+pub const KEPT_WORKFLOWS: usize = 32;
+
+/// Bytes of one step's output in the prompt of another.
+pub const FLOW_BYTES: usize = 32 * 1024;
+
+/// Bytes of all outputs in one prompt: a model reads that much with attention.
+pub const FLOW_TOTAL_BYTES: usize = 64 * 1024;
+
+/// Files of a step that the prompt of another names before it only counts the rest.
+pub const FLOW_FILES: usize = 100;
+
+/// How often a step may be interrupted before it counts as failed: perhaps it is what ends whoever leads the workflow.
+pub const MAX_INTERRUPTIONS: u32 = 5;
+
+/// Characters of a sentence about a step that goes on the bus: all steps of a workflow may have one in the same append.
+pub const WHY_CHARS: usize = 500;
+
+/// Other agents that may be named for a step.
+pub const MAX_FALLBACKS: usize = 4;

@@ -12,3 +12,4 @@ pub mod secret;
 pub mod task;
 pub mod time;
 pub mod tools;
+pub mod workflow;

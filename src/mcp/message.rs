@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::Letter;
-use crate::domain::message::Priority;
+use crate::bus::letter::part;
+use crate::bus::state::Task;
+use crate::domain::limits;
+use crate::domain::message::{MessageKind, Priority};
+use crate::domain::name::Name;
 use crate::domain::time::iso8601;
 
 /// A message in a result.
@@ -64,6 +68,30 @@ impl From<Letter> for MessageView {
             priority: (header.priority == Priority::Urgent).then_some("urgent"),
             content_bytes: is_part.then_some(letter.total),
             next_offset,
+        }
+    }
+}
+
+impl MessageView {
+    /// Shows what was said in a task, from `offset` on, as a message of its agent.
+    pub(super) fn of_output(task: &Task, reader: &Name, whole: &str, offset: usize) -> Self {
+        let (offset, text) = part(whole, offset, limits::ANSWER_BYTES);
+        let end = offset + text.len();
+        let is_part = text.len() < whole.len();
+        Self {
+            id: task.id.to_string(),
+            kind: MessageKind::Message.as_str().to_owned(),
+            from: task.agent.to_string(),
+            to: reader.to_string(),
+            content: text.to_owned(),
+            timestamp: iso8601(task.ended_ms.unwrap_or(task.queued_ms)),
+            request_id: None,
+            claimed_by: None,
+            reply_to: None,
+            thread_id: task.id.to_string(),
+            priority: None,
+            content_bytes: is_part.then_some(whole.len()),
+            next_offset: (end < whole.len()).then_some(end),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::domain::id::{SessionId, TaskId};
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
+use crate::domain::workflow::StepOf;
 use crate::sys::ids;
 
 /// Work for an agent.
@@ -35,6 +36,8 @@ pub struct Assignment {
     pub fresh: bool,
     /// What the agent may do in it, instead of what its profile says.
     pub permissions: Option<Policy>,
+    /// The step of a workflow that it is.
+    pub step: Option<StepOf>,
 }
 
 /// Work that is on the bus.
@@ -79,6 +82,13 @@ impl Team {
         }
     }
 
+    /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
+    pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
+        self.bus().refresh()?;
+        let prompt = self.bus().body(assignment.prompt.clone()).await?;
+        self.begin(assignment, prompt).await
+    }
+
     async fn queue(
         &self,
         assignment: Assignment,
@@ -98,6 +108,7 @@ impl Team {
             model: assignment.model,
             fresh: assignment.fresh,
             permissions: assignment.permissions,
+            step: assignment.step,
         };
         let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
         Ok(Assigned {
@@ -133,6 +144,7 @@ impl Team {
             model: assignment.model,
             fresh: false,
             permissions: assignment.permissions,
+            step: assignment.step,
         };
         self.bus().hold(session)?;
         let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));

@@ -11,6 +11,7 @@ mod assign;
 mod files;
 mod hearing;
 mod human;
+mod known;
 mod ladder;
 mod launch;
 mod live;
@@ -29,6 +30,7 @@ mod work;
 
 pub use self::assign::{Assigned, Assignment, Waited};
 pub use self::human::Human;
+pub use self::known::{Known, Taker};
 pub use self::launch::{Launch, RUN_MARK};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;

@@ -31,3 +31,5 @@ mod supervision;
 mod support;
 #[cfg(target_os = "linux")]
 mod watch;
+mod workflow_run;
+mod workflows;

@@ -4,20 +4,23 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Answered, Asked, Assigned, Body, Entry, Event, Finished, Joined, Opened, Question, Sent,
-    Starting,
+    Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
+    Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
 use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
 use crate::bus::state::State;
-use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
+use crate::domain::id::{
+    CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
+use crate::domain::workflow::{Again, Step, StepMove, StepStatus, WorkflowStatus};
 
 /// Appends of what is due after which the state does not come to rest.
 const ENDLESS: usize = 500;
@@ -108,7 +111,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             Way::Drain,
         ],
     );
-    match kind % 34 {
+    match kind % 38 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -209,6 +212,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             model: None,
             fresh: odd,
             permissions: None,
+            workflow: None,
         }),
         24 => of_task(task(a), name(b), c),
         25 => Event::PermissionAsked(Asked {
@@ -238,13 +242,14 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         30 => Event::MemberBack {
             session: session(a),
         },
-        33 => Event::MemberWays {
+        37 => Event::MemberWays {
             session: session(a),
             ways: way[..usize::from(b % 6)].to_vec(),
         },
         31 => Event::AgentSwept {
             session: session(a),
         },
+        32..=35 => of_workflow([kind, a, b, c, d, e]),
         _ => Event::StopAsked {
             session: session(a),
             by: name(b),
@@ -290,6 +295,60 @@ fn of_request(id: RequestId, message: MessageId, byte: u8) -> Event {
         1 => Event::RequestCompleted { id, message },
         _ => Event::RequestExpired { id },
     }
+}
+
+#[expect(
+    clippy::many_single_char_names,
+    reason = "bytes without a meaning of their own"
+)]
+fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
+    let (workflow, step) = (WorkflowId::from_bits(u64::from(a % 3)), name(b));
+    match kind % 38 {
+        32 => Event::WorkflowCreated(Created {
+            id: workflow,
+            name: String::new(),
+            by: name(b),
+            owner: session(c),
+            steps: vec![planned(d, e), planned(e, a)],
+            prompts: body(d),
+        }),
+        33 => Event::StepStarted(StepStarted {
+            workflow,
+            step,
+            task: task(c),
+            agent: name(d),
+        }),
+        34 if e < 128 => Event::StepReturned(StepReturned {
+            workflow,
+            step,
+            again: Again::Fallback,
+            why: String::new(),
+        }),
+        34 => Event::StepEnded(StepEnded {
+            workflow,
+            step,
+            status: StepStatus::Done,
+            why: None,
+        }),
+        _ if e < 32 => Event::StepAsked(StepAsked { workflow, step }),
+        _ if e < 64 => Event::WorkflowEnded {
+            id: workflow,
+            status: WorkflowStatus::Failed,
+        },
+        _ if e < 128 => Event::WorkflowCancelAsked {
+            id: workflow,
+            by: step,
+        },
+        _ => Event::WorkflowResumed(Resumed {
+            id: workflow,
+            by: step,
+            owner: session(c),
+        }),
+    }
+}
+
+fn planned(called: u8, after: u8) -> Step {
+    Step::new(name(called), "codex", &[name(after)])
 }
 
 fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
@@ -355,7 +414,13 @@ fn at(state: &State, ms: u64) -> Now {
 }
 
 fn ask([kind, a, b]: [u8; 3]) -> Ask {
-    match kind % 8 {
+    match kind % 11 {
+        8 => Ask::CancelWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
+        9 => Ask::ResumeWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
+        10 => Ask::MoveSteps(
+            WorkflowId::from_bits(u64::from(a % 3)),
+            vec![(name(b), StepMove::Finish)],
+        ),
         0 => Ask::Send {
             to: name(a).to_string(),
             body: Body::Text("x".into()),

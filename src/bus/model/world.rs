@@ -493,5 +493,6 @@ fn task() -> NewTask {
         model: None,
         fresh: false,
         permissions: None,
+        step: None,
     }
 }

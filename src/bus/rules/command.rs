@@ -1,13 +1,16 @@
 //! Everything that can be asked of a bus.
 
 use crate::bus::event::{Body, Question, Runs, Starting};
-use crate::domain::id::{CallId, CommandId, PermissionId, RequestId, SessionId, TaskId};
+use crate::domain::id::{
+    CallId, CommandId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::{Step, StepMove, StepOf};
 
 /// One command: who asks for what.
 #[derive(Clone, Debug)]
@@ -72,6 +75,28 @@ pub struct NewTask {
     pub fresh: bool,
     /// What the agent may do in it, where that is not the profile's to say.
     pub permissions: Option<Policy>,
+    /// The step of a workflow that it is, which starts in the same append.
+    pub step: Option<StepOf>,
+}
+
+/// A workflow that an orchestrator wants to lead. Its steps name each other without a circle.
+#[derive(Clone, Debug)]
+pub struct NewWorkflow {
+    /// What it is called.
+    pub name: String,
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// Their prompts in the same order, as a JSON list.
+    pub prompts: Body,
+}
+
+/// What is said to a step that asks for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// It may begin.
+    Given,
+    /// It may not, with the reason where there is one.
+    Refused(Option<String>),
 }
 
 /// A question for permission that somebody has to answer.
@@ -311,6 +336,16 @@ pub enum Ask {
         /// Which questions.
         ids: Vec<PermissionId>,
     },
+    /// An orchestrator begins to lead a workflow.
+    CreateWorkflow(Box<NewWorkflow>),
+    /// Who leads a workflow says what happens to its steps, in this order.
+    MoveSteps(WorkflowId, Vec<(Name, StepMove)>),
+    /// An orchestrator wants the end of a workflow.
+    CancelWorkflow(WorkflowId),
+    /// An orchestrator says whether a step that asks for it may begin.
+    ApproveStep(StepOf, Approval),
+    /// An orchestrator goes on with an interrupted workflow.
+    ResumeWorkflow(WorkflowId),
     /// Somebody wants the end of an agent.
     Stop {
         /// Its name, as it was written.

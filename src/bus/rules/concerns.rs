@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::event::{Answered, Asked, Event};
+use crate::bus::event::{Answered, Asked, Created, Event, Resumed, StepApproved, StepEnded};
 use crate::bus::state::State;
 use crate::domain::id::{PermissionId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::domain::workflow::StepStatus;
 
 /// Returns the sessions that have something to do after these events; `state` is the one after them.
 ///
@@ -46,6 +47,19 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::PermissionAnswered(Answered { id, .. }) => {
                 add_permission(state, id, &mut all);
             }
+            Event::WorkflowCreated(Created { id, .. })
+            | Event::WorkflowResumed(Resumed { id, .. })
+            | Event::StepApproved(StepApproved { workflow: id, .. })
+            // Perhaps by somebody who does not approve.
+            | Event::StepEnded(StepEnded {
+                workflow: id,
+                status: StepStatus::Cancelled,
+                ..
+            })
+            | Event::WorkflowCancelAsked { id, .. } => {
+                let workflow = state.workflow(id);
+                all.extend(workflow.and_then(|workflow| workflow.owner));
+            }
             Event::MemberForgotten { .. }
             | Event::AgentRuns(_)
             | Event::AgentSwept { .. }
@@ -61,6 +75,12 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }
             | Event::PermissionTold { .. }
+            // Who leads the workflow writes them itself.
+            | Event::StepAsked(_)
+            | Event::StepStarted(_)
+            | Event::StepReturned(_)
+            | Event::StepEnded(_)
+            | Event::WorkflowEnded { .. }
             | Event::SegmentFailed { .. } => {}
         }
     }

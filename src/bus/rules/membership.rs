@@ -9,6 +9,7 @@ use super::permissions;
 use super::refusal::Refusal;
 use super::requests;
 use super::tasks;
+use super::workflows;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Body, Event, Joined};
 use crate::bus::state::{Message, Session, State, StopWanted};
@@ -291,6 +292,7 @@ fn write_left(
             writer.notice(&name, why.clone());
         }
     }
+    workflows::tell_left(writer, session);
 }
 
 /// Ends what is of no use to a later life of the same name: shutdowns, nudges, and requests that somebody else has.

@@ -14,14 +14,15 @@ mod permissions;
 mod refusal;
 mod requests;
 mod tasks;
+mod workflows;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::command::{
-    Ask, Asking, Broken, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask, Pick, Saying,
-    Wish,
+    Approval, Ask, Asking, Broken, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask,
+    NewWorkflow, Pick, Saying, Wish,
 };
 pub use self::concerns::concerned;
 pub use self::messages::known_member;
@@ -50,6 +51,13 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Ask::Join(new) => {
             membership::bury(&mut decision, &new.dead)?;
             decision.step(|writer| membership::join(writer, new))?;
+            // Mostly there are none, and then nothing more is to be decided.
+            if state.has_unended_workflows() {
+                decision.step(|writer| {
+                    workflows::show_interrupted(writer, new.session);
+                    Ok(())
+                })?;
+            }
         }
         Ask::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
         Ask::Back(sessions) => decision.step(|writer| {
@@ -75,6 +83,7 @@ fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal
     ask_as(writer, me, &command.ask)
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
 fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
     match ask {
         Ask::Due | Ask::Bury(_) | Ask::Hung(..) | Ask::Back(_) | Ask::Join(_) | Ask::Taken => {
@@ -170,6 +179,11 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
         Ask::TellPermission(id) => permissions::tell(writer, me, id),
         Ask::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
+        Ask::CreateWorkflow(new) => workflows::create(writer, me, new),
+        Ask::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
+        Ask::CancelWorkflow(id) => workflows::cancel(writer, me, id),
+        Ask::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
+        Ask::ResumeWorkflow(id) => workflows::resume(writer, me, id),
         Ask::Stop {
             agent,
             reason,

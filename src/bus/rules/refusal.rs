@@ -1,11 +1,14 @@
 //! Why a command is refused, in sentences that a model can act on.
 
-use crate::domain::id::{IdError, MessageId, PermissionId, RequestId, SessionId, TaskId};
+use crate::domain::id::{
+    IdError, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
 use crate::domain::limits;
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// What the rules say no to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -163,6 +166,53 @@ pub enum Refusal {
     /// Only orchestrators answer.
     #[error("only an orchestrator answers permission questions")]
     NotAnOrchestrator,
+    /// Only orchestrators lead workflows.
+    #[error("only an orchestrator leads workflows")]
+    CannotLead,
+    /// Nobody knows that workflow.
+    #[error("there is no workflow `{id}`: get_workflow_status without an id lists them")]
+    UnknownWorkflow {
+        /// Which.
+        id: WorkflowId,
+    },
+    /// A workflow is at its end already.
+    #[error("the workflow `{id}` {} already", .status.told())]
+    WorkflowOver {
+        /// Which.
+        id: WorkflowId,
+        /// How it ended.
+        status: WorkflowStatus,
+    },
+    /// Somebody else leads the workflow.
+    #[error("the workflow `{id}` is led by `{by}`, who is at it")]
+    LedByAnother {
+        /// Which.
+        id: WorkflowId,
+        /// Who.
+        by: Name,
+    },
+    /// There are very many workflows already.
+    #[error(
+        "{} workflows have not ended, which is the limit: wait, or cancel one with cancel_workflow",
+        limits::MAX_WORKFLOWS
+    )]
+    TooManyWorkflows,
+    /// The workflow has no such step.
+    #[error("the workflow `{id}` has no step `{step}`")]
+    UnknownStep {
+        /// Which workflow.
+        id: WorkflowId,
+        /// Which step.
+        step: Name,
+    },
+    /// Something that cannot happen to the step as it stands.
+    #[error("the step `{step}` is {}, so this cannot happen to it", .status.as_str())]
+    StepElsewhere {
+        /// Which step.
+        step: Name,
+        /// Where it stands.
+        status: StepStatus,
+    },
     /// The agent has asked very much at once.
     #[error(
         "`{name}` has {} permission questions open, which is the limit",

@@ -3,6 +3,7 @@
 use super::command::{Ending, NewTask};
 use super::messages::check_body;
 use super::refusal::Refusal;
+use super::workflows;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Assigned, Body, Event, Finished};
 use crate::bus::state::{Session, Task};
@@ -55,7 +56,7 @@ pub(super) fn write_assigned(
     check_body("prompt", &task.prompt)?;
     let id = writer.new_id(TaskId::from_bits, |state, id| state.tasks.contains_key(id));
     writer.push(Event::TaskAssigned(Assigned {
-        id,
+        id: id.clone(),
         session,
         agent: agent.clone(),
         by: by.clone(),
@@ -63,8 +64,12 @@ pub(super) fn write_assigned(
         model: task.model.clone(),
         fresh: task.fresh,
         permissions: task.permissions,
+        workflow: task.step.as_ref().map(|step| step.workflow.clone()),
     }));
-    Ok(())
+    match &task.step {
+        Some(step) => workflows::start_step(writer, by, step, &id, agent),
+        None => Ok(()),
+    }
 }
 
 fn known<'a>(writer: &Writer<'a>, id: &TaskId) -> Result<&'a Task, Refusal> {
@@ -141,7 +146,8 @@ pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Endi
         stop_reason: ending.stop_reason.clone(),
         error: ending.error.clone(),
     }));
-    if !writer.reaches(&task.by) {
+    // Who leads a workflow is told of its end, and not of each task in it.
+    if task.workflow.is_some() || !writer.reaches(&task.by) {
         return;
     }
     let text = Body::Text(told_end(task, ending));

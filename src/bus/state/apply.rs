@@ -11,7 +11,7 @@ use crate::bus::log::Place;
 use crate::domain::id::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::MessageKind;
+use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
@@ -42,7 +42,7 @@ impl At {
         self.ts
     }
 
-    fn body(&self, body: &Body) -> BodyRef {
+    pub(super) fn body(&self, body: &Body) -> BodyRef {
         self.origin().body(body.bytes())
     }
 }
@@ -90,17 +90,9 @@ impl State {
             Event::MemberStarting(starting) => self.member_starting(starting, at),
             Event::MemberJoined(joined) => self.member_joined(joined, at),
             Event::MemberActivity { session, activity } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.activity = *activity;
-                    session.stalled = false;
-                    session.last_ms = at.ts;
-                }
+                self.member_activity(*session, *activity, at);
             }
-            Event::MemberWays { session, ways } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.ways.clone_from(ways);
-                }
-            }
+            Event::MemberWays { session, ways } => self.member_ways(*session, ways),
             Event::MemberModel { session, model } => {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.model = Some(model.clone());
@@ -182,7 +174,24 @@ impl State {
             Event::PermissionAsked(_)
             | Event::PermissionTold { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),
+            Event::WorkflowCreated(_)
+            | Event::WorkflowResumed(_)
+            | Event::WorkflowCancelAsked { .. }
+            | Event::WorkflowEnded { .. }
+            | Event::StepAsked(_)
+            | Event::StepApproved(_)
+            | Event::StepStarted(_)
+            | Event::StepReturned(_)
+            | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}
+        }
+    }
+
+    fn member_activity(&mut self, session: SessionId, activity: Activity, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.activity = activity;
+            session.stalled = false;
+            session.last_ms = at.ts;
         }
     }
 
@@ -271,6 +280,12 @@ impl State {
         self.enter(session, joined.chosen);
     }
 
+    fn member_ways(&mut self, session: SessionId, ways: &[Way]) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.ways = ways.to_vec();
+        }
+    }
+
     fn enter(&mut self, session: Session, chosen: bool) {
         self.timers.stop(&Due::Mail(session.name.clone()));
         let name = session.name.clone();
@@ -302,6 +317,7 @@ impl State {
             self.timers.stop(&Due::Wait(id, wait.call));
         }
         self.permissions_end(id);
+        self.workflows_left_by(id);
         if let Some(member) = self.members.get_mut(&session.name)
             && member.session == Some(id)
         {
@@ -462,6 +478,7 @@ impl State {
             model: assigned.model.clone(),
             fresh: assigned.fresh,
             permissions: assigned.permissions,
+            workflow: assigned.workflow.clone(),
             prompt: at.body(&assigned.prompt),
             queued_ms: at.ts,
             started_ms: None,

@@ -11,6 +11,7 @@ mod messages;
 mod permissions;
 mod query;
 mod timers;
+mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,10 +20,13 @@ use serde::{Deserialize, Serialize};
 pub use self::deliveries::Deliveries;
 pub(super) use self::header::Origin;
 pub use self::timers::{Due, Timers};
+pub use self::workflows::{PlayedStep, Workflow};
 
 use super::event::Question;
 use super::log::Place;
-use crate::domain::id::{CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId};
+use crate::domain::id::{
+    CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
@@ -322,6 +326,9 @@ pub struct Task {
     /// What the agent may do in it, where that is not the profile's to say.
     #[serde(default)]
     pub permissions: Option<Policy>,
+    /// The workflow whose step it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
     /// Where the prompt is.
     pub prompt: BodyRef,
     /// When it was assigned, in wall time.
@@ -403,6 +410,11 @@ pub struct State {
     pub(crate) permissions: BTreeMap<PermissionId, Permission>,
     #[serde(default)]
     pub(crate) ended_permissions: VecDeque<PermissionId>,
+    /// Workflows that have not ended, and the last ended ones.
+    #[serde(default)]
+    pub(crate) workflows: BTreeMap<WorkflowId, Workflow>,
+    #[serde(default)]
+    pub(crate) ended_workflows: VecDeque<WorkflowId>,
     /// The last commands, oldest first, and the same as a set.
     pub(crate) commands: VecDeque<CommandId>,
     #[serde(skip)]

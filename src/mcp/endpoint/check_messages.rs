@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::cursor::Cursor;
 use super::sender::sender;
-use crate::bus::rules::Pick;
+use crate::bus::rules::{Pick, Refusal};
 use crate::bus::{Bus, BusError, Letter};
-use crate::domain::id::MessageId;
+use crate::domain::id::{MessageId, TaskId};
 use crate::domain::limits;
 use crate::domain::message::Way;
 use crate::domain::name::Name;
@@ -55,6 +55,11 @@ enum Wanted {
         id: MessageId,
         offset: usize,
     },
+    /// What was said in an earlier step of the workflow whose step the reader does.
+    Output {
+        task: TaskId,
+        offset: usize,
+    },
 }
 
 impl Tool for CheckMessages {
@@ -75,6 +80,7 @@ impl Tool for CheckMessages {
                 limit,
             } => past(caller, cursor, from, limit).await,
             Wanted::Rest { id, offset } => rest(caller, id, offset).await,
+            Wanted::Output { task, offset } => said_before(caller, task, offset).await,
         }
     }
 }
@@ -85,6 +91,9 @@ fn wanted(input: Input) -> Result<Wanted, ToolError> {
     if let Some(id) = input.id {
         if input.agent_id.is_some() || input.cursor.is_some() || input.limit.is_some() {
             return refuse("id goes with offset alone: leave agent_id, cursor and limit out");
+        }
+        if let Ok(task) = TaskId::parse(&id) {
+            return Ok(Wanted::Output { task, offset });
         }
         let id = MessageId::parse(&id)?;
         return Ok(Wanted::Rest { id, offset });
@@ -198,6 +207,32 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
     });
     Ok(Output {
         messages: views(vec![letter.await?]),
+        next_cursor: None,
+    })
+}
+
+/// Reads on in what was said in an earlier step, and changes nothing.
+async fn said_before(
+    caller: &mut Caller,
+    task: TaskId,
+    offset: usize,
+) -> Result<Output, ToolError> {
+    let (bus, reader) = (caller.bus().clone(), caller.seat().session());
+    let said = blocking(move || {
+        bus.refresh()?;
+        let unknown = || Refusal::UnknownTask { id: task.clone() };
+        if !bus.look(|state| state.may_read_output(reader, &task)) {
+            return Err(unknown().into());
+        }
+        let task = bus.find_task(&task)?.ok_or_else(unknown)?;
+        let body = task.output.ok_or_else(unknown)?;
+        let whole = bus.text(body)?;
+        Ok((task, whole))
+    });
+    let (task, whole) = said.await?;
+    let view = MessageView::of_output(&task, caller.seat().name(), &whole, offset);
+    Ok(Output {
+        messages: vec![view],
         next_cursor: None,
     })
 }

@@ -82,6 +82,7 @@ impl Input {
             cwd: self.cwd,
             fresh: self.fresh,
             permissions: self.permissions.map(policy).transpose()?,
+            step: None,
         })
     }
 }

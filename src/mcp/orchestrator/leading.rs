@@ -6,6 +6,7 @@ use crate::bus::Seat;
 use crate::config::Config;
 use crate::mcp::ToolError;
 use crate::team::{Human, Launch, Team, TeamError};
+use crate::workflow::Workflows;
 
 /// Makes the team of a seat, and keeps it. Cheap to clone.
 #[derive(Clone)]
@@ -17,8 +18,8 @@ struct Inner {
     config: Config,
     launch: Launch,
     human: Human,
-    /// The team of the present seat last; before it those of seats on buses that were removed.
-    teams: Mutex<Vec<Team>>,
+    /// The team of the present seat last, with its workflows; before it those of seats on buses that were removed.
+    teams: Mutex<Vec<Workflows>>,
 }
 
 impl Leading {
@@ -38,9 +39,16 @@ impl Leading {
     ///
     /// The agents of an earlier seat can reach nobody any more, because their bus was removed: they are told to end.
     pub fn team(&self, seat: &Seat) -> Team {
+        self.workflows(seat).team().clone()
+    }
+
+    /// Returns the workflows of a seat's team, as that goes.
+    pub fn workflows(&self, seat: &Seat) -> Workflows {
         let mut teams = self.teams();
         match teams.last() {
-            Some(team) if team.seat().session() == seat.session() => return team.clone(),
+            Some(present) if present.team().seat().session() == seat.session() => {
+                return present.clone();
+            }
             Some(stale) => stale.end_at_once(),
             None => {}
         }
@@ -50,8 +58,9 @@ impl Leading {
             self.shared.launch.clone(),
             self.shared.human.clone(),
         );
-        teams.push(team.clone());
-        team
+        let workflows = Workflows::new(team);
+        teams.push(workflows.clone());
+        workflows
     }
 
     /// Returns whether the client's user can be asked, to be noted when that is known.
@@ -63,13 +72,15 @@ impl Leading {
     pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
         let mut teams = std::mem::take(&mut *self.teams());
         let Some(present) = teams.pop() else { return };
-        present.shutdown(hurry).await;
+        // First, so that the ends of agents do not look like failures of steps.
+        present.stop().await;
+        present.team().shutdown(hurry).await;
         for stale in teams {
-            stale.shutdown(std::future::ready(())).await;
+            stale.team().shutdown(std::future::ready(())).await;
         }
     }
 
-    fn teams(&self) -> MutexGuard<'_, Vec<Team>> {
+    fn teams(&self) -> MutexGuard<'_, Vec<Workflows>> {
         // Every change is a single push or take.
         self.shared
             .teams

@@ -8,6 +8,7 @@ mod requests;
 mod tasks;
 mod time;
 mod waits;
+mod workflows;
 
 use uuid::Uuid;
 
@@ -374,6 +375,7 @@ fn task() -> NewTask {
         model: None,
         fresh: false,
         permissions: None,
+        step: None,
     }
 }
 

@@ -1,0 +1,96 @@
+//! What happens in workflows.
+
+use serde::{Deserialize, Serialize};
+
+use super::Body;
+use crate::domain::id::{SessionId, TaskId, WorkflowId};
+use crate::domain::name::Name;
+use crate::domain::workflow::{Again, Step, StepStatus};
+
+/// A workflow is there, and its owner is at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    /// Its id.
+    pub id: WorkflowId,
+    /// What it is called, for people.
+    pub name: String,
+    /// Who made it.
+    pub by: Name,
+    /// The session that leads it.
+    pub owner: SessionId,
+    /// Its steps, in the order in which they were written.
+    pub steps: Vec<Step>,
+    /// Their prompts in the same order, as a JSON list.
+    pub prompts: Body,
+}
+
+/// An interrupted workflow has an owner again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// Which.
+    pub id: WorkflowId,
+    /// Who goes on with it.
+    pub by: Name,
+    /// The session that leads it now.
+    pub owner: SessionId,
+}
+
+/// A step is an agent's task now, assigned in the same append.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepStarted {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+    /// The task.
+    pub task: TaskId,
+    /// Who has it.
+    pub agent: Name,
+}
+
+/// A step waits once more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepReturned {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+    /// What kind of reason there is.
+    pub again: Again,
+    /// What happened.
+    pub why: String,
+}
+
+/// Nothing more happens to a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepEnded {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+    /// How: a final status.
+    pub status: StepStatus,
+    /// Why, where it did not end well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// A step can begin as soon as somebody approves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepAsked {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+}
+
+/// Somebody approves of a step. One that is not approved ends instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepApproved {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+    /// Who said so.
+    pub by: Name,
+}

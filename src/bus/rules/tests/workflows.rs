@@ -1,0 +1,307 @@
+//! Workflows: led by one orchestrator, begun in order, once, and gone on with by the next.
+
+use super::*;
+use crate::bus::rules::{Approval, Ending, NewWorkflow};
+use crate::domain::id::WorkflowId;
+use crate::domain::limits;
+use crate::domain::task::TaskStatus;
+use crate::domain::workflow::{
+    Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,
+};
+
+/// A world with an orchestrator, an agent of its own, and a workflow of two steps: `b` after `a`.
+struct Led {
+    world: World,
+    lead: SessionId,
+    agent: SessionId,
+    id: WorkflowId,
+}
+
+fn new_workflow() -> Ask {
+    let steps = vec![
+        Step::new(name("a"), "codex", &[]),
+        Step::new(name("b"), "codex", &[name("a")]),
+    ];
+    Ask::CreateWorkflow(Box::new(NewWorkflow {
+        name: "test".into(),
+        steps,
+        prompts: text("[]"),
+    }))
+}
+
+fn created(events: &[Event]) -> WorkflowId {
+    let created = events.iter().find_map(|event| match event {
+        Event::WorkflowCreated(created) => Some(created.id.clone()),
+        _ => None,
+    });
+    created.unwrap()
+}
+
+impl Led {
+    fn new() -> Self {
+        let mut world = World::new();
+        let lead = world.lead();
+        let agent = world.agent(lead, "codex");
+        let id = created(&world.ask(lead, new_workflow()));
+        Self {
+            world,
+            lead,
+            agent,
+            id,
+        }
+    }
+
+    fn begin(&self, step: &str) -> Ask {
+        let task = NewTask {
+            step: Some(StepOf {
+                workflow: self.id.clone(),
+                step: name(step),
+            }),
+            ..task()
+        };
+        Ask::Assign {
+            session: self.agent,
+            task,
+        }
+    }
+
+    fn moving(&self, step: &str, step_move: StepMove) -> Ask {
+        Ask::MoveSteps(self.id.clone(), vec![(name(step), step_move)])
+    }
+
+    /// Begins a step, and lets its task end.
+    fn play(&mut self, step: &str, status: TaskStatus) -> Vec<Event> {
+        let begin = self.begin(step);
+        let id = assigned(&self.world.ask(self.lead, begin));
+        self.world.ask(self.lead, Ask::StartTask(id.clone()));
+        let ending = Ending {
+            status,
+            output: text("said"),
+            stop_reason: None,
+            error: None,
+        };
+        self.world
+            .ask(self.lead, Ask::FinishTask(id, Box::new(ending)))
+    }
+
+    fn status(&self) -> WorkflowStatus {
+        self.world.state.workflow(&self.id).unwrap().status
+    }
+
+    fn step(&self, step: &str) -> StepStatus {
+        let workflow = self.world.state.workflow(&self.id).unwrap();
+        workflow.step(&name(step)).unwrap().status
+    }
+
+    #[track_caller]
+    fn refuse(&mut self, ask: Ask) -> Refusal {
+        self.world.refuse(self.lead, ask)
+    }
+}
+
+#[test]
+fn a_step_begins_with_its_task_in_one_append_and_not_twice_nor_too_early() {
+    let mut led = Led::new();
+    let (a, b) = (led.begin("a"), led.begin("b"));
+    assert!(matches!(led.refuse(b), Refusal::StepElsewhere { .. }));
+    let events = led.world.ask(led.lead, a.clone());
+    assert!(matches!(
+        events.as_slice(),
+        [Event::TaskAssigned(_), Event::StepStarted(_)]
+    ));
+    assert_eq!(
+        led.refuse(a).to_string(),
+        "the step `a` is running, so this cannot happen to it"
+    );
+    let unknown = led.begin("zebra");
+    assert!(matches!(led.refuse(unknown), Refusal::UnknownStep { .. }));
+}
+
+#[test]
+fn the_end_of_a_workflow_is_told_and_not_the_end_of_each_task() {
+    let mut led = Led::new();
+    let events = led.play("a", TaskStatus::Done);
+    assert!(notices(&events, "orchestrator").is_empty());
+    let finish = led.moving("a", StepMove::Finish);
+    led.world.ask(led.lead, finish);
+    led.play("b", TaskStatus::Failed);
+    let fail = led.moving("b", StepMove::Fail("it rained".into()));
+    let events = led.world.ask(led.lead, fail);
+    let id = led.id.clone();
+    assert_eq!(
+        notices(&events, "orchestrator"),
+        [format!(
+            "{id} (test) has failed: 1 of 2 steps done; b failed: it rained. get_workflow_status has the outputs"
+        )]
+    );
+    assert_eq!(led.status(), WorkflowStatus::Failed);
+    let late = led.moving("b", StepMove::Finish);
+    assert!(matches!(led.refuse(late), Refusal::WorkflowOver { .. }));
+}
+
+#[test]
+fn a_step_moves_only_as_its_task_and_its_dependencies_allow() {
+    let mut led = Led::new();
+    let skip = led.moving("b", StepMove::Skip("no".into()));
+    assert!(matches!(led.refuse(skip), Refusal::StepElsewhere { .. }));
+    let begin = led.begin("a");
+    led.world.ask(led.lead, begin);
+    let finish = led.moving("a", StepMove::Finish);
+    assert!(matches!(led.refuse(finish), Refusal::StepElsewhere { .. }));
+    let both = Ask::MoveSteps(
+        led.id.clone(),
+        vec![
+            (name("b"), StepMove::Fail("x".into())),
+            (name("b"), StepMove::Finish),
+        ],
+    );
+    assert!(matches!(led.refuse(both), Refusal::StepElsewhere { .. }));
+}
+
+#[test]
+fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
+    let mut led = Led::new();
+    let (other, peer) = (led.world.lead(), led.world.peer("ann"));
+    let (begin, cancel) = (led.begin("a"), Ask::CancelWorkflow(led.id.clone()));
+    let by_other = led.world.refuse(other, begin);
+    assert!(matches!(by_other, Refusal::LedByAnother { .. }));
+    assert_eq!(led.world.refuse(peer, new_workflow()), Refusal::CannotLead);
+    assert_eq!(led.world.refuse(peer, cancel), Refusal::CannotLead);
+    let resume = Ask::ResumeWorkflow(led.id.clone());
+    let by_other = led.world.refuse(other, resume).to_string();
+    assert_eq!(
+        by_other,
+        format!(
+            "the workflow `{}` is led by `orchestrator`, who is at it",
+            led.id
+        )
+    );
+}
+
+#[test]
+fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    led.play("a", TaskStatus::Done);
+    let finish = led.moving("a", StepMove::Finish);
+    led.world.ask(led.lead, finish);
+    let events = led.world.bury(&[led.agent, led.lead]);
+    let told = format!(
+        "{} (test) is interrupted with 1 of 2 steps over: resume_workflow goes on with it, cancel_workflow ends it",
+        led.id
+    );
+    assert!(notices(&events, "orchestrator-2").contains(&told));
+    assert_eq!(led.status(), WorkflowStatus::Interrupted);
+    let wish = Wish::Like(name("lead"));
+    let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
+    let events = led.world.ask(None, Ask::Join(Box::new(new)));
+    assert_eq!(notices(&events, "lead"), [told]);
+    led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
+    assert_eq!(led.status(), WorkflowStatus::Running);
+    led.lead = other;
+    led.agent = led.world.agent(other, "codex");
+    led.play("b", TaskStatus::Done);
+    let finish = led.moving("b", StepMove::Finish);
+    let events = led.world.ask(other, finish);
+    assert!(notices(&events, "orchestrator-2")[0].contains("is done: 2 of 2 steps done"));
+}
+
+#[test]
+fn a_step_that_returns_can_begin_again() {
+    let mut led = Led::new();
+    led.play("a", TaskStatus::Failed);
+    let again = led.moving("a", StepMove::Again(Again::Retry, "oh".into()));
+    led.world.ask(led.lead, again);
+    assert_eq!(led.step("a"), StepStatus::Waiting);
+    led.play("a", TaskStatus::Done);
+    let workflow = led.world.state.workflow(&led.id).unwrap();
+    assert_eq!(
+        (workflow.steps[0].attempts, workflow.steps[0].failures),
+        (2, 1)
+    );
+}
+
+#[test]
+fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
+    let mut led = Led::new();
+    let mut gated = Step::new(name("a"), "codex", &[]);
+    gated.approve = Some(Approver::Human);
+    let after = Step::new(name("b"), "codex", &[name("a")]);
+    let new = NewWorkflow {
+        name: "gated".into(),
+        steps: vec![gated, after],
+        prompts: text("[]"),
+    };
+    for approval in [Approval::Given, Approval::Refused(Some("too late".into()))] {
+        led.id = created(
+            &led.world
+                .ask(led.lead, Ask::CreateWorkflow(Box::new(new.clone()))),
+        );
+        let begin = led.begin("a");
+        assert!(matches!(
+            led.refuse(begin.clone()),
+            Refusal::StepElsewhere { .. }
+        ));
+        let step = StepOf {
+            workflow: led.id.clone(),
+            step: name("a"),
+        };
+        let approve = Ask::ApproveStep(step, approval.clone());
+        assert!(matches!(
+            led.refuse(approve.clone()),
+            Refusal::StepElsewhere { .. }
+        ));
+        let ask = led.moving("a", StepMove::Ask);
+        let events = led.world.ask(led.lead, ask);
+        assert!(notices(&events, "orchestrator")[0].contains("`a` waits for your user's approval"));
+        assert_eq!(led.step("a"), StepStatus::Asking);
+        led.world.ask(led.lead, approve);
+        if approval == Approval::Given {
+            led.world.ask(led.lead, begin);
+            assert_eq!(led.step("a"), StepStatus::Running);
+        } else {
+            assert_eq!(led.step("a"), StepStatus::Cancelled);
+            let workflow = led.world.state.workflow(&led.id).unwrap();
+            assert_eq!(
+                workflow.steps[0].why.as_deref(),
+                Some("not approved: too late")
+            );
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_workflow_can_be_cancelled_by_anybody_who_leads() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    led.world.leave(led.lead);
+    led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
+    assert_eq!(led.status(), WorkflowStatus::Cancelled);
+    assert_eq!(led.step("b"), StepStatus::Cancelled);
+}
+
+#[test]
+fn ended_workflows_are_forgotten_and_too_many_at_once_refused() {
+    let mut led = Led::new();
+    for _ in 1..limits::MAX_WORKFLOWS {
+        led.world.ask(led.lead, new_workflow());
+    }
+    assert_eq!(led.refuse(new_workflow()), Refusal::TooManyWorkflows);
+    for _ in 0..=limits::KEPT_WORKFLOWS {
+        end_one(&mut led);
+        led.world.ask(led.lead, new_workflow());
+    }
+    let kept = led.world.state.workflows().len();
+    assert_eq!(kept, limits::MAX_WORKFLOWS + limits::KEPT_WORKFLOWS);
+}
+
+/// Cancels a workflow that has not ended.
+fn end_one(led: &mut Led) {
+    let unended = led.world.state.workflows().into_iter();
+    let mut unended = unended.filter(|workflow| !workflow.status.is_final());
+    let id = unended.next().unwrap().id.clone();
+    led.world.ask(led.lead, Ask::CancelWorkflow(id.clone()));
+    let cancel = |step: &str| (name(step), StepMove::Cancel("over".into()));
+    let moves = Ask::MoveSteps(id, vec![cancel("a"), cancel("b")]);
+    led.world.ask(led.lead, moves);
+}

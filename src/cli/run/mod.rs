@@ -1,0 +1,166 @@
+//! `run`: a workflow from a plan file, without an MCP client. What happens is told on stderr, the outcome on stdout.
+//!
+//! This process leads the workflow as an orchestrator does. When it is interrupted or killed, the workflow waits for `--resume`, or
+//! for any other orchestrator.
+
+mod drawing;
+mod follow;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use self::follow::{Approving, Begun};
+use super::{Failure, orchestrator, project, served, ui};
+use crate::bus::rules::Wish;
+use crate::config::Config;
+use crate::domain::id::WorkflowId;
+use crate::domain::name::Name;
+use crate::supervisor;
+use crate::team::{Human, Known, Launch, RUN_MARK, Team};
+use crate::workflow::Workflows;
+use crate::workflow::file::{self, Written};
+use crate::workflow::plan::{Plan, validate};
+
+/// What this session is called on the bus.
+const NAME: &str = "run";
+
+/// What to run, and how.
+#[derive(Clone, Debug, Args)]
+pub(super) struct RunArguments {
+    /// The plan, a TOML file (docs/workflows.md).
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    file: Option<PathBuf>,
+    /// Go on with an interrupted workflow instead.
+    #[arg(long, value_name = "WORKFLOW", conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
+    resume: Option<String>,
+    /// The project that the agents work in [default: found from the current directory].
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// A further configuration file, whose values win.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Check the plan, and print the order and what would run at once.
+    #[arg(long)]
+    dry_run: bool,
+    /// Check the plan, and print it as a graph.
+    #[arg(long, value_enum, value_name = "FORM")]
+    graph: Option<Graph>,
+    /// Let this script play all agents, to try a workflow without a model.
+    #[arg(long, value_name = "FILE")]
+    scripted: Option<PathBuf>,
+    /// Approve every step that asks for it.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// A language for graphs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Graph {
+    /// For Markdown that renders it.
+    Mermaid,
+    /// For Graphviz.
+    Dot,
+}
+
+/// What is asked for.
+enum Wanted {
+    Plan(Box<Written>),
+    Resume(WorkflowId),
+}
+
+pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let project = project::find(arguments.project.as_deref())?;
+    let mut config = orchestrator::load(&project, arguments.config.as_deref())?;
+    let wanted = match (&arguments.file, &arguments.resume) {
+        (Some(path), _) => {
+            let written = file::read(path, &path.display().to_string())?;
+            Wanted::Plan(Box::new(written))
+        }
+        (None, Some(id)) => Wanted::Resume(WorkflowId::parse(id)?),
+        (None, None) => return Err("name a plan, or a workflow with --resume".into()),
+    };
+    if let (Some(script), Wanted::Plan(written)) = (&arguments.scripted, &wanted) {
+        let script = script
+            .canonicalize()
+            .map_err(|error| format!("failed to find the script {}: {error}", script.display()))?;
+        config.play(named(written), &script)?;
+    }
+    let directory = project::bus_directory(&project);
+    let launch = Launch {
+        own_binary: std::env::current_exe()?,
+        environment: std::env::vars_os().collect(),
+        project,
+        bus_dir: directory.clone(),
+    };
+    if let Wanted::Plan(written) = &wanted
+        && (arguments.dry_run || arguments.graph.is_some())
+    {
+        let plan = planned(written, &Known::profiles(&config, &launch))?;
+        ui::say(&match arguments.graph {
+            Some(Graph::Mermaid) => drawing::mermaid(&plan),
+            Some(Graph::Dot) => drawing::dot(&plan),
+            None => drawing::order(&plan),
+        });
+        return Ok(());
+    }
+    if let Err(error) = supervisor::adopt_orphans(RUN_MARK) {
+        tracing::debug!("orphans of agents do not fall to this process: {error}");
+    }
+    let approving = Approving::of(arguments.yes);
+    let place = orchestrator::Place::of(directory, &config, Wish::Like(Name::parse(NAME)?));
+    served::run(async move || lead(place, (config, launch), wanted, approving).await)
+}
+
+/// Leads the workflow to its end, or leaves it to be resumed.
+async fn lead(
+    place: orchestrator::Place,
+    (config, launch): (Config, Launch),
+    wanted: Wanted,
+    approving: Approving,
+) -> Result<(), Failure> {
+    let mut shutdown = crate::sys::signals::Shutdown::listen()?;
+    let seat = orchestrator::take(place.into()).await?;
+    let team = Team::new(seat.clone(), config, launch, Human::default());
+    let workflows = Workflows::new(team.clone());
+    let begun = begin(&workflows, &wanted).await;
+    let outcome = match begun {
+        Ok(begun) => follow::follow(&workflows, begun, &mut shutdown, approving).await,
+        Err(error) => Err(error),
+    };
+    // First, so that the ends of agents do not look like failures of steps.
+    workflows.stop().await;
+    let hurry = async {
+        let signal = shutdown.recv().await;
+        tracing::warn!("{signal}: ending all agents at once");
+    };
+    team.shutdown(hurry).await;
+    served::leave_seat(seat).await;
+    outcome
+}
+
+async fn begin(workflows: &Workflows, wanted: &Wanted) -> Result<Begun, Failure> {
+    let workflow = match wanted {
+        Wanted::Plan(written) => {
+            let plan = planned(written, &workflows.team().known())?;
+            workflows.create(plan).await?
+        }
+        Wanted::Resume(id) => workflows.resume(id).await?,
+    };
+    Ok(Begun::of(workflow))
+}
+
+/// Makes a plan of what was written, or says what is wrong at its place in the file.
+fn planned(written: &Written, known: &Known) -> Result<Plan, Failure> {
+    let plan = validate(written.draft.clone(), known);
+    plan.map_err(|problems| written.locate(&problems).into())
+}
+
+/// Returns every name of an agent that a plan has.
+fn named(written: &Written) -> Vec<Name> {
+    let steps = written.draft.steps.iter();
+    let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+    // What is no name is told when the plan is checked.
+    agents.filter_map(|agent| Name::parse(agent).ok()).collect()
+}

@@ -1,0 +1,94 @@
+//! What a run tells: a line for every move of a step, and a report at the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::name::Name;
+use crate::domain::workflow::StepStatus;
+
+/// What has been told so far.
+#[derive(Default)]
+pub(super) struct Report {
+    told: BTreeMap<Name, (StepStatus, u32)>,
+}
+
+impl Report {
+    /// Returns the lines for what has changed since the last time.
+    pub(super) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
+        let mut lines = Vec::new();
+        for step in &workflow.steps {
+            let now = (step.status, step.attempts);
+            let before = self.told.insert(step.plan.name.clone(), now);
+            let is_news = before.map_or(step.status != StepStatus::Waiting, |before| before != now);
+            if is_news {
+                let seconds = since.as_secs_f64();
+                lines.push(format!("{seconds:>7.1} s  {}", line(step)));
+            }
+        }
+        lines
+    }
+}
+
+/// Says where a step stands.
+fn line(step: &PlayedStep) -> String {
+    let agent = step
+        .agent
+        .as_ref()
+        .map_or_else(|| step.wanted().to_owned(), ToString::to_string);
+    let why = step.why.as_deref().unwrap_or_default();
+    let name = &step.plan.name;
+    match step.status {
+        StepStatus::Running if step.attempts > 1 => {
+            format!(
+                "{name} is running again ({agent}, attempt {})",
+                step.attempts
+            )
+        }
+        StepStatus::Running => format!("{name} is running ({agent})"),
+        StepStatus::Done => format!("{name} is done"),
+        StepStatus::Waiting => format!("{name} waits once more: {why}"),
+        StepStatus::Asking => format!("{name} asks for approval"),
+        status => format!("{name} {}: {why}", status.told()),
+    }
+}
+
+/// Says how a workflow ended, step by step.
+pub(super) fn summary(workflow: &Workflow) -> String {
+    let width = workflow.steps.iter();
+    let width = width.map(|step| step.plan.name.as_str().len()).max();
+    let width = width.unwrap_or_default();
+    let mut lines = vec![format!(
+        "{} ({}) {}",
+        workflow.name,
+        workflow.id,
+        workflow.status.told()
+    )];
+    for step in &workflow.steps {
+        let took = match (step.started_ms, step.ended_ms) {
+            (Some(from), Some(to)) => {
+                let ms = u64::try_from(to - from).unwrap_or_default();
+                format!("  {:.1} s", Duration::from_millis(ms).as_secs_f64())
+            }
+            _ => String::new(),
+        };
+        let agent = step.agent.as_ref();
+        let agent = agent.map_or_else(String::new, |agent| format!("  {agent}"));
+        let status = step.status.as_str();
+        lines.push(format!(
+            "  {:width$}  {status:<9}{took}{agent}",
+            step.plan.name.as_str()
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Returns the steps that end a workflow: nothing depends on them, and they are done.
+pub(super) fn last(workflow: &Workflow) -> Vec<&PlayedStep> {
+    let is_last = |step: &&PlayedStep| {
+        let mut others = workflow.steps.iter();
+        step.status == StepStatus::Done
+            && !others.any(|other| other.plan.depends_on.contains(&step.plan.name))
+    };
+    workflow.steps.iter().filter(is_last).collect()
+}

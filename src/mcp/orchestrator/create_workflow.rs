@@ -1,0 +1,147 @@
+//! `create_workflow`: a chain of steps whose outputs flow from agent to agent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::leading::Leading;
+use crate::domain::workflow::Step;
+use crate::mcp::{Caller, Tool, ToolError};
+use crate::workflow::plan::{Draft, Plan, StepDraft};
+
+pub(super) struct CreateWorkflow {
+    pub(super) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// What it is for, in a few words.
+    name: Option<String>,
+    /// In any order; what does not depend on each other runs at once.
+    steps: Option<Vec<StepInput>>,
+    /// Instead of both: a plan in a TOML file of the project.
+    file: Option<String>,
+    /// Only check it and show the order.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StepInput {
+    /// Default: its agent's name.
+    name: Option<String>,
+    /// A profile, or a live agent.
+    agent: String,
+    /// What to do. {{steps.NAME.output}} stands for what was said in a step before; also .status, .files, .json.FIELD. Outputs of
+    /// `depends_on` that it does not mention are appended.
+    prompt: String,
+    model: Option<String>,
+    /// Names of the steps that have to be done before.
+    #[serde(default)]
+    depends_on: Vec<String>,
+    /// How long an attempt may take.
+    #[schemars(with = "Option<i64>")]
+    timeout_seconds: Option<u64>,
+    /// How often to try again after a failure: 0 to 5.
+    #[schemars(with = "Option<i64>")]
+    retries: Option<u64>,
+    /// Other agents, tried when this one is missing, out of quota, or crashed.
+    #[serde(default)]
+    fallback: Vec<String>,
+    /// Forget the agent's conversation before it.
+    #[serde(default)]
+    fresh: bool,
+    /// "human": it begins when `approve_step` says so.
+    approve: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The workflow; missing after a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow_id: Option<String>,
+    /// running; planned after a dry run.
+    status: String,
+    /// The steps, as they were written.
+    steps: Vec<PlannedView>,
+    /// The order: steps of one group can run at once.
+    order: Vec<Vec<String>>,
+}
+
+/// A step that is to be done.
+#[derive(Serialize, JsonSchema)]
+struct PlannedView {
+    /// Its name.
+    name: String,
+    /// Who is to do it.
+    agent: String,
+    /// What it needs before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    depends_on: Vec<String>,
+}
+
+impl From<StepInput> for StepDraft {
+    fn from(input: StepInput) -> Self {
+        Self {
+            name: input.name,
+            agent: input.agent,
+            prompt: input.prompt,
+            model: input.model,
+            depends_on: input.depends_on,
+            timeout_seconds: input.timeout_seconds,
+            retries: input.retries,
+            fallback: input.fallback,
+            fresh: input.fresh,
+            approve: input.approve,
+        }
+    }
+}
+
+impl Output {
+    fn of(plan: &Plan) -> Self {
+        let names = |group: Vec<_>| group.iter().map(ToString::to_string).collect();
+        let planned = |step: &Step| PlannedView {
+            name: step.name.to_string(),
+            agent: step.agent.clone(),
+            depends_on: names(step.depends_on.clone()),
+        };
+        Self {
+            workflow_id: None,
+            status: "planned".to_owned(),
+            steps: plan.steps.iter().map(planned).collect(),
+            order: plan.order().into_iter().map(names).collect(),
+        }
+    }
+}
+
+impl Tool for CreateWorkflow {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "create_workflow";
+    const DESCRIPTION: &'static str = "Let several agents work one after the other or at once: steps that hand their output on. \
+        Returns at once; the end is told in your inbox, and get_workflow_status shows how it goes. It survives this session.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let workflows = self.leading.workflows_of(caller);
+        let plan = match (input.name, input.steps, input.file) {
+            (None, None, Some(file)) => workflows.plan_in_file(&file)?,
+            (Some(name), Some(steps), None) => {
+                let steps = steps.into_iter().map(StepDraft::from).collect();
+                workflows.plan(Draft { name, steps })?
+            }
+            _ => {
+                return Err(ToolError::Arguments(
+                    "`create_workflow` needs `name` and `steps`, or `file` alone".to_owned(),
+                ));
+            }
+        };
+        let mut output = Output::of(&plan);
+        if !input.dry_run {
+            let workflow = workflows.create(plan).await?;
+            output.workflow_id = Some(workflow.id.to_string());
+            workflow.status.as_str().clone_into(&mut output.status);
+        }
+        Ok(output)
+    }
+}

@@ -1,0 +1,159 @@
+//! A workflow as the tools show it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::leading::Leading;
+use crate::bus::letter::part;
+use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::limits;
+use crate::domain::time::iso8601;
+use crate::domain::workflow::StepStatus;
+use crate::mcp::ToolError;
+use crate::team::Team;
+use crate::workflow::{WorkflowError, Workflows};
+
+/// Bytes of one step's output that a status shows.
+const HEAD_BYTES: usize = 2 * 1024;
+
+/// Bytes of all outputs together: half of what an answer may carry, because the rest of a long status is as much.
+const HEADS_BYTES: usize = limits::ANSWER_BYTES / 2;
+
+/// Where a workflow stands.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WorkflowView {
+    /// The workflow.
+    workflow_id: String,
+    /// What it is called.
+    name: String,
+    /// running, interrupted, done, failed or cancelled.
+    status: String,
+    /// When it was made, in UTC.
+    created_at: String,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    /// Its steps, as they were written.
+    steps: Vec<StepView>,
+}
+
+/// Where a step stands.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StepView {
+    /// The step.
+    name: String,
+    /// Who does it; else who is to do it.
+    agent: String,
+    /// waiting, running, done, failed, skipped or cancelled.
+    status: String,
+    /// The steps that it waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waits_for: Vec<String>,
+    /// How often it was begun.
+    attempts: u32,
+    /// The last attempt's task: `get_task_result` has all of its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    /// When the last attempt was assigned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    /// What the agent said, or the beginning of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// The length of the whole output, where this is its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_bytes: Option<usize>,
+    /// What went wrong last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl WorkflowView {
+    pub(super) fn of(workflow: &Workflow, team: &Team) -> Self {
+        let done = workflow.steps.iter();
+        let done = done.filter(|step| step.status == StepStatus::Done).count();
+        let room = (HEADS_BYTES / done.max(1)).min(HEAD_BYTES);
+        let steps = workflow.steps.iter();
+        Self {
+            workflow_id: workflow.id.to_string(),
+            name: workflow.name.clone(),
+            status: workflow.status.as_str().to_owned(),
+            created_at: iso8601(workflow.created_ms),
+            ended_at: workflow.ended_ms.map(iso8601),
+            steps: steps
+                .map(|step| StepView::of(step, workflow, team, room))
+                .collect(),
+        }
+    }
+}
+
+impl StepView {
+    fn of(step: &PlayedStep, workflow: &Workflow, team: &Team, room: usize) -> Self {
+        let over = |name: &&crate::domain::name::Name| {
+            let before = workflow.step(name);
+            before.is_none_or(|before| before.status.is_final())
+        };
+        let waits = step.status == StepStatus::Waiting;
+        let before = step.plan.depends_on.iter().filter(|name| !over(name));
+        let whole = output(step, team);
+        let head = whole.as_ref().map(|whole| part(whole, 0, room).1);
+        let cut = |head: &str, whole: &str| head.len() < whole.len();
+        let output_bytes = match (&whole, head) {
+            (Some(whole), Some(head)) if cut(head, whole) => Some(whole.len()),
+            _ => None,
+        };
+        let wanted = || step.wanted().to_owned();
+        Self {
+            name: step.plan.name.to_string(),
+            agent: step.agent.as_ref().map_or_else(wanted, ToString::to_string),
+            status: step.status.as_str().to_owned(),
+            waits_for: before.filter(|_| waits).map(ToString::to_string).collect(),
+            attempts: step.attempts,
+            task_id: step.task.as_ref().map(ToString::to_string),
+            started_at: step.started_ms.map(iso8601),
+            ended_at: step.ended_ms.map(iso8601),
+            output: head.map(str::to_owned),
+            output_bytes,
+            reason: step.why.clone(),
+        }
+    }
+}
+
+/// Reads what was said in a step that is done.
+fn output(step: &PlayedStep, team: &Team) -> Option<String> {
+    let id = step
+        .task
+        .as_ref()
+        .filter(|_| step.status == StepStatus::Done)?;
+    let read = || {
+        let task = team.bus().find_task(id)?;
+        let body = task.and_then(|task| task.output);
+        body.map(|body| team.bus().text(body)).transpose()
+    };
+    read().unwrap_or_else(|error| {
+        // The status itself is worth an answer.
+        tracing::warn!("failed to read the output of {id}: {error}");
+        None
+    })
+}
+
+impl Leading {
+    /// Returns the workflows of whoever calls.
+    pub(super) fn workflows_of(&self, caller: &crate::mcp::Caller) -> Workflows {
+        self.workflows(caller.seat())
+    }
+}
+
+impl From<WorkflowError> for ToolError {
+    fn from(error: WorkflowError) -> Self {
+        match error {
+            WorkflowError::Plan(problems) => Self::Arguments(problems.to_string()),
+            WorkflowError::File(error) => Self::Arguments(error.to_string()),
+            WorkflowError::Bus(error) => Self::Bus(error),
+            WorkflowError::Team(error) => error.into(),
+        }
+    }
+}

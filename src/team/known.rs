@@ -1,0 +1,144 @@
+//! Who could be given work: profiles, with or without their program, and live members.
+
+use std::path::Path;
+
+use super::launch::Launch;
+use super::live::Team;
+use super::transcript;
+use crate::bus::state::Session;
+use crate::config::{Config, Profile};
+use crate::domain::id::TaskId;
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
+
+/// Everybody who could be asked to do something.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The profiles whose program is there.
+    pub profiles: Vec<Name>,
+    /// The profiles whose program is not there, with the reason.
+    pub missing: Vec<(Name, String)>,
+    /// The live agents.
+    pub agents: Vec<Name>,
+    /// The live members that are no agents.
+    pub others: Vec<Name>,
+}
+
+/// Who is to get a piece of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taker {
+    /// A live agent, whose queue it joins.
+    Live(Name),
+    /// A new agent of that profile.
+    New(String),
+}
+
+impl Known {
+    /// Returns the profiles of a configuration, where nobody is live.
+    pub fn profiles(config: &Config, launch: &Launch) -> Self {
+        let mut known = Self::default();
+        for profile in config.profiles() {
+            match launch.program(profile) {
+                Ok(_) => known.profiles.push(profile.name.clone()),
+                Err(missing) => {
+                    let reason = missing.to_string();
+                    known.missing.push((profile.name.clone(), reason));
+                }
+            }
+        }
+        known
+    }
+}
+
+impl Team {
+    /// Returns the project, links resolved.
+    pub fn project(&self) -> &Path {
+        &self.inner.launch.project
+    }
+
+    /// Returns everybody who could be given work now.
+    pub fn known(&self) -> Known {
+        let mut known = Known::profiles(self.config(), &self.inner.launch);
+        self.bus().look(|state| {
+            for live in state.live_sessions() {
+                match live.kind {
+                    MemberKind::Agent => known.agents.push(live.name.clone()),
+                    _ => known.others.push(live.name.clone()),
+                }
+            }
+        });
+        known
+    }
+
+    /// Chooses who does a piece of work that names a profile or a live agent, so that work of one profile is done at once.
+    ///
+    /// A profile means any agent of it that this bridge started under a made-up name and that has nothing to do, else a new one.
+    /// Any other name of a live member means that member.
+    pub fn taker(&self, wanted: &str) -> Taker {
+        let new = || Taker::New(wanted.to_owned());
+        let Ok(name) = Name::parse(wanted) else {
+            return new();
+        };
+        let profile = self.config().profile(wanted).ok();
+        self.bus().look(|state| {
+            let is_of = |live: &Session, profile: &Profile| {
+                live.profile.as_deref() == Some(profile.name.as_str())
+            };
+            let made_up = |live: &Session| {
+                let member = state.member(&live.name);
+                member.is_some_and(|member| !member.chosen)
+            };
+            if let Some(live) = state.live(&name)
+                && profile.is_none_or(|profile| !(is_of(live, profile) && made_up(live)))
+            {
+                return Taker::Live(live.name.clone());
+            }
+            let Some(profile) = profile else {
+                return new();
+            };
+            let root = self.inner.launch.project.to_string_lossy();
+            let is_free = |live: &&&Session| {
+                is_of(live, profile)
+                    && made_up(live)
+                    && live.owner == Some(self.inner.seat.session())
+                    && live.cwd.as_deref() == Some(root.as_ref())
+                    && live.stop.is_none()
+                    && live.running.is_none()
+                    && live.queue.is_empty()
+            };
+            let all = state.live_sessions();
+            all.iter()
+                .find(is_free)
+                .map_or_else(new, |free| Taker::Live(free.name.clone()))
+        })
+    }
+
+    /// Says whether an agent of a profile, which may be busy, could take work of it when it is free.
+    pub fn has_agent_of(&self, profile: &str) -> bool {
+        let me = self.inner.seat.session();
+        self.bus().look(|state| {
+            let all = state.live_sessions();
+            all.iter().any(|live| {
+                let of = live.profile.as_deref().unwrap_or_default();
+                live.owner == Some(me) && of.eq_ignore_ascii_case(profile)
+            })
+        })
+    }
+
+    /// Returns the files that an agent said it changed in a task, each once, below the project as far as they are.
+    ///
+    /// It is read from the transcript: what an agent does not tell, or a shell command changed, is not among them.
+    pub fn changed_files(&self, task: &TaskId) -> Vec<String> {
+        // A transcript is for reading only: without it there is nothing to name.
+        let transcript = self.bus().read_transcript(task).unwrap_or_default();
+        let root = &self.inner.launch.project;
+        let below = |file: String| match Path::new(&file).strip_prefix(root) {
+            Ok(below) => below.to_string_lossy().into_owned(),
+            Err(_) => file,
+        };
+        transcript::changed(&transcript)
+            .into_iter()
+            .map(below)
+            .collect()
+    }
+}

@@ -1,0 +1,185 @@
+//! What happens next in a workflow: a pure function of what the log says and what has come of the tasks.
+//!
+//! It remembers nothing. Whoever leads a workflow asks again after every change, does what it says, and may die at any moment: the
+//! next one asks the same question and gets the same answer.
+
+use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::id::TaskId;
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::{Again, StepMove, StepStatus};
+
+/// Kinds of errors after which another agent may do better: the agent is missing, has no quota left, or has crashed.
+const AGENTS_OWN: [&str; 6] = ["start", "crashed", "agent", "limit", "model", "timeout"];
+
+/// What has come of the task of a step that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It is queued or in its turn, and its end is not asked for.
+    Going,
+    /// Its end is asked for.
+    Ending,
+    /// It has had its time, and its end is not asked for.
+    Overdue,
+    /// It is over.
+    Ended(TaskEnd),
+}
+
+/// How a task ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// A final status.
+    pub status: TaskStatus,
+    /// What went wrong.
+    pub error: Option<TaskError>,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Say what happens to a step.
+    Move(Name, StepMove),
+    /// Give a step to an agent.
+    Start(Name),
+    /// Ask for the end of a task.
+    CancelTask(TaskId),
+}
+
+/// Says what happens next. `seen` is asked about steps that run.
+///
+/// Moves come alone, as they may change what else is to be done; the next look says that.
+pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Action> {
+    if workflow.owner.is_none() || workflow.status.is_final() {
+        return Vec::new();
+    }
+    let (mut moves, mut cancels) = (Vec::new(), Vec::new());
+    for step in &workflow.steps {
+        if step.status != StepStatus::Running {
+            continue;
+        }
+        match seen(step) {
+            Seen::Ended(end) => {
+                let name = step.plan.name.clone();
+                moves.push(Action::Move(name, after_end(workflow, step, &end)));
+            }
+            Seen::Overdue => cancels.extend(step.task.clone().map(Action::CancelTask)),
+            Seen::Going if workflow.cancel_asked => {
+                cancels.extend(step.task.clone().map(Action::CancelTask));
+            }
+            Seen::Going | Seen::Ending => {}
+        }
+    }
+    moves.extend(stopped(workflow));
+    moves.extend(asking(workflow));
+    if !moves.is_empty() {
+        return moves;
+    }
+    cancels.extend(startable(workflow));
+    cancels
+}
+
+/// Returns the moves of steps that wait in vain.
+fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
+    let steps = workflow.steps.iter();
+    let waiting =
+        steps.filter(|step| matches!(step.status, StepStatus::Waiting | StepStatus::Asking));
+    waiting.filter_map(|step| {
+        let name = step.plan.name.clone();
+        if workflow.cancel_asked {
+            let why = "the workflow was cancelled".to_owned();
+            return Some(Action::Move(name, StepMove::Cancel(why)));
+        }
+        let before = step.plan.depends_on.iter();
+        let mut before = before.filter_map(|name| workflow.step(name));
+        let cause = before.find(|step| step.status.stops_others())?;
+        let why = format!("{} {}", cause.plan.name, cause.status.told());
+        Some(Action::Move(name, StepMove::Skip(why)))
+    })
+}
+
+/// Returns the moves of steps that could begin if somebody approved.
+fn asking(workflow: &Workflow) -> impl Iterator<Item = Action> {
+    let ready = ready(workflow).filter(|step| step.needs_approval());
+    ready.map(|step| Action::Move(step.plan.name.clone(), StepMove::Ask))
+}
+
+/// Returns the steps that wait for no other.
+fn ready(workflow: &Workflow) -> impl Iterator<Item = &PlayedStep> {
+    let is_done = |name: &Name| {
+        workflow
+            .step(name)
+            .is_some_and(|step| step.status == StepStatus::Done)
+    };
+    workflow.steps.iter().filter(move |step| {
+        step.status == StepStatus::Waiting
+            && !workflow.cancel_asked
+            && step.plan.depends_on.iter().all(is_done)
+    })
+}
+
+/// Returns the steps that can begin, as many as may run at once.
+fn startable(workflow: &Workflow) -> impl Iterator<Item = Action> {
+    let steps = &workflow.steps;
+    let running = steps.iter();
+    let running = running.filter(|step| step.status == StepStatus::Running);
+    let free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
+    ready(workflow)
+        .filter(|step| !step.needs_approval())
+        .take(free)
+        .map(|step| Action::Start(step.plan.name.clone()))
+}
+
+fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove {
+    let told = |fallback: &str| {
+        let error = end.error.as_ref();
+        error.map_or_else(|| fallback.to_owned(), |error| short(&error.message))
+    };
+    // Tasks that were begun for an earlier leader ended because that one did; agents that were coming up did not come up.
+    let ended_with_leader = step.begun_by != workflow.owner
+        && (end.status != TaskStatus::Failed || class_of(end) == "start");
+    match end.status {
+        TaskStatus::Done => StepMove::Finish,
+        _ if workflow.cancel_asked => StepMove::Cancel("the workflow was cancelled".to_owned()),
+        _ if ended_with_leader => {
+            if step.interruptions < limits::MAX_INTERRUPTIONS {
+                StepMove::Again(Again::Interrupted, told("it was interrupted"))
+            } else {
+                let times = step.interruptions + 1;
+                StepMove::Fail(format!("it was interrupted {times} times"))
+            }
+        }
+        TaskStatus::Cancelled if class_of(end) != "timeout" => {
+            StepMove::Cancel(told("its task was cancelled"))
+        }
+        _ => after_failure(step, class_of(end), &told("its task failed")),
+    }
+}
+
+fn class_of(end: &TaskEnd) -> &str {
+    end.error.as_ref().map_or("", |error| error.class.as_str())
+}
+
+/// Says what follows when an attempt of a step failed, or could not begin.
+pub fn after_failure(step: &PlayedStep, class: &str, why: &str) -> StepMove {
+    let why = short(why);
+    if AGENTS_OWN.contains(&class) && step.has_fallback() {
+        StepMove::Again(Again::Fallback, why)
+    } else if step.failures < step.plan.retries {
+        StepMove::Again(Again::Retry, why)
+    } else {
+        StepMove::Fail(why)
+    }
+}
+
+/// Returns the beginning of a sentence, as it may go on the bus.
+fn short(why: &str) -> String {
+    let mut head: String = why.chars().take(limits::WHY_CHARS).collect();
+    if head.len() < why.len() {
+        head.push('…');
+    }
+    head
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,545 @@
+//! Random plans, led to their ends through the rules of the bus: whatever ends when, by itself or by force.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted};
+use crate::bus::log::Place;
+use crate::bus::rules::{
+    Ask, Command, Ending, NewAgent, NewMember, NewTask, NewWorkflow, Wish, decide,
+};
+use crate::bus::state::State;
+use crate::domain::id::{CommandId, SessionId, WorkflowId};
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::time::{Now, Tick};
+use crate::domain::workflow::{Step, StepOf, WorkflowStatus};
+
+/// A plan by numbers: each step depends on some that come before it, and ends so.
+#[derive(Clone, Debug)]
+struct Drawn {
+    depends_on: Vec<usize>,
+    fate: Fate,
+    retries: u32,
+    fallback: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Good,
+    /// Fails so many times, then ends well.
+    Fails(u32),
+    Crashes,
+}
+
+/// What may happen between two looks of the engine.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    /// A task that runs comes to its end.
+    TaskEnds(prop::sample::Index),
+    /// Only some of what the engine said is done: the rest was cut off.
+    Partly(u8),
+    /// Whoever leads is killed, and the next one resumes.
+    OwnerDies,
+    /// Somebody cancels the workflow.
+    Cancel,
+}
+
+fn drawn(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
+    let fate = prop_oneof![
+        12 => Just(Fate::Good),
+        1 => (1..3u32).prop_map(Fate::Fails),
+        1 => Just(Fate::Crashes),
+    ];
+    let one = (
+        proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
+        fate,
+        0..3u32,
+        any::<bool>(),
+    );
+    proptest::collection::vec(one, 1..=most).prop_map(|steps| {
+        let mut all = Vec::new();
+        for (number, (before, fate, retries, fallback)) in steps.into_iter().enumerate() {
+            let before = before.iter().filter(|_| number > 0);
+            let depends_on: BTreeSet<_> = before.map(|index| index.index(number)).collect();
+            all.push(Drawn {
+                depends_on: depends_on.into_iter().collect(),
+                fate,
+                retries,
+                fallback,
+            });
+        }
+        all
+    })
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        20 => any::<prop::sample::Index>().prop_map(Happens::TaskEnds),
+        4 => (0..4u8).prop_map(Happens::Partly),
+        1 => Just(Happens::OwnerDies),
+    ]
+}
+
+fn name_of(number: usize) -> Name {
+    Name::parse(&format!("step-{number}")).unwrap()
+}
+
+/// The rules, and a bridge that leads.
+struct World {
+    state: State,
+    seq: u64,
+    ids: u128,
+    lead: SessionId,
+    workflow: WorkflowId,
+    drawn: Vec<Drawn>,
+    /// How often each step was begun, and returned.
+    begun: BTreeMap<Name, u32>,
+    returned: BTreeMap<Name, u32>,
+    /// How often a step failed by its fate.
+    failed: BTreeMap<Name, u32>,
+}
+
+impl World {
+    fn new(drawn: Vec<Drawn>) -> Self {
+        let mut world = Self {
+            state: State::default(),
+            seq: 1,
+            ids: 0,
+            lead: SessionId(Uuid::nil()),
+            workflow: WorkflowId::from_bits(0),
+            drawn,
+            begun: BTreeMap::new(),
+            returned: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        };
+        world.lead = world.join();
+        let steps = world.drawn.iter().enumerate().map(|(number, drawn)| {
+            let before: Vec<_> = drawn.depends_on.iter().copied().map(name_of).collect();
+            let mut step = Step::new(name_of(number), "codex", &before);
+            step.retries = drawn.retries;
+            if drawn.fallback {
+                step.fallback = vec!["claude".into()];
+            }
+            step
+        });
+        let new = NewWorkflow {
+            name: "test".into(),
+            steps: steps.collect(),
+            prompts: Body::Text(String::new()),
+        };
+        let lead = world.lead;
+        let events = world.ask(lead, Ask::CreateWorkflow(Box::new(new)));
+        let Some(Event::WorkflowCreated(created)) = events.first() else {
+            panic!("{events:?}")
+        };
+        world.workflow = created.id.clone();
+        world
+    }
+
+    fn fresh(&mut self) -> Uuid {
+        self.ids += 1;
+        Uuid::from_u128(self.ids)
+    }
+
+    fn join(&mut self) -> SessionId {
+        let session = SessionId(self.fresh());
+        let new = NewMember {
+            session,
+            wish: Wish::Like(Name::parse("orchestrator").unwrap()),
+            kind: MemberKind::Orchestrator,
+            model: None,
+            roles: Vec::new(),
+            client: None,
+            pid: 1,
+            dead: Vec::new(),
+        };
+        self.ask(None, Ask::Join(Box::new(new)));
+        session
+    }
+
+    #[track_caller]
+    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Vec<Event> {
+        let tick = Tick { boot: 0, ms: 0 };
+        let now = Now { wall_ms: 0, tick };
+        let command = Command {
+            id: CommandId(self.fresh()),
+            by: by.into(),
+            taken: Vec::new(),
+            ask,
+        };
+        let Some(proposal) = decide(&self.state, now, &command).unwrap() else {
+            return Vec::new();
+        };
+        let entry = Entry {
+            seq: self.seq,
+            ts: 0,
+            tick,
+            id: proposal.id,
+            by: proposal.by,
+            events: proposal.events,
+        };
+        let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
+        for event in &entry.events {
+            self.check(event);
+        }
+        self.state.apply(&entry, &indices, Place::default());
+        self.seq = entry.next_seq();
+        entry.events
+    }
+
+    /// Checks an event against the state before it: at most once, and never before its dependencies.
+    fn check(&mut self, event: &Event) {
+        match event {
+            Event::StepStarted(StepStarted { step, .. }) => {
+                let begun = self.begun.entry(step.clone()).or_default();
+                *begun += 1;
+                let returned = self.returned.get(step).copied().unwrap_or_default();
+                assert_eq!(*begun, returned + 1, "{step} runs twice");
+                let workflow = self.state.workflow(&self.workflow).unwrap();
+                let plan = &workflow.step(step).unwrap().plan;
+                for before in &plan.depends_on {
+                    let before = workflow.step(before).unwrap();
+                    assert_eq!(before.status, StepStatus::Done, "{step} is too early");
+                }
+            }
+            Event::StepReturned(StepReturned { step, .. }) => {
+                *self.returned.entry(step.clone()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn workflow(&self) -> &Workflow {
+        self.state.workflow(&self.workflow).unwrap()
+    }
+
+    fn seen(&self, step: &PlayedStep) -> Seen {
+        let task = self.state.task(step.task.as_ref().unwrap()).unwrap();
+        if task.status.is_final() {
+            Seen::Ended(TaskEnd {
+                status: task.status,
+                error: task.error.clone(),
+            })
+        } else if task.cancel_asked {
+            Seen::Ending
+        } else {
+            Seen::Going
+        }
+    }
+
+    /// Looks once, and does the first so many things.
+    fn look(&mut self, most: usize) -> usize {
+        let actions = next(self.workflow(), |step| self.seen(step));
+        let count = actions.len().min(most);
+        for action in actions.into_iter().take(most) {
+            self.act(action);
+        }
+        count
+    }
+
+    fn act(&mut self, action: Action) {
+        let lead = self.lead;
+        match action {
+            Action::Move(step, step_move) => {
+                let ask = Ask::MoveSteps(self.workflow.clone(), vec![(step, step_move)]);
+                self.ask(lead, ask);
+            }
+            Action::CancelTask(task) => {
+                self.ask(lead, Ask::CancelTask(task));
+            }
+            Action::Start(step) => {
+                let task = NewTask {
+                    prompt: Body::Text("do it".into()),
+                    model: None,
+                    fresh: false,
+                    permissions: None,
+                    step: Some(StepOf {
+                        workflow: self.workflow.clone(),
+                        step,
+                    }),
+                };
+                let ask = match self.free_agent() {
+                    Some(session) => Ask::Assign { session, task },
+                    None => self.starting(task),
+                };
+                self.ask(lead, ask);
+            }
+        }
+    }
+
+    fn free_agent(&self) -> Option<SessionId> {
+        let all = self.state.live_sessions();
+        let mut free = all.iter().filter(|live| {
+            live.owner == Some(self.lead) && live.running.is_none() && live.queue.is_empty()
+        });
+        free.next().map(|free| free.id)
+    }
+
+    fn starting(&mut self, task: NewTask) -> Ask {
+        let starting = Starting {
+            session: SessionId(self.fresh()),
+            name: name_of(0),
+            chosen: false,
+            profile: "codex".into(),
+            model: None,
+            cwd: String::new(),
+            roles: Vec::new(),
+            owner: self.lead,
+            token_hash: String::new(),
+        };
+        let wish = Wish::Like(Name::parse("codex").unwrap());
+        Ask::Start(Box::new(NewAgent { wish, starting }), Some(task))
+    }
+
+    fn running(&self) -> Vec<(Name, TaskId)> {
+        let steps = self.workflow().steps.iter();
+        let running = steps.filter(|step| step.status == StepStatus::Running);
+        let tasks = running.map(|step| (step.plan.name.clone(), step.task.clone().unwrap()));
+        tasks
+            .filter(|(_, task)| !self.state.task(task).unwrap().status.is_final())
+            .collect()
+    }
+
+    /// Lets a task end as its step's fate wants it.
+    fn end_task(&mut self, (name, id): &(Name, TaskId)) {
+        let number: usize = name.as_str()[5..].parse().unwrap();
+        let (task, lead) = (self.state.task(id).unwrap().clone(), self.lead);
+        if task.status == TaskStatus::Queued {
+            // Until now its agent was coming up.
+            let ready = Ask::Ready {
+                session: task.session,
+                model: None,
+                pid: 1,
+            };
+            self.ask(lead, ready);
+            self.ask(lead, Ask::StartTask(id.clone()));
+        }
+        let failed = self.failed.entry(name.clone()).or_default();
+        let status = match self.drawn[number].fate {
+            _ if task.cancel_asked => TaskStatus::Cancelled,
+            Fate::Crashes => {
+                let leave = Ask::Leave {
+                    session: task.session,
+                    departure: Departure::Failed,
+                    detail: None,
+                };
+                self.ask(lead, leave);
+                return;
+            }
+            Fate::Fails(times) if *failed < times => {
+                *failed += 1;
+                TaskStatus::Failed
+            }
+            Fate::Good | Fate::Fails(_) => TaskStatus::Done,
+        };
+        let ending = Ending {
+            status,
+            output: Body::Text(String::new()),
+            stop_reason: None,
+            error: None,
+        };
+        self.ask(lead, Ask::FinishTask(id.clone(), Box::new(ending)));
+    }
+
+    fn happen(&mut self, happens: Happens) {
+        match happens {
+            Happens::TaskEnds(index) => {
+                let running = self.running();
+                if !running.is_empty() {
+                    self.end_task(index.get(&running));
+                }
+                self.look(usize::MAX);
+            }
+            Happens::Partly(most) => {
+                self.look(usize::from(most));
+            }
+            Happens::OwnerDies => {
+                let mut dead = vec![self.lead];
+                let agents = self.state.live_sessions().into_iter();
+                dead.extend(
+                    agents
+                        .filter(|agent| agent.owner == Some(self.lead))
+                        .map(|agent| agent.id),
+                );
+                self.ask(None, Ask::Bury(dead));
+                let over = self.workflow().status.is_final();
+                self.lead = self.join();
+                if !over {
+                    let (lead, id) = (self.lead, self.workflow.clone());
+                    assert_eq!(self.workflow().status, WorkflowStatus::Interrupted);
+                    self.ask(lead, Ask::ResumeWorkflow(id));
+                }
+            }
+            Happens::Cancel => {
+                if !self.workflow().status.is_final() {
+                    let (lead, id) = (self.lead, self.workflow.clone());
+                    self.ask(lead, Ask::CancelWorkflow(id));
+                }
+            }
+        }
+    }
+
+    /// Lets everything come to its end, and says how.
+    fn end(&mut self) -> WorkflowStatus {
+        for _ in 0..self.drawn.len() * 20 + 20 {
+            let did = self.look(usize::MAX);
+            let running = self.running();
+            if self.workflow().status.is_final() {
+                assert!(running.is_empty(), "{running:?}");
+                return self.workflow().status;
+            }
+            assert!(did > 0 || !running.is_empty(), "nothing goes on");
+            if let Some(first) = running.last() {
+                self.end_task(first);
+            }
+        }
+        panic!("it does not come to an end: {:?}", self.workflow());
+    }
+
+    /// Says whether a step comes to a good end once it can begin, when nobody interferes.
+    fn is_good(&self, number: usize) -> bool {
+        let drawn = &self.drawn[number];
+        match drawn.fate {
+            Fate::Good => true,
+            Fate::Fails(times) => times <= drawn.retries,
+            Fate::Crashes => false,
+        }
+    }
+
+    /// Checks that exactly what could not end well did not, and that exactly what depends on that was stopped.
+    fn check_statuses(&self) {
+        let mut good = Vec::new();
+        for (number, step) in self.workflow().steps.iter().enumerate() {
+            let drawn = &self.drawn[number];
+            let reached = drawn.depends_on.iter().all(|before| good[*before]);
+            good.push(reached && self.is_good(number));
+            let expected = match (reached, self.is_good(number)) {
+                (false, _) => StepStatus::Skipped,
+                (true, true) => StepStatus::Done,
+                (true, false) => StepStatus::Failed,
+            };
+            assert_eq!(step.status, expected, "{step:?}");
+        }
+        let all = good.iter().all(|good| *good);
+        let expected = if all {
+            WorkflowStatus::Done
+        } else {
+            WorkflowStatus::Failed
+        };
+        assert_eq!(self.workflow().status, expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_plan_ends_with_each_step_once_and_in_order_whatever_happens(
+        drawn in drawn(limits::MAX_STEPS),
+        happens in proptest::collection::vec(happens(), 0..60),
+    ) {
+        let mut world = World::new(drawn);
+        world.look(usize::MAX);
+        for happens in happens {
+            // An owner that dies again and again is a case of its own.
+            let steps = &world.workflow().steps;
+            let worn = steps.iter().any(|step| step.interruptions >= limits::MAX_INTERRUPTIONS);
+            if !(worn && matches!(happens, Happens::OwnerDies)) {
+                world.happen(happens);
+            }
+        }
+        world.end();
+        world.check_statuses();
+    }
+
+    #[test]
+    fn a_cancelled_workflow_ends_and_begins_nothing_more(
+        drawn in drawn(40),
+        before in proptest::collection::vec(happens(), 0..20),
+    ) {
+        let mut world = World::new(drawn);
+        for happens in before {
+            world.happen(happens);
+        }
+        let over = world.workflow().status.is_final();
+        let done = |world: &World| {
+            let steps = world.workflow().steps.iter();
+            steps.filter(|step| step.status == StepStatus::Done).count()
+        };
+        let begun = world.begun.clone();
+        world.happen(Happens::Cancel);
+        let status = world.end();
+        prop_assert_eq!(begun, world.begun.clone());
+        prop_assert!(over || status == WorkflowStatus::Cancelled || done(&world) == world.drawn.len());
+    }
+}
+
+fn drawn_chain() -> Vec<Drawn> {
+    let step = |depends_on: Vec<usize>| Drawn {
+        depends_on,
+        fate: Fate::Good,
+        retries: 0,
+        fallback: false,
+    };
+    vec![step(vec![]), step(vec![0]), step(vec![1])]
+}
+
+#[test]
+fn what_is_interrupted_again_and_again_fails() {
+    let mut world = World::new(drawn_chain());
+    for _ in 0..=limits::MAX_INTERRUPTIONS {
+        world.look(usize::MAX);
+        world.look(usize::MAX);
+        world.happen(Happens::OwnerDies);
+    }
+    assert_eq!(world.end(), WorkflowStatus::Failed);
+    let first = &world.workflow().steps[0];
+    assert_eq!(
+        first.why.as_deref(),
+        Some("it was interrupted 6 times"),
+        "{first:?}"
+    );
+    assert_eq!(first.attempts, 6);
+}
+
+#[test]
+fn no_more_run_at_once_than_may() {
+    let drawn = drawn_chain();
+    let mut world = World::new(vec![drawn[0].clone(); limits::WORKFLOW_WIDTH + 3]);
+    assert_eq!(world.look(usize::MAX), limits::WORKFLOW_WIDTH);
+    assert_eq!(world.look(usize::MAX), 0);
+    let first = world.running().remove(0);
+    world.end_task(&first);
+    assert_eq!(world.look(usize::MAX), 1, "the move");
+    assert_eq!(world.look(usize::MAX), 1, "the next");
+}
+
+#[test]
+fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again() {
+    let mut plan = Step::new(name_of(0), "codex", &[]);
+    plan.fallback = vec!["claude".into()];
+    plan.retries = 1;
+    let world = World::new(drawn_chain());
+    let mut step = world.workflow().steps[0].clone();
+    step.plan = plan;
+    let after = |step: &PlayedStep, class: &str| after_failure(step, class, "oh");
+    let oh = || "oh".to_owned();
+    assert_eq!(after(&step, "refused"), StepMove::Again(Again::Retry, oh()));
+    assert_eq!(
+        after(&step, "crashed"),
+        StepMove::Again(Again::Fallback, oh())
+    );
+    assert_eq!(step.wanted(), "codex");
+    step.passed = 1;
+    assert_eq!(step.wanted(), "claude");
+    assert_eq!(after(&step, "crashed"), StepMove::Again(Again::Retry, oh()));
+    step.failures = 1;
+    assert_eq!(after(&step, "crashed"), StepMove::Fail(oh()));
+}

@@ -1,0 +1,362 @@
+//! Plans in TOML files: read with a place for every problem, and what is wrong with the plan as a whole shown at the line that
+//! says it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::plan::{Draft, Problems, StepDraft};
+use crate::config::Problem;
+use crate::config::reader::{Entry, Reader, entries};
+use crate::domain::limits;
+
+const PLAN_KEYS: [&str; 2] = ["name", "steps"];
+const STEP_KEYS: [&str; 10] = [
+    "name",
+    "agent",
+    "prompt",
+    "model",
+    "depends_on",
+    "timeout_seconds",
+    "retries",
+    "fallback",
+    "fresh",
+    "approve",
+];
+
+/// Why a plan file is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("failed to read the plan {file}: {source}")]
+    Read {
+        /// As it was named.
+        file: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// It is not one that may be read.
+    #[error("the plan {file} {problem}")]
+    Refused {
+        /// As it was named.
+        file: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// It says something that is not understood, or cannot run.
+    #[error("{}", lines(.0))]
+    Wrong(Vec<Problem>),
+}
+
+/// A draft, and where in its file each part of it stands.
+pub struct Written {
+    /// What was written.
+    pub draft: Draft,
+    file: String,
+    text: String,
+    /// The offset in bytes of every key, by its place: `steps[1].agent`.
+    places: BTreeMap<String, usize>,
+}
+
+/// Reads a plan file. `shown` is how it is called in errors.
+pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
+    let file = shown.to_owned();
+    let text = match std::fs::metadata(path) {
+        Ok(about) if about.len() > limits::MAX_CONTENT_BYTES as u64 => {
+            let problem = "is longer than 1 MiB";
+            return Err(FileError::Refused { file, problem });
+        }
+        Ok(about) if !about.is_file() => {
+            let problem = "is no file";
+            return Err(FileError::Refused { file, problem });
+        }
+        Ok(_) => std::fs::read_to_string(path),
+        Err(error) => Err(error),
+    };
+    let text = text.map_err(|source| FileError::Read {
+        file: file.clone(),
+        source,
+    })?;
+    parse(shown, text)
+}
+
+/// Reads a plan file of a project. It has to be inside of it.
+pub fn read_in(project: &Path, given: &str) -> Result<Written, FileError> {
+    let path = project.join(given);
+    match path.canonicalize() {
+        Ok(path) if path.starts_with(project) => read(&path, given),
+        Ok(_) => Err(FileError::Refused {
+            file: given.to_owned(),
+            problem: "is outside the project",
+        }),
+        Err(source) => Err(FileError::Read {
+            file: given.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn parse(file: &str, text: String) -> Result<Written, FileError> {
+    let mut plan = PlanReader {
+        reader: Reader::new(Path::new(file), &text),
+        places: BTreeMap::new(),
+    };
+    let draft = match DeTable::parse(&text) {
+        Ok(document) => plan.document(document.get_ref()),
+        Err(error) => {
+            // One slip of syntax makes what follows meaningless, so it is told alone.
+            let message = format!("this is not TOML: {}", error.message());
+            plan.reader
+                .report(&error.span().unwrap_or_default(), message);
+            Draft::default()
+        }
+    };
+    let places = plan.places;
+    let problems = plan.reader.into_problems();
+    if !problems.is_empty() {
+        return Err(FileError::Wrong(problems));
+    }
+    Ok(Written {
+        draft,
+        file: file.to_owned(),
+        text,
+        places,
+    })
+}
+
+impl Written {
+    /// Returns what is wrong with the plan, each problem at its place in the file.
+    pub fn locate(&self, problems: &Problems) -> FileError {
+        let reader = Reader::new(Path::new(&self.file), &self.text);
+        let located = problems.0.iter().map(|problem| {
+            let field = problem.place.rsplit('.').next().unwrap_or_default();
+            let message = if field.is_empty() {
+                problem.what.clone()
+            } else {
+                format!("{field}: {}", problem.what)
+            };
+            reader.problem(self.offset(&problem.place), message)
+        });
+        FileError::Wrong(located.collect())
+    }
+
+    /// Returns where a part of the plan stands, or what it is a part of.
+    fn offset(&self, place: &str) -> usize {
+        let mut place = place;
+        loop {
+            if let Some(offset) = self.places.get(place) {
+                return *offset;
+            }
+            let Some(end) = place.rfind(['.', '[']) else {
+                return 0;
+            };
+            place = &place[..end];
+        }
+    }
+}
+
+struct PlanReader<'a> {
+    reader: Reader<'a>,
+    places: BTreeMap<String, usize>,
+}
+
+impl PlanReader<'_> {
+    fn document(&mut self, document: &DeTable<'_>) -> Draft {
+        let mut draft = Draft::default();
+        for entry in entries(document) {
+            self.note(entry.key.to_owned(), &entry);
+            match entry.key {
+                "name" => {
+                    let name = self.reader.string(entry.value, "`name`");
+                    draft.name = name.unwrap_or_default();
+                }
+                "steps" => draft.steps = self.steps(entry.value),
+                _ => self.reader.report_unknown(&entry, "the plan", &PLAN_KEYS),
+            }
+        }
+        draft
+    }
+
+    fn note(&mut self, place: String, entry: &Entry<'_, '_>) {
+        self.places.insert(place, entry.key_span.start);
+    }
+
+    fn steps(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<StepDraft> {
+        let Some(steps) = value.get_ref().as_array() else {
+            let message = "`steps` is a list of tables: begin each with [[steps]]";
+            self.reader.report(&value.span(), message);
+            return Vec::new();
+        };
+        let numbered = steps.iter().enumerate();
+        numbered
+            .map(|(index, step)| self.step(index, step))
+            .collect()
+    }
+
+    fn step(&mut self, index: usize, value: &Spanned<DeValue<'_>>) -> StepDraft {
+        let place = format!("steps[{index}]");
+        self.places.insert(place.clone(), value.span().start);
+        let mut step = StepDraft::default();
+        let fields = self.reader.table(value, &format!("`{place}`"));
+        for entry in fields.unwrap_or_default() {
+            self.note(format!("{place}.{}", entry.key), &entry);
+            self.field(&mut step, &entry);
+        }
+        for (field, text) in [("agent", &step.agent), ("prompt", &step.prompt)] {
+            if text.is_empty() && !self.places.contains_key(&format!("{place}.{field}")) {
+                let message = format!("this step has no `{field}`");
+                self.reader.report(&value.span(), message);
+            }
+        }
+        step
+    }
+
+    fn field(&mut self, step: &mut StepDraft, entry: &Entry<'_, '_>) {
+        let (reader, value) = (&mut self.reader, entry.value);
+        let what = format!("`{}`", entry.key);
+        let any = 0..=u64::MAX;
+        match entry.key {
+            "name" => step.name = reader.string(value, &what),
+            "agent" => step.agent = reader.string(value, &what).unwrap_or_default(),
+            "prompt" => step.prompt = reader.string(value, &what).unwrap_or_default(),
+            "model" => step.model = reader.filled_string(value, &what),
+            "depends_on" => step.depends_on = strings(reader, value, &what),
+            "timeout_seconds" => step.timeout_seconds = reader.number(value, &what, &any),
+            "retries" => step.retries = reader.number(value, &what, &any),
+            "fallback" => step.fallback = strings(reader, value, &what),
+            "fresh" => step.fresh = reader.boolean(value, &what).unwrap_or_default(),
+            "approve" => step.approve = reader.string(value, &what),
+            _ => reader.report_unknown(entry, "a step", &STEP_KEYS),
+        }
+    }
+}
+
+fn strings(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, what: &str) -> Vec<String> {
+    let each = |reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, what: &str| {
+        reader.string(value, what)
+    };
+    reader.array(value, what, each).unwrap_or_default()
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::name::Name;
+    use crate::team::Known;
+    use crate::workflow::plan::validate;
+
+    #[track_caller]
+    fn refused(text: &str, expected: &[&str]) {
+        let known = Known {
+            profiles: vec![Name::parse("codex").unwrap()],
+            ..Known::default()
+        };
+        let problems = match parse("plan.toml", text.to_owned()) {
+            Err(error) => error.to_string(),
+            Ok(written) => {
+                let problems = validate(written.draft.clone(), &known).unwrap_err();
+                written.locate(&problems).to_string()
+            }
+        };
+        assert_eq!(problems.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_plan_says_what_the_tool_says() {
+        let text = r#"
+            name = "two"
+            [[steps]]
+            agent = "codex"
+            prompt = "one"
+            [[steps]]
+            name = "next"
+            agent = "codex"
+            prompt = "two"
+            model = "m"
+            depends_on = ["codex"]
+            timeout_seconds = 60
+            retries = 1
+            fallback = ["claude"]
+            fresh = true
+            approve = "human"
+        "#;
+        let draft = parse("plan.toml", text.into()).unwrap().draft;
+        assert_eq!(draft.name, "two");
+        let next = StepDraft {
+            name: Some("next".into()),
+            agent: "codex".into(),
+            prompt: "two".into(),
+            model: Some("m".into()),
+            depends_on: vec!["codex".into()],
+            timeout_seconds: Some(60),
+            retries: Some(1),
+            fallback: vec!["claude".into()],
+            fresh: true,
+            approve: Some("human".into()),
+        };
+        assert_eq!(format!("{:?}", draft.steps[1]), format!("{next:?}"));
+    }
+
+    #[test]
+    fn a_slip_is_told_with_line_column_and_the_nearest_key() {
+        refused(
+            "name = \"x\"\n[[steps]]\nagnet = \"codex\"\nprompt = 3\n[[step]]\n",
+            &[
+                "plan.toml:2:1: this step has no `agent`",
+                "plan.toml:3:1: unknown key `agnet` in a step: did you mean `agent`?",
+                "plan.toml:4:10: `prompt` must be a string, not an integer",
+                "plan.toml:5:3: unknown key `step` in the plan: did you mean `steps`?",
+            ],
+        );
+        refused(
+            "name = ",
+            &[
+                "plan.toml:1:8: this is not TOML: string values must be quoted, expected literal string",
+            ],
+        );
+        refused(
+            "name = \"x\"\nsteps = 3\n",
+            &["plan.toml:2:9: `steps` is a list of tables: begin each with [[steps]]"],
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_plan_is_told_at_its_line() {
+        refused(
+            "name = \"x\"\n\n[[steps]]\nname = \"a\"\nagent = \"codx\"\nprompt = \"{{steps.b.output}}\"\n\
+             depends_on = [\"c\"]\n[[steps]]\nname = \"a\"\nagent = \"codex\"\nprompt = \"\"\n",
+            &[
+                "plan.toml:11:1: prompt: it is empty: say what to do",
+                "plan.toml:9:1: name: another step is called `a` already",
+                "plan.toml:5:1: agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
+                "plan.toml:7:1: depends_on[0]: no step is called `c`",
+                "plan.toml:6:1: prompt: a placeholder names the step `b`, which is not there",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_plan_file_is_inside_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().canonicalize().unwrap().join("project");
+        std::fs::create_dir(&project).unwrap();
+        let plan = "name = \"x\"\nsteps = []\n";
+        std::fs::write(project.join("plan.toml"), plan).unwrap();
+        std::fs::write(root.path().join("other.toml"), plan).unwrap();
+        assert!(read_in(&project, "plan.toml").is_ok());
+        let told = |given: &str| read_in(&project, given).err().unwrap().to_string();
+        assert_eq!(
+            told("../other.toml"),
+            "the plan ../other.toml is outside the project"
+        );
+        assert!(told("none.toml").starts_with("failed to read the plan none.toml: "));
+        assert_eq!(told("."), "the plan . is no file");
+    }
+}

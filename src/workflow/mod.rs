@@ -1,0 +1,15 @@
+//! Workflows: steps of several agents, whose outputs flow from one to the next.
+//!
+//! [`plan`] checks what a caller wrote, all problems at once. [`engine`] is a pure function from what the log says to what happens
+//! next. [`Workflows`] does it for one bridge: it gives steps to agents and hears of their ends. All that lasts is on the bus, so
+//! the next orchestrator can go on where one was killed. This module knows nothing of MCP and of terminals.
+
+pub mod plan;
+pub mod file;
+mod template;
+mod flow;
+pub mod engine;
+mod runner;
+mod workflows;
+
+pub use self::workflows::{WorkflowError, Workflows};

@@ -1,0 +1,139 @@
+//! Plans, right and wrong.
+
+use super::*;
+
+fn known() -> Known {
+    let name = |text| Name::parse(text).unwrap();
+    Known {
+        profiles: vec![name("codex"), name("claude")],
+        missing: vec![(name("gemini"), "its program is not on PATH".into())],
+        agents: vec![name("ann")],
+        others: vec![name("gate")],
+    }
+}
+
+fn step(name: &str, depends_on: &[&str], prompt: &str) -> StepDraft {
+    StepDraft {
+        name: (!name.is_empty()).then(|| name.to_owned()),
+        agent: "codex".into(),
+        prompt: prompt.into(),
+        depends_on: depends_on.iter().map(ToString::to_string).collect(),
+        ..StepDraft::default()
+    }
+}
+
+fn checked(steps: Vec<StepDraft>) -> Result<Plan, Problems> {
+    let name = "test".to_owned();
+    validate(Draft { name, steps }, &known())
+}
+
+#[track_caller]
+fn refused(steps: Vec<StepDraft>, expected: &[&str]) {
+    let problems = checked(steps).unwrap_err().0;
+    let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, expected);
+}
+
+#[test]
+fn a_diamond_runs_in_three_groups() {
+    let plan = checked(vec![
+        step("d", &["b", "c"], "{{steps.a.output}} {{steps.b.status}}"),
+        step("b", &["A"], "x"),
+        step("c", &["a", "a"], "x"),
+        step("a", &[], "x"),
+    ])
+    .unwrap();
+    let order: Vec<Vec<String>> = plan
+        .order()
+        .iter()
+        .map(|group| group.iter().map(ToString::to_string).collect())
+        .collect();
+    assert_eq!(order, [vec!["a"], vec!["b", "c"], vec!["d"]]);
+    assert_eq!(plan.steps[2].depends_on.len(), 1, "said twice is said once");
+}
+
+#[test]
+fn a_step_without_a_name_is_called_after_its_agent_by_a_free_name() {
+    let plan = checked(vec![
+        step("", &[], "x"),
+        step("codex-2", &[], "x"),
+        step("", &["codex"], "x"),
+    ])
+    .unwrap();
+    let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["codex", "codex-2", "codex-3"]);
+}
+
+#[test]
+fn every_problem_is_listed_at_once_with_its_place() {
+    let mut first = step("a", &["b", "zebra"], "{{steps.b.otput}}");
+    first.agent = "codx".into();
+    let mut second = step("b", &[], " ");
+    second.agent = "gate".into();
+    second.timeout_seconds = Some(0);
+    second.retries = Some(9);
+    let mut third = step("A", &[], "{{steps.b.output}} {{steps.q.output}}");
+    third.agent = "gemini".into();
+    refused(
+        vec![first, second, third],
+        &[
+            "steps[1].prompt: it is empty: say what to do",
+            "steps[1].timeout_seconds: it is 0; it must be 1 to 86400",
+            "steps[2].name: another step is called `A` already",
+            "steps[0].agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
+            "steps[0].depends_on[1]: no step is called `zebra`",
+            "steps[1].agent: `gate` is not an agent that a bridge started: send_message asks it for help",
+            "steps[1].retries: it is 9; it must be 0 to 5",
+            "steps[2].agent: its program is not on PATH",
+            "steps[0].prompt: unknown placeholder `{{steps.b.otput}}`: did you mean `.output`?",
+            "steps[2].prompt: a placeholder names the step `b`, on which this one does not depend: add it to depends_on",
+            "steps[2].prompt: a placeholder names the step `q`, which is not there",
+        ],
+    );
+}
+
+#[test]
+fn circles_are_named_in_full() {
+    refused(
+        vec![
+            step("a", &["b"], "x"),
+            step("b", &["c"], "x"),
+            step("c", &["a"], "x"),
+            step("d", &["d"], "{{steps.d.output}}"),
+        ],
+        &[
+            "steps: they depend on each other in a circle: a → b → c → a",
+            "steps: they depend on each other in a circle: d → d",
+            "steps[3].prompt: a placeholder names this very step, which has no output before it runs",
+        ],
+    );
+}
+
+#[test]
+fn limits_are_told_with_what_is_too_much() {
+    refused(Vec::new(), &["steps: there are none"]);
+    let many = vec![step("", &[], "x"); limits::MAX_STEPS + 1];
+    refused(
+        many,
+        &["steps: there are 201; the limit is 200: divide the workflow"],
+    );
+    let long = "x".repeat(limits::MAX_PLAN_BYTES + 1);
+    let problems = checked(vec![step("", &[], &long)]).unwrap_err();
+    assert!(problems.to_string().contains("524289 bytes"), "{problems}");
+    let most = vec![step("", &[], "x"); limits::MAX_STEPS];
+    assert_eq!(checked(most).unwrap().steps.len(), limits::MAX_STEPS);
+}
+
+#[test]
+fn an_endless_list_of_problems_is_counted() {
+    let wrong = step("", &[], "{{x}}");
+    let problems = checked(vec![wrong; 60]).unwrap_err().to_string();
+    assert!(problems.ends_with("and 20 more problems"), "{problems}");
+}
+
+#[test]
+fn a_live_agent_can_do_a_step() {
+    let mut only = step("", &[], "x");
+    only.agent = "ANN".into();
+    assert_eq!(checked(vec![only]).unwrap().steps[0].name.as_str(), "ANN");
+}

@@ -1,0 +1,355 @@
+//! The runner: asks the engine what happens next after every change of the bus, and does it.
+//!
+//! It keeps nothing that must last. One runner a bridge leads all its workflows, and does one thing at a time: each takes a
+//! millisecond, as agents are waited for by nobody here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::engine::{self, Action, Seen, TaskEnd, after_failure};
+use super::flow::{self, Given};
+use super::template::{self, Part};
+use crate::bus::rules::{Ask, Refusal};
+use crate::bus::state::{PlayedStep, Task, Workflow};
+use crate::bus::{Bus, BusError};
+use crate::domain::id::{TaskId, WorkflowId};
+use crate::domain::name::Name;
+use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::{StepOf, StepStatus};
+use crate::team::{Assignment, Taker, Team, TeamError};
+
+/// How long to wait before something is tried again that the bus or an agent could not take.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Leads all workflows of a team's bridge until it is told to stop.
+pub(super) async fn run(team: Team, ending: CancellationToken) {
+    let mut changes = team.bus().changes();
+    let mut runner = Runner {
+        team,
+        prompts: BTreeMap::new(),
+        turns: BTreeMap::new(),
+        overdue: BTreeSet::new(),
+        wake: None,
+    };
+    loop {
+        changes.borrow_and_update();
+        runner.look(&ending).await;
+        let until = runner.wake;
+        tokio::select! {
+            () = ending.cancelled() => return,
+            // An error means that the bus is closed, and this process with it.
+            closing = changes.changed() => if closing.is_err() { return },
+            () = sleep_until(until) => {}
+        }
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Runner {
+    team: Team,
+    /// The prompts of the workflows that run, read once.
+    prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
+    /// Since when the turns of tasks with a time limit are seen to run.
+    turns: BTreeMap<TaskId, Instant>,
+    /// The tasks whose end was asked for because they had their time.
+    overdue: BTreeSet<TaskId>,
+    /// When to look again although nothing changes.
+    wake: Option<Instant>,
+}
+
+/// Why a step could not begin now.
+enum Hindrance {
+    /// Somebody else has moved the step or the workflow; the next look says what to do.
+    MovedOn,
+    /// The bus or the agent cannot take it now.
+    Busy,
+    /// It will never begin so: the class of the error, and what it says.
+    Never(&'static str, String),
+}
+
+impl Runner {
+    fn bus(&self) -> &Bus {
+        self.team.bus()
+    }
+
+    /// Does what is to be done in all workflows that this bridge leads.
+    async fn look(&mut self, ending: &CancellationToken) {
+        self.wake = None;
+        let me = self.team.seat().session();
+        let ids: Vec<_> = self.bus().look(|state| {
+            let led = state.workflows_of(me);
+            led.map(|workflow| workflow.id.clone()).collect()
+        });
+        self.prompts.retain(|id, _| ids.contains(id));
+        if ids.is_empty() {
+            self.turns.clear();
+            self.overdue.clear();
+        }
+        for id in ids {
+            while !ending.is_cancelled() && self.advance(&id, ending).await {}
+        }
+    }
+
+    /// Looks at a workflow once; returns whether anything was done, after which there may be more to do.
+    async fn advance(&mut self, id: &WorkflowId, ending: &CancellationToken) -> bool {
+        let Some(workflow) = self.bus().look(|state| state.workflow(id).cloned()) else {
+            return false;
+        };
+        let mut seen = Vec::new();
+        for step in &workflow.steps {
+            seen.push(self.seen(step));
+        }
+        let actions = engine::next(&workflow, |step| {
+            let at = workflow
+                .steps
+                .iter()
+                .position(|other| std::ptr::eq(other, step));
+            at.and_then(|at| seen[at].clone()).unwrap_or(Seen::Going)
+        });
+        let (mut moves, mut did) = (Vec::new(), false);
+        for action in actions {
+            if ending.is_cancelled() {
+                return false;
+            }
+            match action {
+                Action::Move(step, step_move) => moves.push((step, step_move)),
+                Action::CancelTask(task) => did |= self.cancel_task(&task).await,
+                Action::Start(step) => match self.start(&workflow, &step).await {
+                    Ok(()) => did = true,
+                    Err(Hindrance::MovedOn | Hindrance::Busy) => self.again(),
+                    Err(Hindrance::Never(class, why)) => {
+                        if let Some(played) = workflow.step(&step) {
+                            moves.push((step, after_failure(played, class, &why)));
+                        }
+                    }
+                },
+            }
+        }
+        if !moves.is_empty() {
+            did |= self.write(Ask::MoveSteps(id.clone(), moves)).await;
+        }
+        did
+    }
+
+    /// Sees to it that there is another look soon.
+    fn again(&mut self) {
+        self.wake_at(Instant::now() + AGAIN);
+    }
+
+    fn wake_at(&mut self, at: Instant) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    /// Returns what has come of a step's task; nothing when the step does not run.
+    fn seen(&mut self, step: &PlayedStep) -> Option<Seen> {
+        if step.status != StepStatus::Running {
+            return None;
+        }
+        let id = step.task.as_ref()?;
+        match self.bus().find_task(id) {
+            Ok(Some(task)) => Some(self.seen_task(step, &task)),
+            // Its assignment is older than the log.
+            Ok(None) => Some(Seen::Ended(TaskEnd {
+                status: TaskStatus::Interrupted,
+                error: None,
+            })),
+            Err(error) => {
+                tracing::warn!("failed to look up {id}: {error}");
+                self.again();
+                None
+            }
+        }
+    }
+
+    fn seen_task(&mut self, step: &PlayedStep, task: &Task) -> Seen {
+        if task.status.is_final() {
+            self.turns.remove(&task.id);
+            let mut error = task.error.clone();
+            if self.overdue.contains(&task.id) && task.status == TaskStatus::Cancelled {
+                let seconds = step.plan.timeout_seconds.unwrap_or_default();
+                error = Some(TaskError {
+                    class: "timeout".to_owned(),
+                    message: format!("it took longer than {seconds} s"),
+                });
+            }
+            let status = task.status;
+            return Seen::Ended(TaskEnd { status, error });
+        }
+        if task.cancel_asked {
+            return Seen::Ending;
+        }
+        let limit = step.plan.timeout_seconds.map(Duration::from_secs);
+        let Some(limit) = limit.filter(|_| task.status == TaskStatus::Running) else {
+            return Seen::Going;
+        };
+        let now = Instant::now();
+        let due = *self.turns.entry(task.id.clone()).or_insert(now) + limit;
+        if now < due {
+            self.wake_at(due);
+            return Seen::Going;
+        }
+        self.overdue.insert(task.id.clone());
+        Seen::Overdue
+    }
+
+    async fn cancel_task(&mut self, id: &TaskId) -> bool {
+        match self.team.cancel_task(id, Duration::ZERO).await {
+            Ok(()) => true,
+            // It has ended, which the next look sees.
+            Err(TeamError::Bus(BusError::Refused(_))) => {
+                self.again();
+                false
+            }
+            Err(error) => {
+                tracing::warn!("failed to cancel {id}: {error}");
+                self.again();
+                false
+            }
+        }
+    }
+
+    /// Writes something in the bridge's name; returns whether it is on the bus.
+    async fn write(&mut self, ask: Ask) -> bool {
+        match self.team.seat().ask(ask).await {
+            Ok(_) => return true,
+            Err(BusError::Refused(refusal)) => tracing::debug!("about a workflow: {refusal}"),
+            Err(error) => tracing::warn!("about a workflow: {error}"),
+        }
+        self.again();
+        false
+    }
+
+    /// Gives a step to an agent.
+    async fn start(&mut self, workflow: &Workflow, name: &Name) -> Result<(), Hindrance> {
+        let at = workflow
+            .steps
+            .iter()
+            .position(|step| step.plan.name == *name);
+        let Some((at, step)) = at.map(|at| (at, &workflow.steps[at])) else {
+            return Err(Hindrance::MovedOn);
+        };
+        let prompts = self.prompts_of(workflow)?;
+        let template = prompts.get(at).map_or("", String::as_str);
+        let given = self.given(workflow, step, template)?;
+        let prompt = flow::fill(template, &step.plan, &given)
+            .map_err(|why| Hindrance::Never("flow", why))?;
+        let assignment = Assignment {
+            agent: step.wanted().to_owned(),
+            prompt,
+            model: step.plan.model.clone(),
+            fresh: step.plan.fresh,
+            step: Some(StepOf {
+                workflow: workflow.id.clone(),
+                step: name.clone(),
+            }),
+            ..Assignment::default()
+        };
+        let assigned = match self.team.taker(step.wanted()) {
+            Taker::Live(agent) => {
+                let agent = agent.to_string();
+                self.team
+                    .assign(Assignment {
+                        agent,
+                        ..assignment
+                    })
+                    .await
+            }
+            Taker::New(_) => self.team.assign_to_new(assignment).await,
+        };
+        match assigned {
+            Ok(_) => Ok(()),
+            // One of its own kind will be free.
+            Err(TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. })))
+                if self.team.has_agent_of(step.wanted()) =>
+            {
+                Err(Hindrance::Busy)
+            }
+            Err(error) => Err(hindrance(error)),
+        }
+    }
+
+    fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Hindrance> {
+        if let Some(prompts) = self.prompts.get(&workflow.id) {
+            return Ok(Arc::clone(prompts));
+        }
+        let text = self.bus().text(workflow.prompts)?;
+        let prompts: Vec<String> = serde_json::from_str(&text).map_err(|error| {
+            Hindrance::Never("bus", format!("its prompts are damaged: {error}"))
+        })?;
+        let prompts = Arc::new(prompts);
+        self.prompts
+            .insert(workflow.id.clone(), Arc::clone(&prompts));
+        Ok(prompts)
+    }
+
+    /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
+    fn given(
+        &self,
+        workflow: &Workflow,
+        step: &PlayedStep,
+        template: &str,
+    ) -> Result<Vec<Given>, Hindrance> {
+        let (parts, _) = template::parse(template);
+        let mut names: BTreeSet<Name> = step.plan.depends_on.iter().cloned().collect();
+        names.extend(parts.into_iter().filter_map(|part| match part {
+            Part::Value { step, .. } => Some(step),
+            Part::Text(_) => None,
+        }));
+        let before = names.iter().filter_map(|name| workflow.step(name));
+        before.map(|before| self.given_by(before)).collect()
+    }
+
+    fn given_by(&self, step: &PlayedStep) -> Result<Given, Hindrance> {
+        let task = match &step.task {
+            Some(id) => self.bus().find_task(id)?,
+            None => None,
+        };
+        let output = match task.as_ref().and_then(|task| task.output) {
+            Some(body) => self.bus().text(body)?,
+            None => String::new(),
+        };
+        let files = task.as_ref().map(|task| self.team.changed_files(&task.id));
+        Ok(Given {
+            step: step.plan.name.clone(),
+            agent: step.agent.clone(),
+            status: step.status,
+            task: step.task.clone(),
+            output,
+            files: files.unwrap_or_default(),
+        })
+    }
+}
+
+/// Something cannot be read that was on the bus.
+impl From<BusError> for Hindrance {
+    fn from(error: BusError) -> Self {
+        Self::Never("bus", error.told())
+    }
+}
+
+fn hindrance(error: TeamError) -> Hindrance {
+    match error {
+        TeamError::Bus(BusError::Refused(refusal)) => match refusal {
+            Refusal::UnknownWorkflow { .. }
+            | Refusal::WorkflowOver { .. }
+            | Refusal::LedByAnother { .. }
+            | Refusal::StepElsewhere { .. }
+            | Refusal::Left => Hindrance::MovedOn,
+            // An agent that is being stopped is gone soon, and then there is another or none.
+            Refusal::QueueFull { .. } | Refusal::Stopping { .. } => Hindrance::Busy,
+            other => Hindrance::Never("start", other.to_string()),
+        },
+        TeamError::Bus(_) => Hindrance::Busy,
+        other => Hindrance::Never("start", other.told()),
+    }
+}

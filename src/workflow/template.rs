@@ -1,0 +1,196 @@
+//! Prompts with placeholders: `{{steps.NAME.output}}`, `.status`, `.files`, `.json.FIELD`.
+//!
+//! Only what looks like a path of words between `{{` and `}}` is a placeholder, so that code with braces stays what it is; `\{{`
+//! stands for `{{` itself.
+
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::nearest::nearest;
+
+/// What a placeholder can ask of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    /// What the agent said.
+    Output,
+    /// The word for how it ended.
+    Status,
+    /// The files that it changed.
+    Files,
+    /// A field of the JSON in what the agent said, as a path of keys and indices.
+    Json(Vec<String>),
+}
+
+/// What stands between a step and the path of a field.
+const JSON: &str = ".json.";
+
+/// The fields by their names.
+const FIELDS: [&str; 4] = ["output", "status", "files", "json.FIELD"];
+
+/// A piece of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// As it stands.
+    Text(String),
+    /// Something of another step.
+    Value {
+        /// Whose.
+        step: Name,
+        /// What.
+        field: Field,
+    },
+}
+
+/// A prompt in pieces, and what is wrong with it. A placeholder that is wrong stays as text.
+pub(super) fn parse(prompt: &str) -> (Vec<Part>, Vec<String>) {
+    let (mut parts, mut problems) = (Vec::new(), Vec::new());
+    let (mut text, mut rest) = (String::new(), prompt);
+    while let Some(at) = rest.find("{{") {
+        let (before, braces) = rest.split_at(at);
+        if let Some(before) = before.strip_suffix('\\') {
+            text.push_str(before);
+            text.push_str("{{");
+            rest = &braces[2..];
+            continue;
+        }
+        text.push_str(before);
+        let Some(inner) = inner(&braces[2..]) else {
+            text.push_str("{{");
+            rest = &braces[2..];
+            continue;
+        };
+        let whole = &braces[..inner.len() + 4];
+        rest = &braces[whole.len()..];
+        match placeholder(inner.trim()) {
+            Ok((step, field)) => {
+                if !text.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut text)));
+                }
+                parts.push(Part::Value { step, field });
+            }
+            Err(problem) => {
+                let shown: String = whole.chars().take(limits::SHOWN_NAME_CHARS).collect();
+                problems.push(format!("unknown placeholder `{shown}`: {problem}"));
+                text.push_str(whole);
+            }
+        }
+    }
+    text.push_str(rest);
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    (parts, problems)
+}
+
+/// Returns what stands before the next `}}`, if it is a path of words.
+fn inner(text: &str) -> Option<&str> {
+    let inner = &text[..text.find("}}")?];
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let path = inner.trim();
+    let is_path = path.bytes().all(word)
+        && path
+            .bytes()
+            .next()
+            .is_some_and(|first| first.is_ascii_alphabetic());
+    is_path.then_some(inner)
+}
+
+fn placeholder(path: &str) -> Result<(Name, Field), String> {
+    const FORMS: &str =
+        "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
+    let named = |step: &str| Name::parse(step).map_err(|error| error.to_string());
+    let Some(rest) = path.strip_prefix("steps.") else {
+        return Err(FORMS.to_owned());
+    };
+    if let Some((step, keys)) = rest.split_once(JSON) {
+        let keys: Vec<_> = keys.split('.').map(str::to_owned).collect();
+        if keys.iter().any(String::is_empty) {
+            return Err(FORMS.to_owned());
+        }
+        return Ok((named(step)?, Field::Json(keys)));
+    }
+    // The name of a step may have dots in it.
+    let Some((step, field)) = rest.rsplit_once('.') else {
+        return Err(FORMS.to_owned());
+    };
+    let field = match field {
+        "output" => Field::Output,
+        "status" => Field::Status,
+        "files" => Field::Files,
+        _ => {
+            let near = nearest(field, FIELDS);
+            return Err(match near.first() {
+                Some(near) => format!("did you mean `.{near}`?"),
+                None => FORMS.to_owned(),
+            });
+        }
+    };
+    Ok((named(step)?, field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(step: &str, field: Field) -> Part {
+        let step = Name::parse(step).unwrap();
+        Part::Value { step, field }
+    }
+
+    fn text(text: &str) -> Part {
+        Part::Text(text.into())
+    }
+
+    #[track_caller]
+    fn check(prompt: &str, expected: &[Part]) {
+        let (parts, problems) = parse(prompt);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn placeholders_are_found_between_texts() {
+        check("plain", &[text("plain")]);
+        check(
+            "a {{steps.x.output}}{{ steps.y-2.v1.status }} b",
+            &[
+                text("a "),
+                value("x", Field::Output),
+                value("y-2.v1", Field::Status),
+                text(" b"),
+            ],
+        );
+        check("{{steps.x.files}}", &[value("x", Field::Files)]);
+        let path = Field::Json(vec!["items".into(), "0".into(), "id".into()]);
+        check("{{steps.x.json.items.0.id}}", &[value("x", path)]);
+    }
+
+    #[test]
+    fn braces_that_hold_no_path_stay_what_they_are() {
+        for code in [
+            "let a = {{ 1 }};",
+            "{{}}",
+            "{{",
+            "x }} {{ y",
+            "{{a b}}",
+            "{{{ö}}}",
+        ] {
+            check(code, &[text(code)]);
+        }
+        check("\\{{steps.x.output}}", &[text("{{steps.x.output}}")]);
+    }
+
+    #[test]
+    fn an_unknown_placeholder_is_a_problem_with_a_hint() {
+        let problem = |prompt: &str| parse(prompt).1.join("; ");
+        let near = problem("{{steps.x.outputs}}");
+        assert_eq!(
+            near,
+            "unknown placeholder `{{steps.x.outputs}}`: did you mean `.output`?"
+        );
+        assert!(problem("{{name}}").contains("write `{{steps.NAME.output}}`"));
+        assert!(problem("{{steps.x.json.}}").contains("`.json.FIELD`"));
+        assert!(problem("{{steps.x}}").contains("write `{{steps.NAME.output}}`"));
+        assert!(problem("{{steps.all.output}}").contains("reserved"));
+        assert_eq!(parse("{{a}} {{b}}").1.len(), 2);
+    }
+}

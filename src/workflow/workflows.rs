@@ -1,0 +1,190 @@
+//! The workflows of one bridge: made, resumed, cancelled and looked up here; led to their ends by the runner.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::file::{self, FileError};
+use super::plan::{self, Draft, Plan, Problems};
+use super::runner;
+use crate::bus::event::Event;
+use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
+use crate::bus::state::Workflow;
+use crate::bus::{Bus, BusError};
+use crate::domain::id::WorkflowId;
+use crate::domain::workflow::StepOf;
+use crate::team::{Team, TeamError};
+
+/// Why something about a workflow was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    /// The plan cannot run.
+    #[error(transparent)]
+    Plan(#[from] Problems),
+    /// The plan file is none, or cannot run.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The bus did not.
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// The team did not.
+    #[error(transparent)]
+    Team(#[from] TeamError),
+}
+
+impl From<Refusal> for WorkflowError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Bus(refusal.into())
+    }
+}
+
+/// The workflows that one bridge leads. Cheap to clone.
+#[derive(Clone)]
+pub struct Workflows {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    team: Team,
+    /// Whether the runner was started.
+    led: AtomicBool,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Workflows {
+    /// Makes the workflows of a team. Nothing runs before the first is made or resumed.
+    pub fn new(team: Team) -> Self {
+        let inner = Inner {
+            team,
+            led: AtomicBool::new(false),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Returns the team whose agents do the steps.
+    pub fn team(&self) -> &Team {
+        &self.inner.team
+    }
+
+    /// Checks a draft against who is there now, and changes nothing.
+    pub fn plan(&self, draft: Draft) -> Result<Plan, WorkflowError> {
+        self.bus().refresh()?;
+        Ok(plan::validate(draft, &self.inner.team.known())?)
+    }
+
+    /// Reads a plan file of the project and checks it against who is there now, and changes nothing.
+    pub fn plan_in_file(&self, given: &str) -> Result<Plan, WorkflowError> {
+        self.bus().refresh()?;
+        let written = file::read_in(self.inner.team.project(), given)?;
+        plan::validate(written.draft.clone(), &self.inner.team.known())
+            .map_err(|problems| written.locate(&problems).into())
+    }
+
+    /// Makes a workflow and begins to lead it. It is on disk when this returns.
+    ///
+    /// # Panics
+    /// Never: prompts are plain texts.
+    pub async fn create(&self, plan: Plan) -> Result<Workflow, WorkflowError> {
+        let prompts = serde_json::to_string(&plan.prompts).expect("texts are plain data");
+        let new = NewWorkflow {
+            name: plan.name,
+            steps: plan.steps,
+            prompts: self.bus().long_body(prompts).await?,
+        };
+        let seat = self.inner.team.seat();
+        let receipt = seat.ask(Ask::CreateWorkflow(Box::new(new))).await?;
+        let id = receipt.events.iter().find_map(|event| match event {
+            Event::WorkflowCreated(created) => Some(created.id.clone()),
+            _ => None,
+        });
+        let id = id.ok_or(BusError::Closed)?;
+        self.lead();
+        self.find(&id)
+    }
+
+    /// Goes on with a workflow whose leader has ended. What is done is not done again.
+    pub async fn resume(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
+        // Its leader may be dead without anybody having noticed.
+        self.bus().bury_the_dead().await?;
+        let seat = self.inner.team.seat();
+        seat.ask(Ask::ResumeWorkflow(id.clone())).await?;
+        self.lead();
+        self.find(id)
+    }
+
+    /// Asks for the end of a workflow, and waits for it for a while: running steps are cancelled.
+    pub async fn cancel(
+        &self,
+        id: &WorkflowId,
+        limit: Duration,
+    ) -> Result<Workflow, WorkflowError> {
+        self.bus().bury_the_dead().await?;
+        let seat = self.inner.team.seat();
+        seat.ask(Ask::CancelWorkflow(id.clone())).await?;
+        self.wait(id, limit).await
+    }
+
+    /// Says whether a step that asks for it may begin.
+    pub async fn approve(&self, step: StepOf, approval: Approval) -> Result<(), WorkflowError> {
+        let seat = self.inner.team.seat();
+        seat.ask(Ask::ApproveStep(step, approval)).await?;
+        Ok(())
+    }
+
+    /// Waits until a workflow is over, or until the limit; returns how it is then.
+    pub async fn wait(&self, id: &WorkflowId, limit: Duration) -> Result<Workflow, WorkflowError> {
+        let deadline = Instant::now() + limit;
+        let mut changes = self.bus().changes();
+        loop {
+            changes.borrow_and_update();
+            let workflow = self.find(id)?;
+            if workflow.status.is_final() {
+                return Ok(workflow);
+            }
+            match tokio::time::timeout_at(deadline, changes.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return self.find(id),
+            }
+        }
+    }
+
+    /// Returns a workflow, also one that ended so long ago that the state has forgotten it.
+    pub fn find(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
+        let found = self.bus().find_workflow(id)?;
+        found.ok_or_else(|| Refusal::UnknownWorkflow { id: id.clone() }.into())
+    }
+
+    /// Stops leading, so that the workflows are interrupted as they are. Returns when nothing more is done for them.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+
+    /// Stops leading and ends all agents, without a word to the bus: it is not there any more.
+    pub fn end_at_once(&self) {
+        self.inner.stop.cancel();
+        self.inner.team.end_at_once();
+    }
+
+    fn bus(&self) -> &Bus {
+        self.inner.team.bus()
+    }
+
+    /// Starts the runner, if nothing runs yet.
+    fn lead(&self) {
+        if !self.inner.led.swap(true, Ordering::Relaxed) {
+            let (team, stop) = (self.inner.team.clone(), self.inner.stop.clone());
+            self.inner.tasks.spawn(runner::run(team, stop));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `run`: a workflow from a plan file at the command line, played by a script.
+
+use cli_team_bridge::supervisor::Exit;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{DEADLINE, Stage};
+
+const SCRIPT: &str = r#"
+[[agents.default.turns]]
+when = "Your task: hang"
+steps = [{ hang = true }]
+[[agents.default.turns]]
+when = "Your task: fail"
+steps = [{ fail = "no way" }]
+[[agents.default.turns]]
+steps = [{ say = "{{name}} has done it" }]
+"#;
+
+/// Three agents that are not installed here.
+const PLAN: &str = r#"
+name = "review"
+[[steps]]
+name = "security"
+agent = "red"
+prompt = "look"
+[[steps]]
+name = "style"
+agent = "blue"
+prompt = "look"
+[[steps]]
+name = "summary"
+agent = "green"
+prompt = "{{steps.security.output}} {{steps.style.output}}"
+depends_on = ["security", "style"]
+"#;
+
+fn stage(plan: &str) -> Stage {
+    let stage = Stage::new(SCRIPT);
+    std::fs::write(stage.project().join("plan.toml"), plan).unwrap();
+    stage
+}
+
+/// Runs the plan with further arguments; returns what it printed, and how it ended.
+async fn run(stage: &Stage, more: &[&str]) -> (String, Exit, String) {
+    let plan = stage.project().join("plan.toml");
+    let mut arguments = vec!["run", plan.to_str().unwrap()];
+    arguments.extend(more);
+    let (child, mut pipes) = stage.start(&arguments).await;
+    let mut printed = String::new();
+    let reading = pipes.stdout.read_to_string(&mut printed);
+    tokio::time::timeout(DEADLINE, reading)
+        .await
+        .unwrap()
+        .unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited())
+        .await
+        .unwrap();
+    (printed, exit, child.stderr_tail())
+}
+
+fn script(stage: &Stage) -> String {
+    stage
+        .home()
+        .join("script.toml")
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test]
+async fn a_plan_is_run_to_its_end_by_a_script_and_reported() {
+    let stage = stage(PLAN);
+    let script = script(&stage);
+    let (printed, exit, told) = run(&stage, &["--scripted", &script]).await;
+    assert_eq!(exit.code, Some(0), "{told}");
+    assert!(printed.starts_with("review (wf-"), "{printed}");
+    assert!(printed.contains(") is done\n  security  done"), "{printed}");
+    assert!(
+        printed.ends_with("\nsummary:\ngreen has done it\n"),
+        "{printed}"
+    );
+    for line in [
+        "security is running (red)",
+        "style is done",
+        "summary is running (green)",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_plan_that_fails_says_why_and_the_program_fails_too() {
+    let stage = stage(&PLAN.replacen("prompt = \"look\"", "prompt = \"fail\"", 1));
+    let script = script(&stage);
+    let (printed, exit, told) = run(&stage, &["--scripted", &script]).await;
+    assert_eq!(exit.code, Some(1));
+    assert!(printed.contains("  summary   skipped"), "{printed}");
+    assert!(told.contains("security has failed: "), "{told}");
+    assert!(told.ends_with("error: the workflow has failed\n"), "{told}");
+}
+
+#[tokio::test]
+async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
+    let stage = stage(PLAN);
+    let script = script(&stage);
+    let (order, exit, _) = run(&stage, &["--scripted", &script, "--dry-run"]).await;
+    assert_eq!(exit.code, Some(0));
+    assert_eq!(
+        order,
+        "review: 3 steps\n  1. security (red), style (blue), at once\n  2. summary (green)\n"
+    );
+    let (graph, ..) = run(&stage, &["--scripted", &script, "--graph", "mermaid"]).await;
+    assert!(graph.starts_with("graph TD\n"), "{graph}");
+    let (_, exit, told) = run(&stage, &["--dry-run"]).await;
+    assert_eq!(exit.code, Some(1));
+    assert!(
+        told.contains("plan.toml:5:1: agent: `red` is neither a profile nor a live agent"),
+        "{told}"
+    );
+    assert!(!stage.bus().exists(), "nothing of it touches the bus");
+}
+
+#[tokio::test]
+async fn an_interrupted_run_is_gone_on_with() {
+    let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1))
+        .with_profiles(
+            &["red", "blue", "green"]
+                .map(|name| {
+                    format!("[agents.{name}]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv_pass = [\"BRIDGE_SCRIPT\"]\n")
+                })
+                .concat(),
+        );
+    let plan = stage.project().join("plan.toml");
+    let (child, pipes) = stage.start(&["run", plan.to_str().unwrap()]).await;
+    crate::support::until("the last step has begun", || {
+        stage.bus().join("log").exists() && stage.events_of("task_started").len() == 3
+    })
+    .await;
+    let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
+    kill(pid, Signal::SIGKILL).unwrap();
+    tokio::time::timeout(DEADLINE, child.exited())
+        .await
+        .unwrap();
+    drop(pipes);
+    let id = stage.events_of("workflow_created")[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // From now on nobody hangs.
+    std::fs::write(
+        stage.home().join("script.toml"),
+        SCRIPT.replace("hang = true", "say = \"awake\""),
+    )
+    .unwrap();
+    let (child, pipes) = stage.start(&["run", "--resume", &id]).await;
+    let mut lines = BufReader::new(pipes.stdout).lines();
+    let mut printed = Vec::new();
+    while let Some(line) = tokio::time::timeout(DEADLINE, lines.next_line())
+        .await
+        .unwrap()
+        .unwrap()
+    {
+        printed.push(line);
+    }
+    let exit = tokio::time::timeout(DEADLINE, child.exited())
+        .await
+        .unwrap();
+    assert_eq!(exit.code, Some(0), "{}", child.stderr_tail());
+    assert_eq!(printed.last().unwrap(), "awake");
+    assert_eq!(
+        stage.events_of("step_started").len(),
+        4,
+        "only the last step twice"
+    );
+}
