@@ -242,7 +242,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         30 => Event::MemberBack {
             session: session(a),
         },
-        37 => Event::MemberWays {
+        36 => Event::MemberWays {
             session: session(a),
             ways: way[..usize::from(b % 6)].to_vec(),
         },

@@ -83,25 +83,17 @@ fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal
     ask_as(writer, me, &command.ask)
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
 fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
     match ask {
         Ask::Due | Ask::Bury(_) | Ask::Hung(..) | Ask::Back(_) | Ask::Join(_) | Ask::Taken => {
             Ok(())
         }
-        Ask::Runs(runs) => health::runs(writer, me, runs),
-        Ask::Swept(session) => {
-            health::swept(writer, *session);
-            Ok(())
-        }
-        Ask::Stir(session) => health::stir(writer, me, *session),
-        Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
-        Ask::Crash {
-            session,
-            detail,
-            task,
-        } => health::crash(writer, me, *session, detail, *task),
-        Ask::Limit(limits) => health::limit(writer, me, *limits),
+        Ask::Runs(_)
+        | Ask::Swept(_)
+        | Ask::Stir(_)
+        | Ask::Stall(..)
+        | Ask::Crash { .. }
+        | Ask::Limit(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
@@ -189,5 +181,24 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             reason,
             kill,
         } => membership::stop(writer, me, agent, reason.as_deref(), *kill),
+    }
+}
+
+fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
+    match ask {
+        Ask::Runs(runs) => health::runs(writer, me, runs),
+        Ask::Swept(session) => {
+            health::swept(writer, *session);
+            Ok(())
+        }
+        Ask::Stir(session) => health::stir(writer, me, *session),
+        Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Ask::Crash {
+            session,
+            detail,
+            task,
+        } => health::crash(writer, me, *session, detail, *task),
+        Ask::Limit(limits) => health::limit(writer, me, *limits),
+        _ => Ok(()),
     }
 }

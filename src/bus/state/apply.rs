@@ -11,7 +11,7 @@ use crate::bus::log::Place;
 use crate::domain::id::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::MessageKind;
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
@@ -92,17 +92,9 @@ impl State {
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }
-            Event::MemberWays { session, ways } => self.member_ways(*session, ways),
-            Event::MemberModel { session, model } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.model = Some(model.clone());
-                }
-            }
-            Event::MemberTools { session, tools } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.tools = *tools;
-                }
-            }
+            Event::MemberWays { session, .. }
+            | Event::MemberModel { session, .. }
+            | Event::MemberTools { session, .. } => self.member_trait(*session, event),
             Event::MemberLeft {
                 session,
                 departure,
@@ -184,6 +176,19 @@ impl State {
             | Event::StepReturned(_)
             | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}
+        }
+    }
+
+    /// Notes what a member is like.
+    fn member_trait(&mut self, session: SessionId, event: &Event) {
+        let Some(session) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        match event {
+            Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
+            Event::MemberModel { model, .. } => session.model = Some(model.clone()),
+            Event::MemberTools { tools, .. } => session.tools = *tools,
+            _ => {}
         }
     }
 
@@ -278,12 +283,6 @@ impl State {
             ways: Vec::new(),
         };
         self.enter(session, joined.chosen);
-    }
-
-    fn member_ways(&mut self, session: SessionId, ways: &[Way]) {
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.ways = ways.to_vec();
-        }
     }
 
     fn enter(&mut self, session: Session, chosen: bool) {
