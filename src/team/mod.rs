@@ -8,6 +8,7 @@
 mod actor;
 mod agent;
 mod assign;
+mod check;
 mod files;
 mod hearing;
 mod human;
