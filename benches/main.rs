@@ -9,6 +9,7 @@ mod memory;
 mod send;
 mod support;
 mod wake;
+mod way_back;
 mod writers;
 
 use std::path::Path;
@@ -20,7 +21,7 @@ use support::{Outcome, anchor};
 /// A benchmark: what it is called, and what measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 7] = [
+const TOPICS: [Topic; 8] = [
     ("send", send::measure),
     ("wake", wake::measure),
     ("writers", writers::measure),
@@ -28,6 +29,7 @@ const TOPICS: [Topic; 7] = [
     ("history", history::measure),
     ("idle", idle::measure),
     ("memory", memory::measure),
+    ("way_back", way_back::measure),
 ];
 
 fn main() -> Outcome {

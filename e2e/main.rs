@@ -16,6 +16,7 @@ mod model;
 mod programs;
 mod scene;
 mod user;
+mod way_back;
 #[path = "../tests/it/support/mod.rs"]
 #[expect(
     dead_code,
@@ -50,6 +51,19 @@ fn main() -> ExitCode {
         "leads_two_agents_that_talk_to_each_other",
         programs.missing(&user::PROGRAMS),
         user::leads_two_agents_that_talk_to_each_other,
+    ));
+    let missing = programs.missing(&way_back::PROGRAMS);
+    trials.push(trial(
+        "claude",
+        "is_told_between_two_steps_and_before_it_stops",
+        missing,
+        way_back::is_told_between_two_steps_and_before_it_stops,
+    ));
+    trials.push(trial(
+        "claude",
+        "is_woken_by_a_finished_task_when_idle",
+        missing,
+        way_back::is_woken_by_a_finished_task_when_idle,
     ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {

@@ -11,7 +11,7 @@ use crate::kinds::{CODEX, QWEN};
 use crate::model::{Api, ModelServer, Newest, Rule};
 use crate::programs::Programs;
 use crate::scene::{stage, told};
-use crate::support::until;
+use crate::support::{Stage, until};
 
 /// The programs that it takes.
 pub(crate) const PROGRAMS: [&str; 4] = ["node", "claude", CODEX.name, QWEN.name];
@@ -69,10 +69,8 @@ fn story() -> Vec<Rule> {
     ]
 }
 
-/// Plays the whole product once.
-pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
-    let model = ModelServer::start(story()).await;
-    let stage = stage(&[&CODEX, &QWEN], &model);
+/// Returns Claude Code with the orchestrator of a stage as its only MCP server, and with the model server as its vendor.
+pub(crate) fn claude(stage: &Stage, model: &ModelServer) -> Command {
     let server = json!({ "mcpServers": { "bridge": {
         "command": env!("CARGO_BIN_EXE_cli-team-bridge"),
         "args": ["orchestrator", "--project", stage.project()],
@@ -80,12 +78,12 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
     } } });
     let config = stage.home().join("mcp.json");
     std::fs::write(&config, server.to_string()).unwrap();
-    let claude = Programs::find().native("claude", "@anthropic-ai/claude-code", "claude");
-    let running = Command::new(claude)
-        .args(["-p", "lead the team", "--mcp-config"])
+    let program = Programs::find().native("claude", "@anthropic-ai/claude-code", "claude");
+    let mut claude = Command::new(program);
+    claude
+        .arg("--mcp-config")
         .arg(&config)
-        .args(["--strict-mcp-config", "--allowedTools", "mcp__bridge"])
-        .args(["--output-format", "stream-json", "--verbose"])
+        .arg("--strict-mcp-config")
         .env_clear()
         .envs(stage.environment())
         .env("ANTHROPIC_BASE_URL", model.base())
@@ -93,8 +91,28 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
         .env("DISABLE_AUTOUPDATER", "1")
         .current_dir(stage.project())
+        .kill_on_drop(true);
+    claude
+}
+
+/// Returns what a run says at its end, of the lines that it has printed.
+pub(crate) fn result(said: &str) -> Value {
+    let last = said
+        .lines()
+        .rfind(|line| line.contains("\"type\":\"result\""))
+        .unwrap_or_default();
+    let last: Value = serde_json::from_str(last).unwrap_or_default();
+    last["result"].clone()
+}
+
+/// Plays the whole product once.
+pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
+    let model = ModelServer::start(story()).await;
+    let stage = stage(&[&CODEX, &QWEN], &model);
+    let running = claude(&stage, &model)
+        .args(["-p", "lead the team", "--allowedTools", "mcp__bridge"])
+        .args(["--output-format", "stream-json", "--verbose"])
         .stdin(Stdio::null())
-        .kill_on_drop(true)
         .output();
     let output = tokio::time::timeout(DEADLINE, running).await;
     let output = output
@@ -110,12 +128,7 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
         told(&model)
     );
 
-    let last = said
-        .lines()
-        .rfind(|line| line.contains("\"type\":\"result\""))
-        .unwrap_or_default();
-    let last: Value = serde_json::from_str(last).unwrap_or_default();
-    assert_eq!(last["result"], "Both are done.", "{said}\n{}", told(&model));
+    assert_eq!(result(&said), "Both are done.", "{said}\n{}", told(&model));
     for (api, text) in [
         (Api::Anthropic, "codex heard that it is 42"),
         (Api::Anthropic, "qwen has answered"),

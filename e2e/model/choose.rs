@@ -1,6 +1,6 @@
 //! Which rule answers a request, and how.
 
-use super::detour::{SEARCHES, ToolCall, way};
+use super::detour::{SEARCHES, ToolCall, own, way};
 use super::request::{Newest, Request};
 use super::rule::{Reply, Rule};
 use super::schema;
@@ -65,7 +65,14 @@ fn fit(
         .reply
         .calls
         .iter()
-        .map(|call| way(request, &call.suffix, &(call.arguments)(text), searched))
+        .map(|call| {
+            let arguments = (call.arguments)(text);
+            if call.is_own {
+                Some(own(&call.suffix, arguments))
+            } else {
+                way(request, &call.suffix, &arguments, searched)
+            }
+        })
         .collect();
     let calls = calls?;
     let mut reply = rule.reply.clone();

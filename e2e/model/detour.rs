@@ -21,6 +21,14 @@ impl ToolCall {
     }
 }
 
+/// Calls a tool of the agent itself, which takes no detour.
+pub(super) fn own(name: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        tool: ToolDefinition::plain(name),
+        arguments,
+    }
+}
+
 /// Finds the way to the tool whose name ends so: itself, or a detour. `searched` says that a search has just returned.
 pub(super) fn way(
     request: &Request,

@@ -39,6 +39,8 @@ pub(crate) struct Reply {
 pub(crate) struct Call {
     pub(super) suffix: String,
     pub(super) arguments: Arguments,
+    /// Whether it is a tool of the agent itself, and this its whole name.
+    pub(super) is_own: bool,
 }
 
 /// The arguments of a call, made of the text that the rule fitted.
@@ -97,6 +99,17 @@ impl Rule {
         self.reply.calls.push(Call {
             suffix: suffix.to_owned(),
             arguments: Arc::new(arguments),
+            is_own: false,
+        });
+        self
+    }
+
+    /// Calls a tool of the agent itself.
+    pub(crate) fn calls_own(mut self, name: &str, arguments: Value) -> Self {
+        self.reply.calls.push(Call {
+            suffix: name.to_owned(),
+            arguments: Arc::new(move |_| arguments.clone()),
+            is_own: true,
         });
         self
     }

@@ -35,6 +35,7 @@ pub(crate) fn joined(number: u128) -> Event {
         model: None,
         roles: Vec::new(),
         pid: 1,
+        client: None,
     })
 }
 

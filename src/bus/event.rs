@@ -91,6 +91,9 @@ pub struct Joined {
     pub roles: Vec<String>,
     /// Its process, for people.
     pub pid: u32,
+    /// The process that its server serves, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ProcessMark>,
 }
 
 /// The processes of an agent, so that what is left of it can be found when its bridge is dead.

@@ -520,7 +520,7 @@ fn no_thread(source: io::Error) -> LogError {
 }
 
 /// Reads the text that an event at a place carries.
-fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogError> {
+pub(super) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogError> {
     match log.event_at(body.place, body.index)? {
         Event::MessageSent(sent) => whole(log, sent.body),
         Event::TaskAssigned(assigned) => whole(log, assigned.prompt),

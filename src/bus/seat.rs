@@ -9,10 +9,12 @@ use tokio::time::Instant;
 use super::call::Call;
 use super::handle::{Bus, BusError, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
+use super::state::State;
 use crate::domain::id::{CallId, SessionId};
-use crate::domain::member::{Departure, MemberKind};
+use crate::domain::member::{Departure, MemberKind, ProcessMark};
+use crate::domain::message::Way;
 use crate::domain::name::Name;
-use crate::sys::ids;
+use crate::sys::{ancestry, ids};
 
 /// How long a name is waited for whose holder is live: a client that restarts its server closes the old one first.
 const NAME_WAIT: Duration = Duration::from_secs(5);
@@ -72,6 +74,7 @@ impl Seat {
                 model: None,
                 roles: joining.roles.clone(),
                 pid: std::process::id(),
+                client: client(),
                 dead: holder
                     .into_iter()
                     .filter(|holder| !bus.is_held(*holder))
@@ -100,6 +103,11 @@ impl Seat {
         });
         fits.ok_or(Refusal::NotYours)?;
         bus.attend(session)?;
+        Self::of(bus, session)
+    }
+
+    /// Takes the seat of a session beside the process that holds it, for what that process's client starts to speak for it.
+    pub fn beside(bus: &Bus, session: SessionId) -> Result<Self, BusError> {
         Self::of(bus, session)
     }
 
@@ -134,9 +142,11 @@ impl Seat {
         self.bus.submit(Some(self.session), Vec::new(), ask).await
     }
 
-    /// Begins a call of a tool. That it came proves that the answers before it were taken.
+    /// Begins a call of a tool. That it came proves that the answers before it were taken, and what hooks handed over.
     pub fn call(&self) -> Call {
-        let taken = std::mem::take(&mut *self.answered());
+        let mut taken = std::mem::take(&mut *self.answered());
+        let by_hooks = |state: &State| state.calls_handed_by(self.session, Way::Hook);
+        taken.extend(self.bus.look(by_hooks));
         Call::new(self.clone(), taken)
     }
 
@@ -184,6 +194,13 @@ impl Seat {
     fn answered(&self) -> MutexGuard<'_, Vec<CallId>> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the process that this one serves.
+fn client() -> Option<ProcessMark> {
+    let ancestry::Ancestor { pid, started } = ancestry::client()?;
+    let started = Some(started);
+    Some(ProcessMark { pid, started })
 }
 
 /// Returns what a bridge writes down of an endpoint's token.

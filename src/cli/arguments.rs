@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use super::demo::DemoArguments;
+use super::hook::HookArguments;
 use super::orchestrator::OrchestratorArguments;
 use super::peer::PeerArguments;
 use super::run::RunArguments;
 use super::scripted_agent::ScriptedArguments;
+use super::watch::WatchArguments;
 
 /// Lets coding agents of several vendors work as a team and talk to each other while they work.
 #[derive(Debug, Parser)]
@@ -29,6 +31,10 @@ pub(super) enum Command {
     Peer(PeerArguments),
     /// Run a workflow from a plan file, or go on with an interrupted one.
     Run(RunArguments),
+    /// Print one line a message for a member, as it comes: a doorbell for Claude Code's Monitor tool.
+    Watch(WatchArguments),
+    /// Answer a hook of Claude Code: what is unread goes into the session (hook JSON on stdin).
+    Hook(HookArguments),
     /// Play a script as an ACP agent on stdio: for demos, tests, and trying teams out without a model.
     ScriptedAgent(ScriptedArguments),
     /// Show a team of scripted agents at work in a temporary project.

@@ -5,6 +5,8 @@
 mod agent;
 mod arguments;
 mod demo;
+mod hook;
+mod kin;
 mod logging;
 mod orchestrator;
 mod peer;
@@ -14,6 +16,7 @@ mod scripted_agent;
 mod served;
 mod store;
 mod ui;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -37,7 +40,9 @@ pub fn run() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) => {
             ui::print_answer(&answer);
-            return if answer.use_stderr() {
+            return if hook::is_asked_for(std::env::args_os()) {
+                ExitCode::SUCCESS
+            } else if answer.use_stderr() {
                 ExitCode::from(USAGE)
             } else {
                 ExitCode::SUCCESS
@@ -49,6 +54,11 @@ pub fn run() -> ExitCode {
         Command::Orchestrator(arguments) => orchestrator::run(arguments),
         Command::Agent => agent::run(),
         Command::Peer(arguments) => peer::run(arguments),
+        Command::Watch(arguments) => watch::run(arguments),
+        Command::Hook(arguments) => {
+            hook::run(arguments);
+            Ok(())
+        }
         Command::ScriptedAgent(arguments) => scripted_agent::run(arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),

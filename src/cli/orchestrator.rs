@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Failure, project, served, store};
+use super::{Failure, project, served, store, watch};
 use crate::bus::file::Networks;
 use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
@@ -62,7 +62,9 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         None => Wish::Like(Name::parse(NAME)?),
     };
     let place = Place::of(directory, &config, wish);
-    served::run(async move || lead(place, Leading::new(config, launch)).await)
+    let watch = watch::command(&launch.project);
+    let leading = Leading::new(config, launch);
+    served::run(async move || lead(place, leading, &watch).await)
 }
 
 /// Where and as whom to join, and what is to hold there.
@@ -90,10 +92,10 @@ impl Place {
     }
 }
 
-async fn lead(place: Place, leading: Leading) -> Result<(), Failure> {
+async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure> {
     let place = Arc::new(place);
     let seating = Seating::new(move || take(place.clone()));
-    let server = orchestrator::server(seating.clone(), &leading);
+    let server = orchestrator::server_with_doorbell(seating.clone(), &leading, watch);
     let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
     let mut shutdown = served::until_the_end(&server).await?;
     drop(keeping);

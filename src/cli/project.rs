@@ -56,6 +56,15 @@ pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, ProjectError> {
     Ok(of_directory(&current))
 }
 
+/// Finds the project that a directory belongs to, as if it were the current one.
+pub(super) fn find_from(directory: &Path) -> Result<PathBuf, ProjectError> {
+    let resolved = fs::canonicalize(directory).map_err(|source| ProjectError::Unusable {
+        path: directory.to_owned(),
+        source,
+    })?;
+    Ok(of_directory(&resolved))
+}
+
 /// Returns the directory of a project's bus.
 pub(super) fn bus_directory(project: &Path) -> PathBuf {
     project.join(BUS)

@@ -7,7 +7,7 @@ use crate::bus::file::{FileLog, Networks, Options};
 use crate::bus::log::LogError;
 use crate::bus::{Bus, BusError};
 use crate::config::Config;
-use crate::sys::disk::RealDisk;
+use crate::sys::disk::{Disk, RealDisk};
 
 /// The file that makes a directory a bus.
 const IDENTITY: &str = "bus.json";
@@ -20,6 +20,13 @@ pub(super) fn open_bus(directory: &Path, networks: Networks) -> Result<Bus, BusE
     };
     let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
     Bus::open(Box::new(log))
+}
+
+/// Opens the bus that is in a directory, and makes none.
+pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let log = FileLog::open_present(directory, &disk, Options::default())?;
+    log.map(|log| Bus::open(Box::new(log))).transpose()
 }
 
 /// Opens the bus on a thread of its own, so that the server answers meanwhile.

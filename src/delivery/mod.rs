@@ -6,9 +6,14 @@
 //! |---|---|---|
 //! | inject | `inject` | in front of the next task's prompt |
 //! | prompt | `wake` | a prompt of its own, when the session is idle |
+//! | hook | `hook` | between two steps of a Claude Code that leads or has joined |
 //! | pull, piggyback | the endpoint's tools | the model asked, or the result of another tool carries them |
+//!
+//! `doorbell` hands nothing over: it writes the lines that tell of messages.
 
+pub mod doorbell;
 pub mod frame;
+pub mod hook;
 pub mod inject;
 pub mod primer;
 pub mod wake;

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::doorbell;
 use super::frame::{BEGIN, END, frame};
 use super::primer::{MAX_PRIMER_BYTES, primer};
 use crate::bus::Letter;
@@ -118,4 +119,37 @@ fn the_primer_stays_within_its_budget() {
     }
     let text = primer(&name("codex"), &mates[..2], true);
     assert!(text.contains("a-rather-long-name-of-an-agent-1"), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn a_doorbell_rings_with_one_short_line_that_quotes_whatever_it_tells(
+        from in "[a-z]{1,64}",
+        parts in prop::collection::vec(prop_oneof![
+            Just("\"".to_owned()), Just("\n".to_owned()), Just("\u{2028}".to_owned()), Just("\u{1b}[31m".to_owned()), ".{0,200}",
+        ], 0..8)
+    ) {
+        prop_assume!(Name::parse(&from).is_ok());
+        let you = name(&"y".repeat(64));
+        let header = letter(&from, Audience::One(name(&"z".repeat(64))), "").header;
+        let line = doorbell::line(&header, &you, &parts.concat());
+        prop_assert!(line.chars().count() <= 300, "{}", line);
+        prop_assert!(!line.chars().any(|c| c.is_control() || c == '\u{2028}'), "{:?}", line);
+        prop_assert_eq!(line.matches('"').count(), 2);
+        prop_assert!(line.ends_with("\" (call check_messages)"));
+    }
+}
+
+#[test]
+fn a_doorbell_shows_a_text_that_just_fits_and_says_when_there_is_more() {
+    let you = name("qwen");
+    let header = letter("codex", Audience::One(you.clone()), "").header;
+    let room = 300 - doorbell::line(&header, &you, "").chars().count();
+    let fits = doorbell::line(&header, &you, &"ü".repeat(room));
+    assert!(fits.ends_with("ü\" (call check_messages)"), "{fits}");
+    let longer = doorbell::line(&header, &you, &"ü".repeat(room + 1));
+    assert!(longer.ends_with("ü…\" (call check_messages)"), "{longer}");
+    assert_eq!(longer.chars().count(), 300);
+    let spaced = doorbell::line(&header, &you, " a \n\n b ");
+    assert!(spaced.contains("\"a b\""), "{spaced}");
 }

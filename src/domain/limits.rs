@@ -144,6 +144,23 @@ pub const PIGGYBACK_MESSAGES: usize = 5;
 /// Bytes of messages that ride along on a tool's result.
 pub const PIGGYBACK_BYTES: usize = 8 * 1024;
 
+/// Messages that a hook puts into a session at once: enough for what gathers between two steps.
+pub const HOOK_MESSAGES: usize = 10;
+/// Bytes of messages that a hook puts into a session at once: with their frame still below the 10,000 characters above which Claude
+/// Code shows only the beginning.
+pub const HOOK_BYTES: usize = 6 * 1024;
+
+/// How long a hook waits for what it is told, and then for the bus: its session waits for it. What it has not done by then is
+/// left to the next one.
+pub const HOOK_MS: u64 = 1_000;
+
+/// Characters of a line that tells of a message: enough to see what it is about, while each costs a model a turn.
+pub const DOORBELL_CHARS: usize = 300;
+
+/// Messages that arrive together and have a line each; of more, one line tells how many: who gets too many lines at once stops
+/// to listen.
+pub const DOORBELL_LINES: usize = 10;
+
 /// The default of `assign_task`'s `timeout_seconds`: below the 60 s at which many clients cut a call.
 pub const ASSIGN_WAIT_SECONDS: u64 = 50;
 /// The longest wait of `assign_task`, like that of `wait_for_message`.

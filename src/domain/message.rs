@@ -146,11 +146,14 @@ pub enum Way {
     Inject,
     /// A prompt of its own to an idle session.
     Prompt,
+    /// Between two steps of the client that leads the team or has joined it, by its hook.
+    Hook,
 }
 
 impl Way {
-    /// Says whether the bridge that holds the session proves the taking (by the turn), rather than the member's next call.
+    /// Says whether the model's own turn proves the taking, however long it takes, rather than the member's next call: the bridge
+    /// that holds the session sees the turn, a hook its next step.
     pub fn is_by_turn(self) -> bool {
-        matches!(self, Self::Inject | Self::Prompt)
+        matches!(self, Self::Inject | Self::Prompt | Self::Hook)
     }
 }

@@ -303,11 +303,15 @@ pub fn private_directory(path: &Path) -> io::Result<PrivateDirectory> {
     match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
         Ok(()) => {
             fs::set_permissions(path, fs::Permissions::from_mode(DIRECTORY_MODE))?;
-            return Ok(PrivateDirectory::Made);
+            Ok(PrivateDirectory::Made)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => look_at_directory(path),
+        Err(error) => Err(error),
     }
+}
+
+/// Looks whether a directory that is there can be trusted, and makes none.
+pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     let metadata = fs::symlink_metadata(path)?;
     let reason = if metadata.is_symlink() {
         "it is a symbolic link: put a real directory in its place"

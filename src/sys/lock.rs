@@ -63,6 +63,15 @@ impl LockFile {
     /// Opens the lock file, or makes it. It is never renamed or deleted.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = disk::open_or_create_private(path, Writes::Anywhere)?;
+        Self::of(file, path)
+    }
+
+    /// Opens the lock file that is there, and makes none.
+    pub fn open_present(path: &Path) -> io::Result<Self> {
+        Self::of(disk::open_private(path, Writes::Anywhere)?, path)
+    }
+
+    fn of(file: File, path: &Path) -> io::Result<Self> {
         let identity = Identity::from(&file.metadata()?);
         Ok(Self {
             shared: Arc::new(Shared {

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
+pub mod ancestry;
 pub mod beneath;
 pub mod cgroup;
 pub mod clock;
@@ -16,3 +17,4 @@ pub mod lock;
 pub mod meter;
 pub mod network;
 pub mod passing;
+pub mod reader;

@@ -13,6 +13,8 @@ mod architecture;
 mod bad_input;
 mod e2e_messaging;
 mod health;
+#[cfg(target_os = "linux")]
+mod hook;
 mod hung;
 mod kills;
 mod lifecycle;
@@ -26,5 +28,7 @@ mod stopping;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;
+#[cfg(target_os = "linux")]
+mod watch;
 mod workflow_run;
 mod workflows;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -106,8 +106,7 @@ impl Bells {
             let on_ring = Arc::clone(&self.on_ring);
             let watcher =
                 notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                    // Reading is no ring; an error may have hidden one.
-                    if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
+                    if is_ring(&event) {
                         call(&on_ring);
                     }
                 })?;
@@ -159,6 +158,22 @@ impl Bells {
         self.ear = Ear::Poller { _alive: alive };
         Ok(())
     }
+}
+
+/// Calls with everything that is appended to the segments in a directory, for as long as the watcher is kept.
+pub(super) fn watch_log(directory: &Path, on_change: OnRing) -> notify::Result<RecommendedWatcher> {
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if is_ring(&event) {
+            on_change();
+        }
+    })?;
+    watcher.watch(directory, RecursiveMode::NonRecursive)?;
+    Ok(watcher)
+}
+
+/// Reading is no ring; an error may have hidden one.
+fn is_ring(event: &notify::Result<notify::Event>) -> bool {
+    !matches!(event, Ok(event) if matches!(event.kind, EventKind::Access(_)))
 }
 
 fn call(on_ring: &Mutex<Option<OnRing>>) {

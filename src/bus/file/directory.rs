@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Networks, exclude, failed};
 use crate::bus::log::LogError;
-use crate::sys::disk::{Disk as _, PrivateDirectory, RealDisk, private_directory};
+use crate::sys::disk::{
+    Disk as _, PrivateDirectory, RealDisk, look_at_directory, private_directory,
+};
 use crate::sys::network;
 
 /// What a bus keeps in directories of their own.
@@ -48,6 +50,16 @@ pub(super) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
     Ok(())
 }
 
+/// Looks whether the directory that is there and its parts can be trusted, and makes nothing.
+pub(super) fn look_at(directory: &Path) -> Result<(), LogError> {
+    let parts = PARTS.iter().map(|part| directory.join(part));
+    for path in std::iter::once(directory.to_owned()).chain(parts) {
+        let found = look_at_directory(&path).map_err(|error| failed("look at", &path, error))?;
+        trust(&path, found, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
 /// Refuses a directory on a network file system, before anything is made in it.
 fn refuse_network(directory: &Path) -> Result<(), LogError> {
     let present = directory.ancestors().find(|path| path.is_dir());
@@ -72,7 +84,12 @@ fn refuse_network(directory: &Path) -> Result<(), LogError> {
 }
 
 fn ensure(path: &Path, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
-    match private_directory(path).map_err(|error| failed("create", path, error))? {
+    let found = private_directory(path).map_err(|error| failed("create", path, error))?;
+    trust(path, found, made)
+}
+
+fn trust(path: &Path, found: PrivateDirectory, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
+    match found {
         PrivateDirectory::Found => Ok(()),
         PrivateDirectory::Made => {
             made.push(path.to_owned());

@@ -71,7 +71,8 @@ pub(super) fn load_or_create(
     Ok(id)
 }
 
-fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, LogError> {
+/// Reads the id of a bus, if there is one.
+pub(super) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, LogError> {
     let path = directory.join("bus.json");
     let text = match disk.read(&path) {
         Ok(text) => text,

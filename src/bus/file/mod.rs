@@ -19,6 +19,7 @@ mod append;
 mod bell;
 mod directory;
 mod exclude;
+mod follow;
 mod identity;
 mod presence;
 mod read;
@@ -51,6 +52,7 @@ use crate::sys::disk::Disk;
 use crate::sys::lock::LockFile;
 
 pub use self::bell::Listening;
+pub use self::follow::Follower;
 
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
 const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
@@ -122,6 +124,40 @@ impl FileLog {
         let lock_path = directory.join("lock");
         let lock = LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
         let bus = identity::load_or_create(&*disk, directory, &lock, options.patience)?;
+        Self::of(directory, (disk, lock, bus), options)
+    }
+
+    /// Opens the bus that is in a directory, and makes nothing; none when there is no bus.
+    pub fn open_present(
+        directory: &Path,
+        disk: &Arc<dyn Disk>,
+        options: Options,
+    ) -> Result<Option<Self>, LogError> {
+        let Some(bus) = identity::load(&**disk, directory)? else {
+            return Ok(None);
+        };
+        let opened = || {
+            directory::look_at(directory)?;
+            let lock_path = directory.join("lock");
+            let lock = LockFile::open_present(&lock_path)
+                .map_err(|error| failed("open", &lock_path, error))?;
+            Self::of(directory, (Arc::clone(disk), lock, bus), options)
+        };
+        match opened() {
+            // It has gone away meanwhile.
+            Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            Err(LogError::Removed) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+
+    fn of(
+        directory: &Path,
+        (disk, lock, bus): (Arc<dyn Disk>, LockFile, uuid::Uuid),
+        options: Options,
+    ) -> Result<Self, LogError> {
         let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
         let parts = retention::Parts {
             log: directory.join("log"),

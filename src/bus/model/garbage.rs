@@ -125,6 +125,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             model: None,
             roles: Vec::new(),
             pid: 1,
+            client: None,
         }),
         3 => Event::MemberActivity {
             session: session(a),

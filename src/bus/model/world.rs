@@ -191,7 +191,8 @@ impl World {
             Step::Broadcast(by) => (who(by)?, Ask::Broadcast(text())),
             Step::Take(by, limit) => {
                 let by = who(by)?;
-                (by, self.taking(by, Way::Pull, usize::from(*limit)))
+                let way = if limit % 2 == 0 { Way::Pull } else { Way::Hook };
+                (by, self.taking(by, way, usize::from(*limit)))
             }
             Step::Inject(which) => {
                 let (session, by) = self.with_bridge(which)?;
@@ -318,6 +319,7 @@ impl World {
             model: None,
             roles: Vec::new(),
             pid: 1,
+            client: None,
             dead,
         };
         if self.ask(handle, None, Ask::Join(Box::new(new))).is_ok() {

@@ -5,7 +5,7 @@ use crate::domain::id::{
     CallId, CommandId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
 use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
@@ -58,6 +58,8 @@ pub struct NewMember {
     pub roles: Vec<String>,
     /// Its process, for people.
     pub pid: u32,
+    /// The process that its server serves, as far as known.
+    pub client: Option<ProcessMark>,
     /// Sessions whose presence was found free: they have left, whatever the log says.
     pub dead: Vec<SessionId>,
 }

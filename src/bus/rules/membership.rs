@@ -29,6 +29,7 @@ pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refus
         model: new.model.clone(),
         roles: new.roles.clone(),
         pid: new.pid,
+        client: new.client,
     }));
     show_open_requests(writer, &name);
     Ok(())
@@ -119,6 +120,7 @@ pub(super) fn ready(
         model: model.map(str::to_owned),
         roles: agent.roles.clone(),
         pid,
+        client: None,
     }));
     Ok(())
 }

@@ -92,6 +92,9 @@ pub struct Session {
     /// Its process, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// The process that its server serves, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ProcessMark>,
     /// What it does.
     pub activity: Activity,
     /// Whether it has our tools.

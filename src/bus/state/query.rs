@@ -1,9 +1,9 @@
 //! What everyone asks of the state.
 
 use super::{Delivery, Departed, Member, Message, Request, Session, State, Task, Wait};
-use crate::domain::id::{CallId, CommandId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, MemberKind};
-use crate::domain::message::MessageKind;
+use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::{Activity, MemberKind, ProcessMark};
+use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 
@@ -121,6 +121,39 @@ impl State {
             .flatten()
             .filter_map(|id| self.messages.get(id))
             .collect()
+    }
+
+    /// Returns the calls of a session that hold messages which came by this way.
+    pub fn calls_handed_by(&self, session: SessionId, way: Way) -> Vec<CallId> {
+        let Some(session) = self.sessions.get(&session) else {
+            return Vec::new();
+        };
+        let came_so = |ids: &Vec<MessageId>| {
+            let first = ids.first().and_then(|id| self.messages.get(id));
+            let delivery = first.and_then(|message| message.delivery(&session.name));
+            matches!(delivery, Some(Delivery::Handed { way: by, .. }) if by == way)
+        };
+        let calls = session.handed.iter();
+        calls
+            .filter(|(_, ids)| came_so(ids))
+            .map(|(call, _)| *call)
+            .collect()
+    }
+
+    /// Returns the live session that joined by itself and serves one of these processes: the first of them that has one, and of
+    /// several the orchestrator, then the longest here.
+    pub fn serving(&self, clients: &[ProcessMark]) -> Option<&Session> {
+        let of = |client: &ProcessMark| {
+            let those = self
+                .sessions
+                .values()
+                .filter(|session| session.client == Some(*client));
+            those.min_by_key(|session| {
+                let leads = session.kind == MemberKind::Orchestrator;
+                (!leads, session.since_seq)
+            })
+        };
+        clients.iter().find_map(of)
     }
 
     /// Says whether a call waits.

@@ -178,6 +178,7 @@ impl World {
             kind: MemberKind::Orchestrator,
             model: None,
             roles: Vec::new(),
+            client: None,
             pid: 1,
             dead: Vec::new(),
         };

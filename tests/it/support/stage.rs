@@ -93,13 +93,29 @@ impl Stage {
         Member::connect(child, pipes).await
     }
 
+    /// Starts a peer by another program, which starts this binary with the words behind its own, and connects to it.
+    pub(crate) async fn peer_by(&self, program: &[&str], name: &str) -> Member {
+        let own = ["peer", "--name", name, "--project"].map(OsString::from);
+        let mut args: Vec<OsString> = program[1..].iter().map(OsString::from).collect();
+        args.push(env!("CARGO_BIN_EXE_cli-team-bridge").into());
+        args.extend(own);
+        args.push(self.project.clone().into());
+        let (child, pipes) = self.spawn(program[0].into(), args).await;
+        Member::connect(child, pipes).await
+    }
+
     /// Starts this binary in the project.
     pub(crate) async fn start(&self, arguments: &[&str]) -> (Supervised, Pipes) {
         let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         args.extend(["--project".into(), self.project.clone().into()]);
+        self.spawn(env!("CARGO_BIN_EXE_cli-team-bridge").into(), args)
+            .await
+    }
+
+    async fn spawn(&self, program: PathBuf, args: Vec<OsString>) -> (Supervised, Pipes) {
         let env = self.environment();
         supervisor::spawn(ChildSpec {
-            program: env!("CARGO_BIN_EXE_cli-team-bridge").into(),
+            program,
             args,
             env,
             cwd: self.root.path().to_owned(),

@@ -316,3 +316,47 @@ async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
     assert_eq!(bus.look(|state| state.live_sessions().len()), 1);
     assert_eq!(seat.name().as_str(), "one");
 }
+
+#[test]
+fn a_follower_sees_what_comes_and_writes_nothing() {
+    let project = Project::new();
+    let (tell, told) = std::sync::mpsc::channel();
+    let on_change: OnRing = {
+        let tell = std::sync::Mutex::new(tell);
+        Arc::new(move || tell.lock().unwrap().send(()).unwrap_or_default())
+    };
+    let open = || Follower::open(&project.bus, Arc::clone(&on_change)).unwrap();
+    assert!(open().is_none());
+    assert!(!project.bus.exists(), "it makes no bus");
+
+    let (mut log, mut replica) = project.open();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    let before = tree(&project.bus);
+    let mut follower = open().unwrap();
+    assert_eq!(follower.state(), &replica.state);
+    append(&mut log, &mut replica, vec![sent(1, "hello")]).unwrap();
+    told.recv_timeout(Duration::from_mins(1)).unwrap();
+    follower.look().unwrap();
+    assert_eq!(follower.state(), &replica.state);
+    let message = follower.state().messages().next().unwrap().clone();
+    assert_eq!(follower.text(message.body).unwrap(), "hello");
+    assert_eq!(tree(&project.bus), before);
+
+    fs::remove_dir_all(&project.bus).unwrap();
+    assert!(matches!(follower.look(), Err(LogError::Removed)));
+}
+
+/// Returns the paths of everything in a directory.
+fn tree(directory: &Path) -> Vec<PathBuf> {
+    let mut all = vec![directory.to_owned()];
+    let mut next = 0;
+    while let Some(path) = all.get(next) {
+        if path.is_dir() {
+            let entries = fs::read_dir(path).unwrap();
+            all.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+        next += 1;
+    }
+    all.sort();
+    all
+}

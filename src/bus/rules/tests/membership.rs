@@ -4,6 +4,7 @@ use std::slice::from_ref;
 
 use super::*;
 use crate::domain::limits;
+use crate::domain::member::ProcessMark;
 
 #[test]
 fn a_name_is_one_live_members_whatever_its_case() {
@@ -332,4 +333,41 @@ fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
         world.refuse(lead, again),
         Refusal::Stopping { .. }
     ));
+}
+
+#[test]
+fn a_member_is_found_by_the_nearest_process_that_it_serves() {
+    let mut world = World::new();
+    let client = |pid| ProcessMark {
+        pid,
+        started: Some(7),
+    };
+    let mut join = |called: &str, kind, pid| {
+        let mut new = world.joining(Wish::Chosen(name(called)), kind, &[]);
+        new.client = Some(client(pid));
+        let session = new.session;
+        world.ask(None, Ask::Join(Box::new(new)));
+        session
+    };
+    let outer = join("outer", MemberKind::Orchestrator, 10);
+    let first = join("first", MemberKind::Peer, 20);
+    let lead = join("lead", MemberKind::Orchestrator, 20);
+    let serving = |pids: &[u32]| {
+        let clients: Vec<_> = pids.iter().copied().map(client).collect();
+        world.state.serving(&clients).map(|session| session.id)
+    };
+    assert_eq!(serving(&[30, 20, 10]), Some(lead));
+    assert_eq!(serving(&[30, 10]), Some(outer));
+    assert_eq!(serving(&[30]), None);
+    assert_eq!(serving(&[]), None);
+    let reused = ProcessMark {
+        pid: 20,
+        started: Some(8),
+    };
+    assert_eq!(world.state.serving(&[reused]), None);
+    world.bury(&[lead]);
+    assert_eq!(
+        world.state.serving(&[client(20)]).map(|session| session.id),
+        Some(first)
+    );
 }

@@ -166,6 +166,33 @@ fn what_a_turn_carries_has_no_deadline_but_the_turns() {
 }
 
 #[test]
+fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let (by_hook, by_pull) = (world.send(a, "b", "x"), world.send(a, "b", "y"));
+    let call = world.call();
+    let mut pick = all();
+    pick.limit = 1;
+    let take = Ask::Take {
+        session: b,
+        call,
+        way: Way::Hook,
+        pick,
+    };
+    world.ask(b, take);
+    let (pull, _) = world.take(b);
+    assert_eq!(world.state.calls_handed_by(b, Way::Hook), [call]);
+    world.pass(10 * limits::HANDED_MS);
+    world.due();
+    assert_eq!(world.unread("b"), [by_pull]);
+    let mut proof = world.command(b, Ask::Taken);
+    proof.taken = world.state.calls_handed_by(b, Way::Hook);
+    world.run(&proof).unwrap();
+    assert_eq!(world.delivery(&by_hook, "b"), Some(Delivery::Seen));
+    assert_ne!(call, pull);
+}
+
+#[test]
 fn nobody_takes_or_settles_for_a_stranger() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));

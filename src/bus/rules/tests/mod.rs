@@ -159,6 +159,7 @@ impl World {
             model: None,
             roles: Vec::new(),
             pid: 7,
+            client: None,
             dead: dead.to_vec(),
         }
     }

@@ -1,0 +1,220 @@
+//! `hook`: what a member has not read goes into its Claude Code session, between two of the session's own steps.
+//!
+//! Claude Code runs it after a tool, with a prompt of its user, and when it wants to stop, and waits for it. So it is quick, silent
+//! when there is nothing to say, and never fails: an error is a line on stderr, and the session goes on without.
+
+use std::ffi::OsString;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::kin::Kin;
+use super::{Failure, project, served, store, ui};
+use crate::bus::{Bus, Call, Letter, Seat};
+use crate::delivery::hook;
+use crate::domain::id::SessionId;
+use crate::domain::limits;
+use crate::domain::message::Way;
+use crate::domain::name::Name;
+
+/// How long it waits for what it is told, and then for the bus.
+const LIMIT: Duration = Duration::from_millis(limits::HOOK_MS);
+
+/// How long what was taken in vain may take to be given back.
+const GIVING_BACK: Duration = Duration::from_millis(200);
+
+/// Where Claude Code says which project it works in; its current directory may have become another one.
+const PROJECT: &str = "CLAUDE_PROJECT_DIR";
+
+/// Whom it speaks for.
+#[derive(Clone, Debug, Args)]
+pub(super) struct HookArguments {
+    /// The member whose messages go into the session [default: the one that this session has joined as].
+    #[arg(long)]
+    name: Option<Name>,
+    /// The project of the team [default: found from where the session works].
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+}
+
+/// What Claude Code says about a hook, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Occasion {
+    hook_event_name: String,
+    /// Whether the session goes on only because a hook has asked for it.
+    #[serde(default)]
+    stop_hook_active: bool,
+    /// Present when a subagent has used the tool: its context is not the member's.
+    #[serde(default)]
+    agent_id: Option<Value>,
+}
+
+/// Where what is said goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Beside the result of a tool, or beside a prompt: the hook's event.
+    Context(&'static str),
+    /// Into a turn that begins in place of the stop.
+    NextTurn,
+}
+
+/// Says whether a command line asks for the hook, as far as it can be read: what is wrong with it must not fail a session either.
+pub(super) fn is_asked_for(mut words: impl Iterator<Item = OsString>) -> bool {
+    words.nth(1).is_some_and(|word| word == "hook")
+}
+
+/// Answers the hook. Never fails.
+pub(super) fn run(arguments: HookArguments) {
+    let answer = AssertUnwindSafe(|| served::run(async move || answer(arguments).await));
+    // A panic has told of itself.
+    if let Ok(Err(failure)) = std::panic::catch_unwind(answer) {
+        ui::error(failure.as_ref());
+    }
+}
+
+async fn answer(arguments: HookArguments) -> Result<(), Failure> {
+    let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin()));
+    let said = tokio::time::timeout(LIMIT, said)
+        .await
+        .map_err(|_| "Claude Code has not said in time what the hook is about")???;
+    let occasion: Occasion = serde_json::from_str(&said)
+        .map_err(|error| format!("what the hook is told cannot be read: {error}"))?;
+    let Some(place) = occasion.place() else {
+        return Ok(());
+    };
+    let project = match (&arguments.project, std::env::var_os(PROJECT)) {
+        (None, Some(directory)) => project::find_from(directory.as_ref())?,
+        (named, _) => project::find(named.as_deref())?,
+    };
+    let Some(bus) = store::open_present_bus(&project::bus_directory(&project))? else {
+        return Ok(());
+    };
+    let told = match session(&bus, arguments.name.as_ref()) {
+        Some(session) => tell(&bus, session, place, occasion.stop_hook_active).await,
+        None => Ok(()),
+    };
+    bus.close().await;
+    told
+}
+
+impl Occasion {
+    /// Says where words can go on this occasion, if anywhere.
+    fn place(&self) -> Option<Place> {
+        match self.hook_event_name.as_str() {
+            _ if self.agent_id.is_some() => None,
+            "PostToolUse" => Some(Place::Context("PostToolUse")),
+            "UserPromptSubmit" => Some(Place::Context("UserPromptSubmit")),
+            "Stop" => Some(Place::NextTurn),
+            _ => None,
+        }
+    }
+}
+
+/// Finds the session that it speaks for: a live one of somebody who joined by itself.
+fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
+    let found = bus.look(|state| {
+        let member = match name {
+            Some(name) => state.live(name).filter(|session| session.owner.is_none()),
+            None => Kin::look().member(state),
+        };
+        member.map(|session| session.id)
+    });
+    // What a dead one is given is lost until somebody notices.
+    found.filter(|session| bus.is_held(*session))
+}
+
+/// Hands over what is unread, if this is the occasion. That the hook is run proves that the model has what hooks said before.
+async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Result<(), Failure> {
+    let seat = Seat::beside(bus, session)?;
+    let mut call = seat.call();
+    // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
+    let letters = if place == Place::NextTurn && again {
+        Ok(Vec::new())
+    } else {
+        take(&mut call).await
+    };
+    let said = match letters {
+        Ok(letters) if letters.is_empty() => Ok(()),
+        Ok(letters) => {
+            let more = bus.look(|state| state.unread(seat.name()).count());
+            let words = hook::context(&letters, seat.name(), more);
+            let said = ui::say_aside(place.answer(&words) + "\n").await;
+            said.map_err(Failure::from)
+        }
+        Err(failure) => Err(failure),
+    };
+    let settled = async {
+        if said.is_ok() {
+            call.answered().await;
+            Ok(())
+        } else {
+            call.give_back().await
+        }
+    };
+    match tokio::time::timeout(GIVING_BACK, settled).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
+        Err(_) => tracing::warn!("the bus had no time to settle what the hook took"),
+    }
+    said
+}
+
+async fn take(call: &mut Call) -> Result<Vec<Letter>, Failure> {
+    let taken = tokio::time::timeout(LIMIT, call.take(Way::Hook, hook::pick())).await;
+    Ok(taken.map_err(|_| "the bus had no time for the hook")??)
+}
+
+impl Place {
+    /// Writes the answer as Claude Code reads it.
+    fn answer(self, words: &str) -> String {
+        let answer = match self {
+            Self::Context(event) => json!({
+                "hookSpecificOutput": { "hookEventName": event, "additionalContext": words }
+            }),
+            Self::NextTurn => json!({ "decision": "block", "reason": words }),
+        };
+        answer.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(said: &Value) -> Option<Place> {
+        serde_json::from_value::<Occasion>(said.clone())
+            .unwrap()
+            .place()
+    }
+
+    #[test]
+    fn words_go_where_the_hook_can_carry_them_and_nowhere_else() {
+        let tool = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": { "a": [1] } });
+        assert_eq!(place(&tool), Some(Place::Context("PostToolUse")));
+        let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+        assert_eq!(place(&prompt), Some(Place::Context("UserPromptSubmit")));
+        let stop = json!({ "hook_event_name": "Stop", "stop_hook_active": false });
+        assert_eq!(place(&stop), Some(Place::NextTurn));
+        let other = json!({ "hook_event_name": "SessionStart" });
+        assert_eq!(place(&other), None);
+        let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
+        assert_eq!(place(&of_subagent), None);
+    }
+
+    #[test]
+    fn the_answer_is_what_claude_code_reads() {
+        let answer: Value =
+            serde_json::from_str(&Place::Context("PostToolUse").answer("a \"b\"\nc")).unwrap();
+        let expected = json!({
+            "hookSpecificOutput": { "hookEventName": "PostToolUse", "additionalContext": "a \"b\"\nc" }
+        });
+        assert_eq!(answer, expected);
+        let answer: Value = serde_json::from_str(&Place::NextTurn.answer("a")).unwrap();
+        assert_eq!(answer, json!({ "decision": "block", "reason": "a" }));
+    }
+}

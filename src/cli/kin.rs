@@ -1,0 +1,39 @@
+//! Whom a process speaks for that a client starts beside its server: the member that the server has joined as.
+//!
+//! Claude Code starts its MCP servers, its hooks, and the commands of its tools. What a server notes at joining is who started it
+//! ([`crate::sys::ancestry`]); whoever descends from that same process belongs to it.
+
+use crate::bus::state::{Session, State};
+use crate::domain::member::ProcessMark;
+use crate::sys::ancestry::{self, Ancestor};
+use crate::team::RUN_MARK;
+
+/// The processes that have started this one.
+pub(super) struct Kin {
+    clients: Vec<ProcessMark>,
+}
+
+impl Kin {
+    /// Looks who they are.
+    pub(super) fn look() -> Self {
+        // An agent descends from the client of the orchestrator too, but its own client is another one, and its messages are its
+        // bridge's to hand over.
+        if std::env::var_os(RUN_MARK).is_some() {
+            return Self {
+                clients: Vec::new(),
+            };
+        }
+        let client = |Ancestor { pid, started }| ProcessMark {
+            pid,
+            started: Some(started),
+        };
+        Self {
+            clients: ancestry::ancestors().into_iter().map(client).collect(),
+        }
+    }
+
+    /// Finds the session of the member that the same client has joined as.
+    pub(super) fn member<'a>(&self, state: &'a State) -> Option<&'a Session> {
+        state.serving(&self.clients)
+    }
+}

@@ -1,0 +1,213 @@
+//! `watch`: one line a message for a member, as it comes, and nothing else.
+//!
+//! It is a doorbell: it hands nothing over and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor
+//! tool does, an idle session hears of a message within moments. It ends when nobody reads it any more, or on a signal.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::sync::Notify;
+
+use super::kin::Kin;
+use super::{Failure, project, served, ui};
+use crate::bus::file::{Follower, Listening};
+use crate::bus::log::LogError;
+use crate::bus::state::State;
+use crate::delivery::doorbell::{self, Doorbell};
+use crate::domain::limits;
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
+use crate::sys::process;
+use crate::sys::signals::Shutdown;
+
+/// What the program is called.
+const NAME: &str = "cli-team-bridge";
+
+/// How often it looks around: for what nobody told, for a bus, and for a reader that is gone.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// Without notifications it looks this often, doubling while nothing happens.
+const FIRST_LOOK: Duration = Duration::from_millis(50);
+/// A message is then told at most this late.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
+/// For whom it watches.
+#[derive(Clone, Debug, Args)]
+pub(super) struct WatchArguments {
+    /// Whose messages [default: those of the member that this session has joined as, else of the project's orchestrator].
+    #[arg(long)]
+    name: Option<Name>,
+    /// The project of the team [default: found from the current directory].
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: WatchArguments) -> Result<(), Failure> {
+    let project = project::find(arguments.project.as_deref())?;
+    let directory = project::bus_directory(&project);
+    let watch = Watch::new(arguments.name);
+    served::run(async move || {
+        let mut shutdown = Shutdown::listen()?;
+        tokio::select! {
+            watched = watch.go_on(&directory) => watched,
+            signal = shutdown.recv() => {
+                tracing::debug!("ending on {signal}");
+                Ok(())
+            }
+        }
+    })
+}
+
+/// Returns the command by which a model that works in the current directory watches a project. The short one where that will do.
+pub(super) fn command(project: &Path) -> String {
+    let search_path = std::env::var_os("PATH");
+    let found = process::find_program(Path::new(NAME), search_path.as_deref());
+    let real = |path: PathBuf| std::fs::canonicalize(path).ok();
+    let own = std::env::current_exe().ok().and_then(real);
+    let program = match own {
+        Some(own) if found.and_then(real).as_ref() != Some(&own) => quoted(&own),
+        _ => NAME.to_owned(),
+    };
+    let is_found = project::find(None).is_ok_and(|found| found == project);
+    if is_found {
+        format!("{program} watch")
+    } else {
+        format!("{program} watch --project {}", quoted(project))
+    }
+}
+
+/// Writes a path as a word of a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// Who is watched for, and what has been told.
+struct Watch {
+    chosen: Option<Name>,
+    kin: Kin,
+    /// Whose messages have been told last.
+    name: Option<Name>,
+    doorbell: Doorbell,
+}
+
+/// Why following a bus has ended.
+enum Ended {
+    /// Nobody reads any more.
+    Unread,
+    /// The bus was removed; another one may come.
+    Removed,
+}
+
+impl Watch {
+    fn new(chosen: Option<Name>) -> Self {
+        Self {
+            chosen,
+            kin: Kin::look(),
+            name: None,
+            doorbell: Doorbell::default(),
+        }
+    }
+
+    /// Watches whatever bus is there, until nobody reads any more.
+    async fn go_on(mut self, directory: &Path) -> Result<(), Failure> {
+        let changed = Arc::new(Notify::new());
+        loop {
+            let tell = Arc::clone(&changed);
+            let on_change = Arc::new(move || tell.notify_one());
+            if let Some(mut follower) = Follower::open(directory, on_change)? {
+                self.name = None;
+                match self.follow(&mut follower, &changed).await? {
+                    Ended::Unread => return Ok(()),
+                    Ended::Removed => {}
+                }
+            }
+            if !ui::has_reader() {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_AROUND).await;
+        }
+    }
+
+    async fn follow(&mut self, bus: &mut Follower, changed: &Notify) -> Result<Ended, Failure> {
+        let mut pause = FIRST_LOOK;
+        loop {
+            match bus.look() {
+                Err(LogError::Removed) => return Ok(Ended::Removed),
+                looked => looked?,
+            }
+            let lines = self.lines(bus);
+            let is_quiet = lines.is_empty();
+            // A reader that has gone is told by the error, or by the look.
+            if (!is_quiet && ui::say_aside(lines).await.is_err()) || !ui::has_reader() {
+                return Ok(Ended::Unread);
+            }
+            pause = match bus.listening() {
+                Listening::Notified => LOOK_AROUND,
+                Listening::Polled if is_quiet => (pause * 2).min(LAST_LOOK),
+                Listening::Polled => FIRST_LOOK,
+            };
+            // The time being up is a reason to look, too.
+            let _ = tokio::time::timeout(pause, changed.notified()).await;
+        }
+    }
+
+    /// Returns the lines for what is new, each with its end.
+    fn lines(&mut self, bus: &mut Follower) -> String {
+        let Some(name) = self.whose(bus.state()) else {
+            return String::new();
+        };
+        let is_first = self.name.as_ref() != Some(&name);
+        let messages = self.doorbell.rings(bus.state(), &name);
+        // What has gathered before is one thing to look at, not many to be woken by.
+        let most = if is_first { 1 } else { limits::DOORBELL_LINES };
+        let mut lines = Vec::new();
+        if messages.len() > most {
+            lines.extend(doorbell::many(&messages));
+        } else {
+            for message in messages {
+                // That its text is not to be had is no reason not to tell of it.
+                let text = bus.text(message.body).unwrap_or_default();
+                lines.push(doorbell::line(&message, &name, &text));
+            }
+        }
+        self.name = Some(name);
+        lines.into_iter().map(|line| line + "\n").collect()
+    }
+
+    /// Finds out whose messages are told now.
+    fn whose(&self, state: &State) -> Option<Name> {
+        if self.chosen.is_some() {
+            return self.chosen.clone();
+        }
+        if let Some(member) = self.kin.member(state) {
+            return Some(member.name.clone());
+        }
+        let before = self.name.as_ref().filter(|name| state.live(name).is_some());
+        let lead = state
+            .live_sessions()
+            .into_iter()
+            .find(|session| session.kind == MemberKind::Orchestrator);
+        before
+            .or(lead.map(|session| &session.name))
+            .or(self.name.as_ref())
+            .cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted(Path::new("/a/b-c_1.d")), "/a/b-c_1.d");
+        assert_eq!(quoted(Path::new("/a b/$(c)'s")), "'/a b/$(c)'\\''s'");
+    }
+}

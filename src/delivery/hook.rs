@@ -1,0 +1,27 @@
+//! Hook: messages as additional context of a Claude Code session, between two of its own steps.
+
+use super::frame::frame;
+use crate::bus::Letter;
+use crate::bus::rules::Pick;
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+/// What the model is asked to do with them.
+const REQUEST: &str = "These came while you worked. Answer with send_message if an answer is needed; get_task_result has what \
+came of a finished task.";
+
+/// Which messages go into a session at once: the oldest ones, as many as its client takes without cutting.
+pub fn pick() -> Pick {
+    Pick {
+        from: None,
+        kind: None,
+        limit: limits::HOOK_MESSAGES,
+        bytes: limits::HOOK_BYTES,
+        head_bytes: limits::HOOK_BYTES,
+    }
+}
+
+/// Writes what the model is told.
+pub fn context(letters: &[Letter], reader: &Name, more: usize) -> String {
+    format!("{}\n\n{REQUEST}", frame(letters, reader, more))
+}

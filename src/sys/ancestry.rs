@@ -1,0 +1,97 @@
+//! Who started this process, and who started that one: how two processes find out that the same one has started both.
+//!
+//! Exact on Linux. Elsewhere there is no `/proc`, and nobody is known to have started anybody.
+
+use std::fs;
+use std::path::Path;
+
+use super::process;
+
+/// Generations that are looked at: far more than lie between a program and what it starts.
+const MOST: usize = 32;
+
+/// Programs that often stand between a process and who really started it.
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
+
+/// A process that has started this one, or one of those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot.
+    pub started: u64,
+}
+
+/// Returns who started this process, who started that one, and so on, the nearest first, without the first process of all: the
+/// orphans of everybody are its children.
+pub fn ancestors() -> Vec<Ancestor> {
+    let mut all = Vec::new();
+    let mut next = process::stat(std::process::id()).map(|own| own.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 1 && all.len() < MOST) {
+        let Some(stat) = process::stat(pid) else {
+            break;
+        };
+        let started = stat.started;
+        all.push(Ancestor { pid, started });
+        next = Some(stat.parent);
+    }
+    all
+}
+
+/// Returns who started this process, passing over shells that do nothing but run a command.
+pub fn client() -> Option<Ancestor> {
+    let mut all = ancestors().into_iter();
+    all.find(|ancestor| {
+        let command_line = fs::read(format!("/proc/{}/cmdline", ancestor.pid));
+        !only_runs(&command_line.unwrap_or_default())
+    })
+}
+
+/// Tells whether a command line, with a zero byte behind each word, is that of a shell which runs a command or a file. One that
+/// somebody sits at is a program of its own.
+fn only_runs(command_line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(command_line);
+    let mut words = text.split('\0').filter(|word| !word.is_empty());
+    let program = words.next().unwrap_or_default();
+    let is_shell = Path::new(program)
+        .file_name()
+        .is_some_and(|name| SHELLS.iter().any(|shell| name == *shell));
+    let is_option = |word: &&str| word.starts_with('-');
+    let is_command = |word: &str| !word.starts_with("--") && word.contains('c');
+    let mut words = words.peekable();
+    is_shell
+        && (words.peek().is_some_and(|word| !is_option(word))
+            || words.take_while(is_option).any(is_command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_shell_that_runs_something_is_passed_over() {
+        let runs = |words: &[&str]| only_runs((words.join("\0") + "\0").as_bytes());
+        assert!(runs(&["/bin/sh", "-c", "bridge peer"]));
+        assert!(runs(&["bash", "-lc", "bridge peer"]));
+        assert!(runs(&["bash", "--norc", "-c", "bridge peer"]));
+        assert!(runs(&["sh", "start.sh"]));
+        assert!(!runs(&["-bash"]));
+        assert!(!runs(&["bash", "-i"]));
+        assert!(!runs(&["bash", "--init-file", "shell.sh"]));
+        assert!(!runs(&["claude", "-c"]));
+        assert!(!runs(&[]));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_ancestors_begin_with_the_parent_and_each_has_started_before() {
+        let all = ancestors();
+        assert!(all.len() < MOST);
+        // A test binary may be the first process's own child.
+        if let Some(parent) = all.first() {
+            assert_eq!(parent.pid, std::os::unix::process::parent_id());
+            assert_eq!(process::start_time(parent.pid), Some(parent.started));
+        }
+        assert!(all.is_sorted_by(|child, parent| child.started >= parent.started));
+    }
+}

@@ -1,0 +1,41 @@
+//! Whether anybody reads what is written: for who has nothing to write for hours.
+
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// Tells whether what is written to a pipe or a socket can still be read by anybody. Of anything else it is always so.
+pub fn is_there(written: impl AsFd) -> bool {
+    // That the other end is gone is told without being asked for.
+    let mut polled = [PollFd::new(written.as_fd(), PollFlags::empty())];
+    match poll(&mut polled, PollTimeout::ZERO) {
+        Ok(_) => !polled[0]
+            .revents()
+            .is_some_and(|told| told.intersects(PollFlags::POLLERR | PollFlags::POLLHUP)),
+        // A look that failed says nothing.
+        Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_is_there_until_it_closes_its_end() {
+        let (read, written) = std::io::pipe().unwrap();
+        assert!(is_there(&written));
+        drop(read);
+        assert!(!is_there(&written));
+
+        let (read, written) = UnixStream::pair().unwrap();
+        assert!(is_there(&written));
+        drop(read);
+        assert!(!is_there(&written));
+
+        assert!(is_there(File::open("/dev/null").unwrap()));
+    }
+}

@@ -1,0 +1,256 @@
+//! `hook`: what it puts into a session, whom it speaks for, and that it never fails one.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use crate::support::{DEADLINE, Stage};
+
+/// What a run of the hook has answered.
+#[derive(Debug)]
+struct Answer {
+    stdout: String,
+    stderr: String,
+}
+
+/// A run of the hook in a stage's project, as Claude Code runs it.
+struct Hook<'a> {
+    stage: &'a Stage,
+    arguments: &'a [&'a str],
+    variables: &'a [(&'a str, &'a str)],
+}
+
+impl Hook<'_> {
+    /// Tells it something, and returns its answer; whatever it is told, it ends well.
+    async fn told(&self, said: &str) -> Answer {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+            .arg("hook")
+            .args(self.arguments)
+            .env_clear()
+            .env("HOME", self.stage.home())
+            .env("CLAUDE_PROJECT_DIR", self.stage.project())
+            .envs(self.variables.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // It may have ended without reading.
+        let _ = input.write_all(said.as_bytes()).await;
+        drop(input);
+        let output = tokio::time::timeout(DEADLINE, child.wait_with_output()).await;
+        let output = output.expect("it ends").unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        Answer {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs it on an occasion that brings no error; returns what it answers, if anything.
+    async fn on(&self, event: &str) -> Option<Value> {
+        let said = json!({ "session_id": "x", "cwd": "y", "hook_event_name": event });
+        self.on_occasion(&said).await
+    }
+
+    async fn on_occasion(&self, said: &Value) -> Option<Value> {
+        let answer = self.told(&said.to_string()).await;
+        assert_eq!(answer.stderr, "");
+        (!answer.stdout.is_empty()).then(|| serde_json::from_str(&answer.stdout).unwrap())
+    }
+}
+
+fn hook(stage: &Stage) -> Hook<'_> {
+    Hook {
+        stage,
+        arguments: &[],
+        variables: &[],
+    }
+}
+
+/// Returns what is put beside a tool's result or a prompt.
+fn context(answer: &Value, event: &str) -> String {
+    let specific = &answer["hookSpecificOutput"];
+    assert_eq!(specific["hookEventName"], event, "{answer}");
+    specific["additionalContext"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn what_is_unread_goes_into_the_session_once_and_the_next_hook_proves_it() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let hook = hook(&stage);
+    assert_eq!(hook.on("PostToolUse").await, None);
+
+    ann.send("orchestrator", "Found it.\nIn server.rs").await;
+    let answer = hook.on("PostToolUse").await.unwrap();
+    let told = context(&answer, "PostToolUse");
+    assert!(
+        told.starts_with(
+            "--- Messages from other agents ---\n[ann → you] Found it.\n  In server.rs\n"
+        ),
+        "{told}"
+    );
+    assert_eq!(stage.events_of("message_seen").len(), 0);
+    assert_eq!(stage.events_of("message_handed")[0]["way"], "hook");
+
+    assert_eq!(hook.on("Stop").await, None);
+    assert_eq!(stage.events_of("message_seen").len(), 1);
+    assert_eq!(hook.on("UserPromptSubmit").await, None);
+    assert_eq!(stage.events_of("message_seen").len(), 1);
+    assert_eq!(lead.all_heard().await, Vec::<Value>::new());
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_call_of_a_tool_proves_what_a_hook_said_before() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "hello").await;
+    let answer = hook(&stage).on("UserPromptSubmit").await.unwrap();
+    assert!(context(&answer, "UserPromptSubmit").contains("hello"));
+    let seen = || stage.events_of("message_seen").len();
+    assert_eq!(seen(), 0);
+    lead.until("list_agents", json!({}), |_| seen() == 1).await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_stop_is_put_off_once() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let hook = hook(&stage);
+    ann.send("orchestrator", "first").await;
+    let answer = hook.on("Stop").await.unwrap();
+    assert_eq!(answer["decision"], "block");
+    assert!(
+        answer["reason"]
+            .as_str()
+            .unwrap()
+            .contains("[ann → you] first")
+    );
+
+    ann.send("orchestrator", "second").await;
+    let again = json!({ "hook_event_name": "Stop", "stop_hook_active": true });
+    assert_eq!(hook.on_occasion(&again).await, None);
+    let heard = lead.all_heard().await;
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(heard[0]["content"], "second");
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn more_than_a_session_takes_at_once_is_left_to_the_next_hook() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    for number in 0..12 {
+        ann.send("orchestrator", &format!("number {number}")).await;
+    }
+    ann.send("orchestrator", &"\"long\"\n".repeat(3_000)).await;
+    let hook = hook(&stage);
+    let first = context(&hook.on("PostToolUse").await.unwrap(), "PostToolUse");
+    assert!(
+        first.contains("number 9\n3 more: call check_messages"),
+        "{first}"
+    );
+    let second = context(&hook.on("PostToolUse").await.unwrap(), "PostToolUse");
+    assert!(second.contains("number 10") && second.contains("number 11"));
+    // Above 10,000 characters Claude Code shows a part.
+    assert!(second.len() < 10_000, "{} bytes", second.len());
+    let third = context(&hook.on("PostToolUse").await.unwrap(), "PostToolUse");
+    assert!(third.contains("check_messages with id msg-"), "{third}");
+    assert!(third.len() < 10_000, "{} bytes", third.len());
+    assert_eq!(hook.on("PostToolUse").await, None);
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn nothing_fails_a_session() {
+    let stage = Stage::new("");
+    let hook = hook(&stage);
+    assert_eq!(hook.on("PostToolUse").await, None);
+    assert!(!stage.bus().exists(), "it makes no bus");
+
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "hello").await;
+    assert_eq!(hook.on("SessionStart").await, None);
+    for said in ["", "no json", "[1]", "{}"] {
+        let answer = hook.told(said).await;
+        assert_eq!(answer.stdout, "");
+        assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
+    }
+    let wrong = Hook {
+        arguments: &["--nonsense"],
+        ..hook
+    };
+    let answer = wrong.told("{}").await;
+    assert_eq!(answer.stdout, "");
+    assert!(answer.stderr.contains("--nonsense"), "{}", answer.stderr);
+    let (identity, said) = (
+        stage.bus().join("bus.json"),
+        json!({ "hook_event_name": "PostToolUse" }).to_string(),
+    );
+    let whole = std::fs::read(&identity).unwrap();
+    std::fs::write(&identity, "damaged").unwrap();
+    let answer = hook.told(&said).await;
+    assert_eq!(answer.stdout, "");
+    assert!(answer.stderr.contains("is damaged"), "{}", answer.stderr);
+    std::fs::write(&identity, whole).unwrap();
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn neither_subagents_nor_agents_are_given_their_leaders_messages() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "for the leader alone").await;
+    let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
+    assert_eq!(hook(&stage).on_occasion(&of_subagent).await, None);
+    let in_agent = Hook {
+        variables: &[("BRIDGE_RUN", "some-session")],
+        ..hook(&stage)
+    };
+    assert_eq!(in_agent.on("PostToolUse").await, None);
+    assert_eq!(lead.all_heard().await.len(), 1);
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn it_speaks_for_the_member_of_its_own_client_and_for_nobody_else() {
+    let stage = Stage::new("");
+    // Who has started bob is `timeout`, and not who runs the hook.
+    let bob = stage.peer_by(&["timeout", "1000"], "bob").await;
+    let ann = stage
+        .peer_by(&["sh", "-c", "\"$0\" \"$@\"; exit $?"], "ann")
+        .await;
+    ann.send("bob", "to bob").await;
+    assert_eq!(hook(&stage).on("PostToolUse").await, None);
+    let for_bob = Hook {
+        arguments: &["--name", "bob"],
+        ..hook(&stage)
+    };
+    let answer = for_bob.on("PostToolUse").await.unwrap();
+    assert!(context(&answer, "PostToolUse").contains("to bob"));
+
+    bob.send("ann", "to ann").await;
+    let answer = hook(&stage).on("PostToolUse").await.unwrap();
+    assert!(context(&answer, "PostToolUse").contains("[bob → you] to ann"));
+    bob.close().await;
+    ann.close().await;
+}

@@ -1,0 +1,212 @@
+//! `watch`: a line a message, as it comes, and nothing else; and how it ends.
+
+use cli_team_bridge::supervisor::Supervised;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::ChildStdout;
+
+use crate::support::{DEADLINE, Stage, of_name, until};
+
+/// An agent that does a task at once.
+const SCRIPT: &str = r#"
+[[agents.default.turns]]
+steps = [{ say = "All done." }]
+"#;
+
+/// A running `watch`.
+struct Watch {
+    child: Supervised,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watch {
+    async fn start(stage: &Stage, more: &[&str]) -> Self {
+        let mut arguments = vec!["watch"];
+        arguments.extend(more);
+        let (child, pipes) = stage.start(&arguments).await;
+        Self {
+            child,
+            lines: BufReader::new(pipes.stdout).lines(),
+        }
+    }
+
+    /// Waits for a line.
+    async fn line(&mut self) -> String {
+        let line = tokio::time::timeout(DEADLINE, self.lines.next_line()).await;
+        let line = line.expect("a line comes").unwrap();
+        line.unwrap_or_else(|| panic!("it ended: {}", self.child.stderr_tail()))
+    }
+
+    /// Ends it by a signal, and checks that it said nothing else and ends well.
+    async fn end(mut self) {
+        let pid = Pid::from_raw(i32::try_from(self.child.pid()).unwrap());
+        kill(pid, Signal::SIGTERM).unwrap();
+        assert_eq!(self.lines.next_line().await.unwrap(), None);
+        self.ended().await;
+    }
+
+    async fn ended(&self) {
+        let exit = tokio::time::timeout(DEADLINE, self.child.exited()).await;
+        let exit = exit.expect("it ends");
+        assert_eq!(exit.code, Some(0), "{exit}");
+        assert_eq!(self.child.stderr_tail(), "");
+    }
+}
+
+#[tokio::test]
+async fn each_message_is_one_short_line_as_it_comes_and_stays_unread() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let mut watch = Watch::start(&stage, &[]).await;
+
+    let first = ann
+        .send("orchestrator", "Look at\n\"server.rs\"\nplease")
+        .await;
+    let id = first["message_id"].as_str().unwrap();
+    let expected =
+        format!("[ann → you] message {id}: \"Look at 'server.rs' please\" (call check_messages)");
+    assert_eq!(watch.line().await, expected);
+
+    ann.send("orchestrator", &"long words ".repeat(20_000))
+        .await;
+    let line = watch.line().await;
+    assert_eq!(line.chars().count(), 300, "{line}");
+    assert!(line.ends_with("…\" (call check_messages)"), "{line}");
+
+    let request = json!({ "description": "Who has time?" });
+    ann.call("request_task", request).await;
+    let line = watch.line().await;
+    assert!(line.starts_with("[ann → all] request msg-"), "{line}");
+
+    assert_eq!(stage.events_of("message_handed").len(), 0);
+    assert_eq!(lead.all_heard().await.len(), 3);
+    watch.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_finished_task_is_told() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let mut watch = Watch::start(&stage, &[]).await;
+    let task = lead.start("worker", "Do it").await;
+    let line = watch.line().await;
+    assert!(line.starts_with("[bridge → you] notice msg-"), "{line}");
+    assert!(line.contains(&task) && line.contains("All done."), "{line}");
+    watch.end().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_has_gathered_before_is_one_line() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let first = ann.send("orchestrator", "one").await;
+    ann.send("orchestrator", "two").await;
+    ann.send("orchestrator", "three").await;
+
+    let mut watch = Watch::start(&stage, &[]).await;
+    let id = first["message_id"].as_str().unwrap();
+    let expected = format!("3 unread messages, the oldest {id} from ann (call check_messages)");
+    assert_eq!(watch.line().await, expected);
+    ann.send("orchestrator", "four").await;
+    assert!(watch.line().await.contains("\"four\""));
+    watch.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_a_wait_is_handed_at_once_wakes_nobody() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let mut watch = Watch::start(&stage, &[]).await;
+    let waiting = lead.call("wait_for_message", json!({ "timeout_seconds": 30 }));
+    let sending = async {
+        let waits = |all: &Value| of_name(all, "orchestrator").unwrap()["status"] == "waiting";
+        ann.until("list_agents", json!({}), waits).await;
+        ann.send("orchestrator", "for the wait").await
+    };
+    let (waited, _) = tokio::join!(waiting, sending);
+    assert_eq!(waited["message"]["content"], "for the wait");
+    ann.send("orchestrator", "for the bell").await;
+    assert!(watch.line().await.contains("for the bell"));
+    watch.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_bus_that_is_not_there_yet_is_waited_for_and_not_made() {
+    let stage = Stage::new(SCRIPT);
+    let mut watch = Watch::start(&stage, &["--name", "ann"]).await;
+    let mut other = Watch::start(&stage, &[]).await;
+    let looked = async {
+        // It has looked when it waits for its next look.
+        until("the watch sleeps", || is_asleep(watch.child.pid())).await;
+    };
+    looked.await;
+    assert!(!stage.bus().exists());
+
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    lead.send("ann", "hello").await;
+    assert!(watch.line().await.contains("[orchestrator → you]"));
+    ann.send("orchestrator", "hello").await;
+    assert!(other.line().await.contains("[ann → you]"));
+    watch.end().await;
+    other.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+/// Tells whether a process sleeps: `S` in the third field of its `stat`, behind a name without spaces.
+fn is_asleep(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.split(' ').nth(2) == Some("S") && stat.contains("(cli-team-bridge)")
+}
+
+#[tokio::test]
+async fn a_bus_that_was_removed_is_followed_by_the_next_one() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let mut watch = Watch::start(&stage, &["--name", "orchestrator"]).await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "before").await;
+    assert!(watch.line().await.contains("before"));
+    lead.close().await;
+    ann.close().await;
+    std::fs::remove_dir_all(stage.bus()).unwrap();
+
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "after").await;
+    assert!(watch.line().await.contains("after"));
+    watch.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn it_ends_when_nobody_reads_it_any_more_although_it_has_nothing_to_say() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let Watch { child, lines } = Watch::start(&stage, &[]).await;
+    drop(lines);
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await;
+    let exit = exit.expect("it ends");
+    assert_eq!(exit.code, Some(0), "{exit}");
+    lead.close().await;
+
+    let without_bus = Stage::new(SCRIPT);
+    let Watch { child, lines } = Watch::start(&without_bus, &[]).await;
+    drop(lines);
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await;
+    assert_eq!(exit.expect("it ends").code, Some(0));
+}
