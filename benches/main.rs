@@ -7,6 +7,7 @@ mod history;
 mod idle;
 mod memory;
 mod send;
+mod steps;
 mod support;
 mod wake;
 mod way_back;
@@ -21,12 +22,13 @@ use support::{Outcome, anchor};
 /// A benchmark: what it is called, and what measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 8] = [
+const TOPICS: [Topic; 9] = [
     ("send", send::measure),
     ("wake", wake::measure),
     ("writers", writers::measure),
     ("claims", claims::measure),
     ("history", history::measure),
+    ("steps", steps::measure),
     ("idle", idle::measure),
     ("memory", memory::measure),
     ("way_back", way_back::measure),
