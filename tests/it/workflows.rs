@@ -564,6 +564,32 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     stage.check_nobody_is_left();
 }
 
+#[tokio::test]
+async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself() {
+    let stage = Stage::new(AGENTS);
+    let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
+    let stage = stage.with_profiles(&profiles);
+    let lead = stage.orchestrator().await;
+    let chain = [
+        step("a", "writer", "x", &[]),
+        step("b", "judge", "hang", &["a"]),
+    ];
+    let id = begin(&lead, &chain).await;
+    step_is(&lead, &id, "b", "running").await;
+    lead.die().await;
+    let lead = stage.orchestrator().await;
+    let which = json!({ "workflow_id": id });
+    let again = lead
+        .until("get_workflow_status", which.clone(), |status| {
+            steps(status)["b"]["attempts"] == 2
+        })
+        .await;
+    assert_eq!(steps(&again)["a"]["attempts"], 1);
+    lead.call("cancel_workflow", which).await;
+    ended(&lead, &id, "cancelled").await;
+    lead.close().await;
+}
+
 /// The tasks of a workflow that were done, and the beginnings, by step.
 fn runs(stage: &Stage) -> BTreeMap<String, (usize, usize)> {
     let of_task: BTreeMap<String, String> = stage
