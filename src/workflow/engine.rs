@@ -3,6 +3,8 @@
 //! It remembers nothing. Whoever leads a workflow asks again after every change, does what it says, and may die at any moment: the
 //! next one asks the same question and gets the same answer.
 
+use std::collections::BTreeSet;
+
 use crate::bus::state::{PlayedStep, Workflow};
 use crate::domain::failure;
 use crate::domain::id::TaskId;
@@ -105,6 +107,12 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
     moves.extend(stopped(workflow));
     moves.extend(asking(workflow));
     if !moves.is_empty() {
+        // Two rounds may want the same step again.
+        let mut moved = BTreeSet::new();
+        moves.retain(|action| match action {
+            Action::Move(name, _) => moved.insert(name.clone()),
+            _ => true,
+        });
         return moves;
     }
     others.extend(startable(workflow));

@@ -163,7 +163,8 @@ fn is_possible(
             step.needs_approval() && before.all(|step| step.status == StepStatus::Done)
         }
         // Nobody could be given it.
-        (StepStatus::Waiting, StepMove::Fail(_) | StepMove::Again(..)) => true,
+        (StepStatus::Waiting, StepMove::Again(again, _)) => *again != Again::Repeat,
+        (StepStatus::Waiting, StepMove::Fail(_)) => true,
         (StepStatus::Waiting | StepStatus::Asking, StepMove::Cancel(_)) => workflow.cancel_asked,
         _ => false,
     }
