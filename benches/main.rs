@@ -8,6 +8,7 @@ mod idle;
 mod memory;
 mod prompts;
 mod send;
+mod steps;
 mod support;
 mod wake;
 mod way_back;
@@ -22,12 +23,13 @@ use support::{Outcome, anchor};
 /// A benchmark: what it is called, and what measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 9] = [
+const TOPICS: [Topic; 10] = [
     ("send", send::measure),
     ("wake", wake::measure),
     ("writers", writers::measure),
     ("claims", claims::measure),
     ("history", history::measure),
+    ("steps", steps::measure),
     ("idle", idle::measure),
     ("memory", memory::measure),
     ("prompts", prompts::measure),

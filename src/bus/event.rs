@@ -21,7 +21,7 @@ use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools}
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
-use crate::domain::workflow::WorkflowStatus;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -541,6 +541,12 @@ impl Event {
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }
+                // They follow from how tasks ended, and are found again. What somebody refused does not.
+                | Self::StepReturned(_)
+                | Self::StepEnded(StepEnded {
+                    status: StepStatus::Done,
+                    ..
+                })
                 | Self::WaitStarted { .. }
                 | Self::WaitEnded { .. }
         )

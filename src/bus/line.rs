@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn workflows_read_as_they_were_first_written() {
         for event in [
-            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"a","agent":"codex"},{"name":"b","agent":"claude","model":"m","depends_on":["a"],"timeout_seconds":60,"retries":2,"fallback":["codex"],"fresh":true,"approve":"human"}],"prompts":{"text":"[\"x\",\"y\"]"}}}"#,
+            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"a","agent":"codex"},{"name":"b","agent":"claude","model":"m","depends_on":["a"],"timeout_seconds":60,"retries":2,"fallback":["codex"],"fresh":true,"approve":"human","gate":{"command":["make"],"timeout_seconds":60},"repeat":{"times":3,"steps":["a"]}}],"prompts":{"text":"[\"x\",\"y\"]"}}}"#,
             r#"{"workflow_resumed":{"id":"wf-aaaaaaab","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004"}}"#,
             r#"{"workflow_cancel_asked":{"id":"wf-aaaaaaab","by":"orchestrator"}}"#,
             r#"{"workflow_ended":{"id":"wf-aaaaaaab","status":"done"}}"#,
@@ -334,6 +334,7 @@ mod tests {
             r#"{"step_started":{"workflow":"wf-aaaaaaab","step":"a","task":"task-aaaaaaab","agent":"codex"}}"#,
             r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"retry","why":"w"}}"#,
             r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"fallback","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"repeat","why":"w"}}"#,
             r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"interrupted","why":"w"}}"#,
             r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"done"}}"#,
             r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"skipped","why":"w"}}"#,

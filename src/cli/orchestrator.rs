@@ -112,7 +112,7 @@ async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure
 async fn keep(seating: Seating, leading: Leading) {
     loop {
         if let Ok(seat) = seating.seat().await {
-            let team = leading.team(&seat);
+            let workflows = leading.workflows(&seat);
             let replaced = async {
                 while seating
                     .current()
@@ -122,7 +122,8 @@ async fn keep(seating: Seating, leading: Leading) {
                 }
             };
             tokio::select! {
-                () = team.keep_swept() => {}
+                () = workflows.team().keep_swept() => {}
+                () = workflows.keep_resumed() => {}
                 () = replaced => {}
             }
         }

@@ -13,12 +13,14 @@ use super::limits::{LIMIT_KEYS, LimitsDraft};
 use super::profile::{Command, MidTurn, Restart};
 use super::reader::{Entry, Reader, entries};
 use super::source::{Source, Sourced};
+use super::workflows::Resume;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 
-const TOP_KEYS: [&str; 2] = ["agents", "limits"];
+const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
+const WORKFLOW_KEYS: [&str; 1] = ["resume"];
 const PROFILE_KEYS: [&str; 16] = [
     "command",
     "args",
@@ -46,6 +48,7 @@ const MOST_SETTLE_MS: u64 = 10_000;
 pub(super) struct Layer {
     pub(super) profiles: Vec<Draft>,
     pub(super) limits: LimitsDraft,
+    pub(super) resume: Option<Resume>,
 }
 
 /// Reads a file's text; every value is marked with `source`, every problem with `file`.
@@ -86,6 +89,7 @@ impl DocumentReader<'_, '_> {
             match entry.key {
                 "agents" => layer.profiles = self.profiles(entry.value),
                 "limits" => layer.limits = self.limits(entry.value),
+                "workflows" => layer.resume = self.resume(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
         }
@@ -116,6 +120,25 @@ impl DocumentReader<'_, '_> {
             profiles.push(self.profile(name, &entry));
         }
         profiles
+    }
+
+    fn resume(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Resume> {
+        let mut resume = None;
+        for entry in self.reader.table(value, "`workflows`").unwrap_or_default() {
+            if entry.key != "resume" {
+                self.reader
+                    .report_unknown(&entry, "[workflows]", &WORKFLOW_KEYS);
+                continue;
+            }
+            let what = "`resume` of [workflows]";
+            let word = self.reader.string(entry.value, what);
+            resume = word.as_deref().and_then(Resume::parse);
+            if let (Some(word), None) = (word, resume) {
+                let message = format!("{what} is {:?}: it is \"ask\" or \"auto\"", shown(&word));
+                self.reader.report(&entry.value.span(), message);
+            }
+        }
+        resume
     }
 
     fn limits(&mut self, value: &Spanned<DeValue<'_>>) -> LimitsDraft {

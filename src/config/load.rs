@@ -12,6 +12,7 @@ use super::error::{ConfigError, Problem, UnknownProfile};
 use super::limits::Limits;
 use super::profile::Profile;
 use super::source::Source;
+use super::workflows::Resume;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 
@@ -37,6 +38,7 @@ pub struct Load<'a> {
 pub struct Config {
     profiles: BTreeMap<Name, Profile>,
     limits: Limits,
+    resume: Resume,
 }
 
 impl Load<'_> {
@@ -112,6 +114,11 @@ impl Config {
         Ok(())
     }
 
+    /// Returns what becomes of interrupted workflows.
+    pub fn resume(&self) -> Resume {
+        self.resume
+    }
+
     /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -128,6 +135,7 @@ impl Config {
 struct Layers {
     drafts: BTreeMap<Name, Draft>,
     limits: Limits,
+    resume: Resume,
     problems: Vec<Problem>,
 }
 
@@ -153,6 +161,7 @@ impl Layers {
 
     fn overlay(&mut self, layer: Layer) {
         layer.limits.apply(&mut self.limits);
+        self.resume = layer.resume.unwrap_or(self.resume);
         for draft in layer.profiles {
             match self.drafts.get_mut(&draft.name) {
                 Some(earlier) => earlier.overlay(draft),
@@ -186,6 +195,7 @@ impl Layers {
         Ok(Config {
             profiles,
             limits: self.limits,
+            resume: self.resume,
         })
     }
 }

@@ -14,6 +14,7 @@ mod profile;
 mod draft;
 pub(crate) mod reader;
 mod limits;
+mod workflows;
 mod document;
 mod builtin;
 mod load;
@@ -24,6 +25,7 @@ pub use limits::Limits;
 pub use load::{Config, Load};
 pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};
 pub use source::{Source, Sourced};
+pub use workflows::Resume;
 
 #[cfg(test)]
 mod tests;

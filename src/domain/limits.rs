@@ -242,8 +242,20 @@ pub const FLOW_FILES: usize = 100;
 /// How often a step may be interrupted before it counts as failed: perhaps it is what ends whoever leads the workflow.
 pub const MAX_INTERRUPTIONS: u32 = 5;
 
-/// Characters of a sentence about a step that goes on the bus: all steps of a workflow may have one in the same append.
-pub const WHY_CHARS: usize = 500;
+/// Characters of what is said about a step on the bus: the end of a gate's output has to fit.
+pub const WHY_CHARS: usize = 2_000;
+
+/// Moves of steps in one append: each may say so much, and all have to fit into a line.
+pub const MOVES_AT_ONCE: usize = 64;
+
+/// Seconds that a gate may take, by default: a test suite takes minutes.
+pub const GATE_SECONDS: u64 = 600;
+
+/// The program and arguments of a gate together, in bytes: the plan is one event.
+pub const GATE_BYTES: usize = 2_000;
+
+/// How often a step and those it names may be repeated.
+pub const MAX_ROUNDS: u64 = 20;
 
 /// Other agents that may be named for a step.
 pub const MAX_FALLBACKS: usize = 4;

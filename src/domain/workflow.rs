@@ -33,6 +33,31 @@ pub struct Step {
     /// Who has to approve before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Approver>,
+    /// What must hold once its task is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// What follows when the gate does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
+}
+
+/// A command that must exit with 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// How long it may take.
+    pub timeout_seconds: u64,
+}
+
+/// Steps that are done again until a gate holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// How often at the most, the first time included.
+    pub times: u32,
+    /// The steps besides its own, all of which come before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Name>,
 }
 
 /// Who approves a step.
@@ -63,6 +88,8 @@ impl Step {
             fallback: Vec::new(),
             fresh: false,
             approve: None,
+            gate: None,
+            repeat: None,
         }
     }
 }
@@ -193,6 +220,8 @@ impl WorkflowStatus {
 pub enum Again {
     /// Its attempt failed, and it may be tried again.
     Retry,
+    /// The gate of the step, or of one that names it, did not hold.
+    Repeat,
     /// The agent cannot do it now: the next one named for it is tried.
     Fallback,
     /// Whoever led the workflow ended meanwhile: that attempt does not count.

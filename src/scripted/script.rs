@@ -86,6 +86,8 @@ pub(super) struct Start {
     pub(super) sessions: Option<u32>,
     /// Sessions can be loaded and resumed.
     pub(super) load: bool,
+    /// Sessions can be loaded and not resumed, and this is said again before the loading is answered.
+    pub(super) history: Option<String>,
     /// The models to choose from; the first one is in use.
     pub(super) models: Vec<String>,
     /// The modes to choose from, likewise.
@@ -185,6 +187,12 @@ impl Script {
         self.agents.values().any(|part| part.start.load)
     }
 
+    /// Returns whether no agent of the script can resume a session, although one can load it.
+    pub(super) fn only_loads(&self) -> bool {
+        let mut parts = self.agents.values();
+        parts.any(|part| part.start.history.is_some())
+    }
+
     /// Returns whether any agent of the script offers to be steered.
     pub(super) fn any_steers(&self) -> bool {
         let mut parts = self.agents.values();
@@ -244,6 +252,7 @@ impl Start {
                 "ignore_term",
                 "sessions",
                 "load",
+                "history",
                 "models",
                 "modes",
                 "steering",
@@ -288,7 +297,8 @@ impl Start {
             sessions: fields
                 .integer("sessions", 1..=i64::from(u32::MAX))?
                 .map(|sessions| u32::try_from(sessions).expect("the range was checked")),
-            load: fields.boolean("load")?.unwrap_or_default(),
+            load: fields.boolean("load")?.unwrap_or_default() || fields.value("history").is_some(),
+            history: fields.text("history")?.map(str::to_owned),
             models: texts(fields, "models")?,
             modes: texts(fields, "modes")?,
             steering,

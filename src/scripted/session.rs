@@ -85,6 +85,11 @@ impl Session {
         }
     }
 
+    /// Returns what is said again when it is loaded.
+    pub(super) fn history(&self) -> Option<&str> {
+        self.part.start.history.as_deref()
+    }
+
     /// Returns whether a turn runs.
     pub(super) fn is_busy(&self) -> bool {
         self.running.is_some()

@@ -9,6 +9,7 @@ mod actor;
 mod advice;
 mod agent;
 mod assign;
+mod check;
 mod choose;
 mod files;
 mod git;

@@ -235,7 +235,11 @@ async fn take_up(
     tokio::pin!(taking);
     loop {
         tokio::select! {
-            taken = &mut taking => return taken,
+            taken = &mut taking => {
+                // What was said before the answer waits already, and is history too.
+                while events.try_recv().is_some() {}
+                return taken;
+            }
             // The history is known; unless it is taken, the answer behind it is not read.
             Some(_) = events.recv() => {}
         }

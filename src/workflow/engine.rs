@@ -37,6 +37,10 @@ pub enum Seen {
     Overdue,
     /// It is over.
     Ended(TaskEnd),
+    /// It is done, and the step's gate is being looked at.
+    Gating,
+    /// It is done, and so is the gate: it holds, or this is why not.
+    Gated(Result<(), String>),
 }
 
 /// How a task ended.
@@ -57,6 +61,8 @@ pub enum Action {
     Start(Name),
     /// Ask for the end of a task.
     CancelTask(TaskId),
+    /// Look whether the gate of a step holds whose task is done.
+    Gate(Name),
 }
 
 /// Says what happens next. `seen` is asked about steps that run.
@@ -66,21 +72,34 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
     if workflow.owner.is_none() || workflow.status.is_final() {
         return Vec::new();
     }
-    let (mut moves, mut cancels) = (Vec::new(), Vec::new());
+    let (mut moves, mut others) = (Vec::new(), Vec::new());
     for step in &workflow.steps {
         if step.status != StepStatus::Running {
             continue;
         }
+        let name = step.plan.name.clone();
         match seen(step) {
+            Seen::Ended(end)
+                if end.status == TaskStatus::Done
+                    && step.plan.gate.is_some()
+                    && !workflow.cancel_asked =>
+            {
+                others.push(Action::Gate(name));
+            }
             Seen::Ended(end) => {
-                let name = step.plan.name.clone();
                 moves.push(Action::Move(name, after_end(workflow, step, &end)));
             }
-            Seen::Overdue => cancels.extend(step.task.clone().map(Action::CancelTask)),
-            Seen::Going if workflow.cancel_asked => {
-                cancels.extend(step.task.clone().map(Action::CancelTask));
+            Seen::Gating | Seen::Gated(_) if workflow.cancel_asked => {
+                let why = "the workflow was cancelled".to_owned();
+                moves.push(Action::Move(name, StepMove::Cancel(why)));
             }
-            Seen::Going | Seen::Ending => {}
+            Seen::Gated(Ok(())) => moves.push(Action::Move(name, StepMove::Finish)),
+            Seen::Gated(Err(why)) => moves.extend(after_gate(workflow, step, &why)),
+            Seen::Overdue => others.extend(step.task.clone().map(Action::CancelTask)),
+            Seen::Going if workflow.cancel_asked => {
+                others.extend(step.task.clone().map(Action::CancelTask));
+            }
+            Seen::Going | Seen::Ending | Seen::Gating => {}
         }
     }
     moves.extend(stopped(workflow));
@@ -88,8 +107,8 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
     if !moves.is_empty() {
         return moves;
     }
-    cancels.extend(startable(workflow));
-    cancels
+    others.extend(startable(workflow));
+    others
 }
 
 /// Returns the moves of steps that wait in vain.
@@ -167,6 +186,30 @@ fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove 
         }
         _ => after_failure(step, class_of(end), &told("its task failed")),
     }
+}
+
+/// Says what follows when the gate of a step does not hold: another round of all that the step repeats, or a failure.
+fn after_gate(workflow: &Workflow, step: &PlayedStep, why: &str) -> Vec<Action> {
+    let name = step.plan.name.clone();
+    let Some(repeat) = &step.plan.repeat else {
+        return vec![Action::Move(name, after_failure(step, "gate", why))];
+    };
+    if step.rounds + 1 >= repeat.times {
+        let why = format!("after {} rounds, {why}", step.rounds + 1);
+        return vec![Action::Move(name, StepMove::Fail(short(&why)))];
+    }
+    let done = |name: &&Name| {
+        let step = workflow.step(name);
+        step.is_some_and(|step| step.status == StepStatus::Done)
+    };
+    let again = |name: &Name| {
+        let again = StepMove::Again(Again::Repeat, short(why));
+        Action::Move(name.clone(), again)
+    };
+    // Its own comes last: until then it is the reason for the others.
+    let mut moves: Vec<_> = repeat.steps.iter().filter(done).map(again).collect();
+    moves.push(again(&name));
+    moves
 }
 
 fn class_of(end: &TaskEnd) -> &str {

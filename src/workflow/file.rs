@@ -13,7 +13,7 @@ use crate::config::reader::{Entry, Reader, entries};
 use crate::domain::limits;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
-const STEP_KEYS: [&str; 10] = [
+const STEP_KEYS: [&str; 14] = [
     "name",
     "agent",
     "prompt",
@@ -24,6 +24,10 @@ const STEP_KEYS: [&str; 10] = [
     "fallback",
     "fresh",
     "approve",
+    "gate",
+    "gate_seconds",
+    "repeat",
+    "repeat_steps",
 ];
 
 /// Why a plan file is no plan.
@@ -228,6 +232,10 @@ impl PlanReader<'_> {
             "fallback" => step.fallback = strings(reader, value, &what),
             "fresh" => step.fresh = reader.boolean(value, &what).unwrap_or_default(),
             "approve" => step.approve = reader.string(value, &what),
+            "gate" => step.gate = strings(reader, value, &what),
+            "gate_seconds" => step.gate_seconds = reader.number(value, &what, &any),
+            "repeat" => step.repeat = reader.number(value, &what, &any),
+            "repeat_steps" => step.repeat_steps = strings(reader, value, &what),
             _ => reader.report_unknown(entry, "a step", &STEP_KEYS),
         }
     }
@@ -286,6 +294,10 @@ mod tests {
             fallback = ["claude"]
             fresh = true
             approve = "human"
+            gate = ["cargo", "test"]
+            gate_seconds = 5
+            repeat = 3
+            repeat_steps = ["codex"]
         "#;
         let draft = parse("plan.toml", text.into()).unwrap().draft;
         assert_eq!(draft.name, "two");
@@ -300,6 +312,10 @@ mod tests {
             fallback: vec!["claude".into()],
             fresh: true,
             approve: Some("human".into()),
+            gate: vec!["cargo".into(), "test".into()],
+            gate_seconds: Some(5),
+            repeat: Some(3),
+            repeat_steps: vec!["codex".into()],
         };
         assert_eq!(format!("{:?}", draft.steps[1]), format!("{next:?}"));
     }

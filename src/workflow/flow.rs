@@ -75,6 +75,16 @@ pub(super) fn fill(prompt: &str, step: &Step, given: &[Given]) -> Result<String,
     Ok(text)
 }
 
+/// Appends to a prompt what the last attempt came to.
+pub(super) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> String {
+    if let Some(feedback) = feedback {
+        prompt.push_str("\n\n--- Why the last attempt does not count ---\n  ");
+        prompt.push_str(&indented(feedback));
+        prompt.push_str("\n--- End of what was wrong ---");
+    }
+    prompt
+}
+
 /// Says whether a part of a prompt shows what a step's agent said, or a field of it.
 fn shows_output(part: &Part, name: &Name) -> bool {
     match part {

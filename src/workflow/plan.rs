@@ -7,7 +7,7 @@ use super::template::{self, Part};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
-use crate::domain::workflow::{Approver, Step};
+use crate::domain::workflow::{Approver, Gate, Repeat, Step};
 use crate::team::Known;
 
 /// Problems that one refusal lists before it only counts the rest.
@@ -36,6 +36,14 @@ pub struct StepDraft {
     pub fresh: bool,
     /// Who has to approve before it begins.
     pub approve: Option<String>,
+    /// A program and its arguments that must succeed once the task is done.
+    pub gate: Vec<String>,
+    /// How long that may take.
+    pub gate_seconds: Option<u64>,
+    /// How often the step is done at the most until its gate holds.
+    pub repeat: Option<u64>,
+    /// The steps before it that are done again with it.
+    pub repeat_steps: Vec<String>,
 }
 
 /// A workflow as it was written.
@@ -135,15 +143,18 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
             name: name.clone(),
             agent: draft.agent.clone(),
             model: draft.model.clone(),
-            depends_on: check.dependencies(index, &draft.depends_on, &names),
+            depends_on: check.known_steps(index, ("depends_on", &draft.depends_on), &names),
             timeout_seconds: draft.timeout_seconds,
             retries: check.retries(index, draft.retries),
             fallback: check.fallback(index, &draft.fallback, known),
             fresh: draft.fresh,
             approve: check.approver(index, draft.approve.as_deref()),
+            gate: check.gate(index, draft),
+            repeat: check.repeat(index, draft, &names),
         });
     }
     check.cycles(&steps);
+    check.rounds(&steps);
     for (index, draft) in draft.steps.iter().enumerate() {
         check.prompt(index, &draft.prompt, &steps);
     }
@@ -314,10 +325,16 @@ impl Check {
         );
     }
 
-    fn dependencies(&mut self, index: usize, given: &[String], names: &[Name]) -> Vec<Name> {
+    /// Finds the steps that a field names.
+    fn known_steps(
+        &mut self,
+        index: usize,
+        (field, given): (&str, &[String]),
+        names: &[Name],
+    ) -> Vec<Name> {
         let mut found: Vec<Name> = Vec::new();
         for (number, text) in given.iter().enumerate() {
-            let place = format!("steps[{index}].depends_on[{number}]");
+            let place = format!("steps[{index}].{field}[{number}]");
             match names.iter().find(|name| is_called(name, text)) {
                 None => {
                     let text: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
@@ -359,6 +376,68 @@ impl Check {
             self.add(place(index, "approve"), what);
         }
         approver
+    }
+
+    fn gate(&mut self, index: usize, draft: &StepDraft) -> Option<Gate> {
+        let timeout_seconds = draft.gate_seconds.unwrap_or(limits::GATE_SECONDS);
+        if !(1..=limits::MAX_STEP_SECONDS).contains(&timeout_seconds) {
+            let most = limits::MAX_STEP_SECONDS;
+            let what = format!("it is {timeout_seconds}; it must be 1 to {most}");
+            self.add(place(index, "gate_seconds"), what);
+        }
+        let Some(program) = draft.gate.first() else {
+            for (field, given) in [
+                ("gate_seconds", draft.gate_seconds.is_some()),
+                ("repeat", draft.repeat.is_some()),
+            ] {
+                if given {
+                    self.add(place(index, field), "it needs a `gate`");
+                }
+            }
+            return None;
+        };
+        let bytes: usize = draft.gate.iter().map(String::len).sum();
+        if program.trim().is_empty() {
+            self.add(place(index, "gate"), "it names no program");
+        } else if bytes > limits::GATE_BYTES {
+            let most = limits::GATE_BYTES;
+            let what = format!("it has {bytes} bytes; the limit is {most}: put it into a script");
+            self.add(place(index, "gate"), what);
+        }
+        Some(Gate {
+            command: draft.gate.clone(),
+            timeout_seconds,
+        })
+    }
+
+    fn repeat(&mut self, index: usize, draft: &StepDraft, names: &[Name]) -> Option<Repeat> {
+        let Some(given) = draft.repeat else {
+            if !draft.repeat_steps.is_empty() {
+                self.add(place(index, "repeat_steps"), "it needs `repeat`");
+            }
+            return None;
+        };
+        if !(2..=limits::MAX_ROUNDS).contains(&given) {
+            let most = limits::MAX_ROUNDS;
+            let what = format!("it is {given}; it must be 2 to {most}");
+            self.add(place(index, "repeat"), what);
+        }
+        let steps = self.known_steps(index, ("repeat_steps", &draft.repeat_steps), names);
+        let times = u32::try_from(given).unwrap_or(u32::MAX);
+        Some(Repeat { times, steps })
+    }
+
+    /// Only what comes before a step can be done again with it.
+    fn rounds(&mut self, steps: &[Step]) {
+        for (index, step) in steps.iter().enumerate() {
+            let before = before(step, steps);
+            for name in step.repeat.iter().flat_map(|repeat| &repeat.steps) {
+                if !before.contains(name) {
+                    let what = format!("`{name}` does not come before this step");
+                    self.add(place(index, "repeat_steps"), what);
+                }
+            }
+        }
     }
 
     /// Finds circles, each once and named in full.

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
 use super::flow::{self, Given};
@@ -18,6 +20,7 @@ use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::domain::failure;
 use crate::domain::id::{TaskId, WorkflowId};
+use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{StepOf, StepStatus};
@@ -34,8 +37,11 @@ pub(super) async fn run(team: Team, ending: CancellationToken) {
         prompts: BTreeMap::new(),
         turns: BTreeMap::new(),
         overdue: BTreeSet::new(),
+        gates: BTreeMap::new(),
+        looked: Arc::default(),
         wake: None,
     };
+    let looked = Arc::clone(&runner.looked);
     loop {
         changes.borrow_and_update();
         runner.look(&ending).await;
@@ -44,6 +50,7 @@ pub(super) async fn run(team: Team, ending: CancellationToken) {
             () = ending.cancelled() => return,
             // An error means that the bus is closed, and this process with it.
             closing = changes.changed() => if closing.is_err() { return },
+            () = looked.notified() => {}
             () = sleep_until(until) => {}
         }
     }
@@ -64,9 +71,16 @@ struct Runner {
     turns: BTreeMap<TaskId, Instant>,
     /// The tasks whose end was asked for because they had their time.
     overdue: BTreeSet<TaskId>,
+    /// The gates of tasks that are done, with what came of them.
+    gates: BTreeMap<TaskId, Looking>,
+    /// Rung when a gate has come to its end.
+    looked: Arc<Notify>,
     /// When to look again although nothing changes.
     wake: Option<Instant>,
 }
+
+/// A gate that is being looked at; dropped, its command is killed.
+type Looking = AbortOnDropHandle<Result<(), String>>;
 
 /// Why a step could not begin now.
 enum Hindrance {
@@ -108,7 +122,7 @@ impl Runner {
         };
         let mut seen = Vec::new();
         for step in &workflow.steps {
-            seen.push(self.seen(step));
+            seen.push(self.seen(step).await);
         }
         let actions = engine::next(&workflow, |step| {
             let at = workflow
@@ -124,6 +138,7 @@ impl Runner {
             }
             match action {
                 Action::Move(step, step_move) => moves.push((step, step_move)),
+                Action::Gate(step) => did |= self.look_at_gate(&workflow, &step),
                 Action::CancelTask(task) => did |= self.cancel_task(&task).await,
                 Action::Start(step) => match self.start(&workflow, &step).await {
                     Ok(()) => did = true,
@@ -136,10 +151,43 @@ impl Runner {
                 },
             }
         }
-        if !moves.is_empty() {
-            did |= self.write(Ask::MoveSteps(id.clone(), moves)).await;
+        // Whole rounds of a loop stay together: what goes before a step's own return is below the limit.
+        for moves in moves.chunks(limits::MOVES_AT_ONCE) {
+            did |= self.write(Ask::MoveSteps(id.clone(), moves.to_vec())).await;
         }
         did
+    }
+
+    /// Begins to look whether the gate of a step holds.
+    fn look_at_gate(&mut self, workflow: &Workflow, name: &Name) -> bool {
+        let step = workflow.step(name);
+        let Some((gate, task)) =
+            step.and_then(|step| step.plan.gate.clone().zip(step.task.clone()))
+        else {
+            return false;
+        };
+        let (team, looked) = (self.team.clone(), Arc::clone(&self.looked));
+        let looking = tokio::spawn(async move {
+            let limit = Duration::from_secs(gate.timeout_seconds);
+            let outcome = team.check(&gate.command, limit).await;
+            looked.notify_one();
+            outcome
+        });
+        self.gates.insert(task, AbortOnDropHandle::new(looking));
+        true
+    }
+
+    /// Returns what has come of the gate of a task that is done, if it was begun to be looked at.
+    async fn gated(&mut self, task: &TaskId) -> Option<Seen> {
+        let looking = self.gates.get_mut(task)?;
+        if !looking.is_finished() {
+            return Some(Seen::Gating);
+        }
+        let outcome = looking
+            .await
+            .unwrap_or_else(|error| Err(format!("the gate failed inside the bridge: {error}")));
+        self.gates.remove(task);
+        Some(Seen::Gated(outcome))
     }
 
     /// Sees to it that there is another look soon.
@@ -152,11 +200,15 @@ impl Runner {
     }
 
     /// Returns what has come of a step's task; nothing when the step does not run.
-    fn seen(&mut self, step: &PlayedStep) -> Option<Seen> {
+    async fn seen(&mut self, step: &PlayedStep) -> Option<Seen> {
+        let id = step.task.as_ref()?;
         if step.status != StepStatus::Running {
+            self.gates.remove(id);
             return None;
         }
-        let id = step.task.as_ref()?;
+        if let Some(seen) = self.gated(id).await {
+            return Some(seen);
+        }
         match self.bus().find_task(id) {
             Ok(Some(task)) => Some(self.seen_task(step, &task)),
             // Its assignment is older than the log.
@@ -244,6 +296,7 @@ impl Runner {
         let given = self.given(workflow, step, template)?;
         let prompt = flow::fill(template, &step.plan, &given)
             .map_err(|why| Hindrance::Never("flow", why))?;
+        let prompt = flow::with_feedback(prompt, step.feedback.as_deref());
         let assignment = Assignment {
             agent: step.wanted().to_owned(),
             prompt,

@@ -13,10 +13,11 @@ use super::plan::{self, Draft, Plan, Problems};
 use super::runner;
 use crate::bus::event::Event;
 use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
-use crate::bus::state::Workflow;
+use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
+use crate::config::Resume;
 use crate::domain::id::WorkflowId;
-use crate::domain::workflow::StepOf;
+use crate::domain::workflow::{StepOf, WorkflowStatus};
 use crate::team::{Team, TeamError};
 
 /// Why something about a workflow was not done.
@@ -121,6 +122,26 @@ impl Workflows {
         self.find(id)
     }
 
+    /// Goes on with every workflow that is interrupted, now and later, where the configuration wants that; until it is dropped.
+    pub async fn keep_resumed(&self) {
+        if self.inner.team.config().resume() == Resume::Ask {
+            return std::future::pending().await;
+        }
+        let mut changes = self.bus().changes();
+        loop {
+            changes.borrow_and_update();
+            for id in self.bus().look(interrupted) {
+                // Another orchestrator may have been faster.
+                if let Err(error) = self.resume(&id).await {
+                    tracing::debug!("{id} is not resumed here: {error}");
+                }
+            }
+            if changes.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
     /// Asks for the end of a workflow, and waits for it for a while: running steps are cancelled.
     pub async fn cancel(
         &self,
@@ -187,4 +208,10 @@ impl Workflows {
             self.inner.tasks.spawn(runner::run(team, stop));
         }
     }
+}
+
+fn interrupted(state: &State) -> Vec<WorkflowId> {
+    let all = state.workflows().into_iter();
+    let interrupted = all.filter(|workflow| workflow.status == WorkflowStatus::Interrupted);
+    interrupted.map(|workflow| workflow.id.clone()).collect()
 }

@@ -177,3 +177,23 @@ async fn an_interrupted_run_is_gone_on_with() {
         "only the last step twice"
     );
 }
+
+/// Every example is a plan, and comes to its end with agents that always say yes.
+#[tokio::test]
+async fn the_examples_are_plans_that_run() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workflows");
+    let mut seen = 0;
+    for example in std::fs::read_dir(examples).unwrap() {
+        let path = example.unwrap().path();
+        let plan = std::fs::read_to_string(&path).unwrap();
+        // The gate would test this very project.
+        let plan = plan.replace(r#"gate = ["cargo", "test"]"#, r#"gate = ["true"]"#);
+        let stage = stage(&plan);
+        let script = script(&stage);
+        let (printed, exit, told) = run(&stage, &["--scripted", &script, "--yes"]).await;
+        assert_eq!(exit.code, Some(0), "{}: {told}", path.display());
+        assert!(printed.contains(") is done\n"), "{printed}");
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
+}

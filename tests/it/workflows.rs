@@ -34,6 +34,12 @@ steps = [{ fail = "no way" }]
 when = "Your task: crash"
 steps = [{ stderr = "out of memory" }, { crash = 7 }]
 [[agents.default.turns]]
+when = "Your task: look"
+steps = [{ say = "seen" }]
+[[agents.default.turns]]
+when = "Your task: improve"
+steps = [{ fork = "echo better >> $HOME/work" }, { sleep_ms = 300 }, { say = "{{prompt}}" }]
+[[agents.default.turns]]
 when = "Your task: json"
 steps = [{ say = "It is ```json\n{\"verdict\": \"good\"}\n```" }]
 [[agents.default.turns]]
@@ -371,6 +377,81 @@ async fn every_problem_of_a_plan_is_told_at_once_and_nothing_begins() {
 }
 
 #[tokio::test]
+async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let gated = |mut step: Value, script: &str, more: Value| {
+        step["gate"] = json!(["sh", "-c", script]);
+        let more = more.as_object().unwrap().clone();
+        step.as_object_mut().unwrap().extend(more);
+        step
+    };
+    // It holds when the work was improved three times.
+    let three = "n=$(grep -c better $HOME/work); echo only $n; test $n -ge 3";
+    let id = begin(
+        &lead,
+        &[
+            step("write", "writer", "improve", &[]),
+            gated(
+                step("judge", "judge", "look", &["write"]),
+                three,
+                json!({ "repeat": 5, "repeat_steps": ["write"] }),
+            ),
+            gated(
+                step("never", "writer", "x", &[]),
+                "echo no >&2; exit 3",
+                json!({}),
+            ),
+            gated(
+                step("slow", "writer", "x", &[]),
+                "sleep 60",
+                json!({ "gate_seconds": 1 }),
+            ),
+        ],
+    )
+    .await;
+    let steps = ended(&lead, &id, "failed").await;
+    assert_eq!(steps["judge"]["status"], "done");
+    assert_eq!(steps["judge"]["attempts"], 3);
+    assert_eq!(steps["write"]["attempts"], 3);
+    let write = steps["write"]["output"].as_str().unwrap();
+    assert!(
+        write.contains("--- Why the last attempt does not count ---\n  `sh -c ")
+            && write.contains("\n  only 2\n"),
+        "{write}"
+    );
+    assert_eq!(steps["never"]["status"], "failed");
+    let reason = steps["never"]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("ended with") && reason.ends_with("\nno"),
+        "{reason}"
+    );
+    assert_eq!(
+        steps["slow"]["reason"],
+        "`sh -c sleep 60` took longer than 1 s"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_gate_dies_with_its_workflow() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let mut slow = step("slow", "writer", "x", &[]);
+    slow["gate"] = json!(["sh", "-c", "touch $HOME/began; sleep 300"]);
+    let id = begin(&lead, &[slow]).await;
+    let began = stage.home().join("began");
+    until("the gate is being looked at", || began.exists()).await;
+    let cancelled = lead
+        .call("cancel_workflow", json!({ "workflow_id": id }))
+        .await;
+    assert_eq!(cancelled["status"], "cancelled");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
 async fn a_plan_in_a_file_runs_and_a_slip_in_it_is_told_with_its_place() {
     let stage = stage();
     let plan = r#"
@@ -481,6 +562,32 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     lead.close().await;
     gate.close().await;
     stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself() {
+    let stage = Stage::new(AGENTS);
+    let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
+    let stage = stage.with_profiles(&profiles);
+    let lead = stage.orchestrator().await;
+    let chain = [
+        step("a", "writer", "x", &[]),
+        step("b", "judge", "hang", &["a"]),
+    ];
+    let id = begin(&lead, &chain).await;
+    step_is(&lead, &id, "b", "running").await;
+    lead.die().await;
+    let lead = stage.orchestrator().await;
+    let which = json!({ "workflow_id": id });
+    let again = lead
+        .until("get_workflow_status", which.clone(), |status| {
+            steps(status)["b"]["attempts"] == 2
+        })
+        .await;
+    assert_eq!(steps(&again)["a"]["attempts"], 1);
+    lead.call("cancel_workflow", which).await;
+    ended(&lead, &id, "cancelled").await;
+    lead.close().await;
 }
 
 /// The tasks of a workflow that were done, and the beginnings, by step.

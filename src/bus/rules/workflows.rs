@@ -13,7 +13,7 @@ use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::domain::workflow::{StepMove, StepOf, StepStatus, WorkflowStatus, outcome};
+use crate::domain::workflow::{Again, StepMove, StepOf, StepStatus, WorkflowStatus, outcome};
 
 pub(super) fn create(
     writer: &mut Writer<'_>,
@@ -151,6 +151,14 @@ fn is_possible(
         (StepStatus::Running, StepMove::Ask | StepMove::Skip(_)) => false,
         (StepStatus::Running, _) => task_ended,
         (StepStatus::Waiting, StepMove::Skip(_)) => before.any(|step| step.status.stops_others()),
+        // The gate of a step that names it did not hold.
+        (StepStatus::Done, StepMove::Again(Again::Repeat, _)) => {
+            workflow.steps.iter().any(|other| {
+                let repeat = other.plan.repeat.as_ref();
+                other.status == StepStatus::Running
+                    && repeat.is_some_and(|repeat| repeat.steps.contains(&step.plan.name))
+            })
+        }
         (StepStatus::Waiting, StepMove::Ask) => {
             step.needs_approval() && before.all(|step| step.status == StepStatus::Done)
         }

@@ -53,6 +53,12 @@ pub struct PlayedStep {
     pub interruptions: u32,
     /// How many agents could not do it: the place of the next one in `agent` and `fallback`.
     pub passed: u32,
+    /// How often its gate did not hold and it was done again for that.
+    #[serde(default)]
+    pub rounds: u32,
+    /// What the next attempt has to know of the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
     /// Whether somebody has approved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
@@ -85,6 +91,8 @@ impl PlayedStep {
             failures: 0,
             interruptions: 0,
             passed: 0,
+            rounds: 0,
+            feedback: None,
             approved: false,
             task: None,
             agent: None,
@@ -181,10 +189,18 @@ impl Workflow {
             Event::StepReturned(StepReturned { again, why, .. }) => {
                 let counter = match again {
                     Again::Retry => &mut step.failures,
+                    Again::Repeat => &mut step.rounds,
                     Again::Fallback => &mut step.passed,
                     Again::Interrupted => &mut step.interruptions,
                 };
                 *counter = counter.saturating_add(1);
+                if matches!(again, Again::Retry | Again::Repeat) {
+                    step.feedback = Some(why.clone());
+                }
+                if *again == Again::Repeat {
+                    // Each round may fail as often as the first.
+                    step.failures = 0;
+                }
                 step.status = StepStatus::Waiting;
                 step.why = Some(why.clone());
             }

@@ -54,6 +54,18 @@ struct StepInput {
     fresh: bool,
     /// "human": it begins when `approve_step` says so.
     approve: Option<String>,
+    /// A program and its arguments, run in the project without a shell: it must exit with 0 once the agent is done.
+    #[serde(default)]
+    gate: Vec<String>,
+    /// How long that may take; default 600.
+    #[schemars(with = "Option<i64>")]
+    gate_seconds: Option<u64>,
+    /// Do the step again until its gate holds, so often at the most.
+    #[schemars(with = "Option<i64>")]
+    repeat: Option<u64>,
+    /// Steps before it that are done again with it.
+    #[serde(default)]
+    repeat_steps: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -94,6 +106,10 @@ impl From<StepInput> for StepDraft {
             fallback: input.fallback,
             fresh: input.fresh,
             approve: input.approve,
+            gate: input.gate,
+            gate_seconds: input.gate_seconds,
+            repeat: input.repeat,
+            repeat_steps: input.repeat_steps,
         }
     }
 }

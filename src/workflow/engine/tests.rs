@@ -15,7 +15,7 @@ use crate::bus::state::State;
 use crate::domain::id::{CommandId, SessionId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::time::{Now, Tick};
-use crate::domain::workflow::{Step, StepOf, WorkflowStatus};
+use crate::domain::workflow::{Gate, Repeat, Step, StepOf, WorkflowStatus};
 
 /// A plan by numbers: each step depends on some that come before it, and ends so.
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ struct Drawn {
     fate: Fate,
     retries: u32,
     fallback: bool,
+    repeat: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,12 @@ enum Fate {
     /// Fails so many times, then ends well.
     Fails(u32),
     Crashes,
+    /// Its gate does not hold so many times.
+    Gated(u32),
 }
+
+/// Rounds of a step that is repeated with the first that it depends on.
+const ROUNDS: u32 = 3;
 
 /// What may happen between two looks of the engine.
 #[derive(Clone, Copy, Debug)]
@@ -52,16 +58,18 @@ fn drawn(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
         12 => Just(Fate::Good),
         1 => (1..3u32).prop_map(Fate::Fails),
         1 => Just(Fate::Crashes),
+        2 => (0..4u32).prop_map(Fate::Gated),
     ];
     let one = (
         proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
         fate,
         0..3u32,
         any::<bool>(),
+        any::<bool>(),
     );
     proptest::collection::vec(one, 1..=most).prop_map(|steps| {
         let mut all = Vec::new();
-        for (number, (before, fate, retries, fallback)) in steps.into_iter().enumerate() {
+        for (number, (before, fate, retries, fallback, repeat)) in steps.into_iter().enumerate() {
             let before = before.iter().filter(|_| number > 0);
             let depends_on: BTreeSet<_> = before.map(|index| index.index(number)).collect();
             all.push(Drawn {
@@ -69,6 +77,7 @@ fn drawn(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
                 fate,
                 retries,
                 fallback,
+                repeat,
             });
         }
         all
@@ -87,6 +96,10 @@ fn name_of(number: usize) -> Name {
     Name::parse(&format!("step-{number}")).unwrap()
 }
 
+fn number_of(name: &Name) -> usize {
+    name.as_str()[5..].parse().unwrap()
+}
+
 /// The rules, and a bridge that leads.
 struct World {
     state: State,
@@ -100,6 +113,8 @@ struct World {
     returned: BTreeMap<Name, u32>,
     /// How often a step failed by its fate.
     failed: BTreeMap<Name, u32>,
+    /// What gates came to.
+    gates: BTreeMap<TaskId, Result<(), String>>,
 }
 
 impl World {
@@ -114,6 +129,7 @@ impl World {
             begun: BTreeMap::new(),
             returned: BTreeMap::new(),
             failed: BTreeMap::new(),
+            gates: BTreeMap::new(),
         };
         world.lead = world.join();
         let steps = world.drawn.iter().enumerate().map(|(number, drawn)| {
@@ -122,6 +138,16 @@ impl World {
             step.retries = drawn.retries;
             if drawn.fallback {
                 step.fallback = vec!["claude".into()];
+            }
+            if matches!(drawn.fate, Fate::Gated(_)) {
+                step.gate = Some(Gate {
+                    command: Vec::new(),
+                    timeout_seconds: 1,
+                });
+                step.repeat = drawn.repeat.then(|| Repeat {
+                    times: ROUNDS,
+                    steps: before.first().cloned().into_iter().collect(),
+                });
             }
             step
         });
@@ -218,6 +244,9 @@ impl World {
 
     fn seen(&self, step: &PlayedStep) -> Seen {
         let task = self.state.task(step.task.as_ref().unwrap()).unwrap();
+        if let Some(outcome) = self.gates.get(&task.id) {
+            return Seen::Gated(outcome.clone());
+        }
         if task.status.is_final() {
             Seen::Ended(TaskEnd {
                 status: task.status,
@@ -246,6 +275,18 @@ impl World {
             Action::Move(step, step_move) => {
                 let ask = Ask::MoveSteps(self.workflow.clone(), vec![(step, step_move)]);
                 self.ask(lead, ask);
+            }
+            Action::Gate(name) => {
+                let drawn = &self.drawn[number_of(&name)];
+                let Fate::Gated(times) = drawn.fate else {
+                    panic!("{name} has no gate");
+                };
+                let failed = self.failed.entry(name.clone()).or_default();
+                let holds = *failed >= times;
+                *failed += u32::from(!holds);
+                let task = self.workflow().step(&name).unwrap().task.clone();
+                let outcome = holds.then_some(()).ok_or_else(|| "no".to_owned());
+                self.gates.insert(task.unwrap(), outcome);
             }
             Action::CancelTask(task) => {
                 self.ask(lead, Ask::CancelTask(task));
@@ -305,7 +346,7 @@ impl World {
 
     /// Lets a task end as its step's fate wants it.
     fn end_task(&mut self, (name, id): &(Name, TaskId)) {
-        let number: usize = name.as_str()[5..].parse().unwrap();
+        let number = number_of(name);
         let (task, lead) = (self.state.task(id).unwrap().clone(), self.lead);
         if task.status == TaskStatus::Queued {
             // Until now its agent was coming up.
@@ -333,7 +374,7 @@ impl World {
                 *failed += 1;
                 TaskStatus::Failed
             }
-            Fate::Good | Fate::Fails(_) => TaskStatus::Done,
+            Fate::Good | Fate::Fails(_) | Fate::Gated(_) => TaskStatus::Done,
         };
         let ending = Ending {
             status,
@@ -405,7 +446,8 @@ impl World {
         let drawn = &self.drawn[number];
         match drawn.fate {
             Fate::Good => true,
-            Fate::Fails(times) => times <= drawn.retries,
+            Fate::Gated(times) if drawn.repeat => times < ROUNDS,
+            Fate::Fails(times) | Fate::Gated(times) => times <= drawn.retries,
             Fate::Crashes => false,
         }
     }
@@ -488,6 +530,7 @@ fn drawn_chain() -> Vec<Drawn> {
         fate: Fate::Good,
         retries: 0,
         fallback: false,
+        repeat: false,
     };
     vec![step(vec![]), step(vec![0]), step(vec![1])]
 }

@@ -137,3 +137,36 @@ fn a_live_agent_can_do_a_step() {
     only.agent = "ANN".into();
     assert_eq!(checked(vec![only]).unwrap().steps[0].name.as_str(), "ANN");
 }
+
+#[test]
+fn gates_and_rounds_are_checked() {
+    let gated = |name: &str, depends_on: &[&str]| {
+        let mut step = step(name, depends_on, "x");
+        step.gate = vec!["cargo".into(), "test".into()];
+        step.repeat = Some(3);
+        step
+    };
+    let mut good = gated("b", &["a"]);
+    good.repeat_steps = vec!["a".into()];
+    let plan = checked(vec![step("a", &[], "x"), good.clone()]).unwrap();
+    let repeat = plan.steps[1].repeat.as_ref().unwrap();
+    assert_eq!((repeat.times, repeat.steps.len()), (3, 1));
+    let mut later = gated("c", &[]);
+    later.repeat_steps = vec!["b".into(), "zebra".into()];
+    later.repeat = Some(1);
+    later.gate_seconds = Some(0);
+    let mut none = step("d", &[], "x");
+    none.repeat = Some(2);
+    none.approve = Some("me".into());
+    refused(
+        vec![step("a", &[], "x"), good, later, none],
+        &[
+            "steps[2].gate_seconds: it is 0; it must be 1 to 86400",
+            "steps[2].repeat: it is 1; it must be 2 to 20",
+            "steps[2].repeat_steps[1]: no step is called `zebra`",
+            "steps[3].approve: it is \"me\"; it can only be \"human\"",
+            "steps[3].repeat: it needs a `gate`",
+            "steps[2].repeat_steps: `b` does not come before this step",
+        ],
+    );
+}

@@ -1,0 +1,86 @@
+//! A command that must succeed: run without a shell in the project, with a time limit, and ended with all that it started.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::ChildStdout;
+
+use super::live::Team;
+use crate::bus::letter::part;
+use crate::domain::limits;
+use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
+
+/// Ends a command that has had its time.
+const OVERDUE: StopPlan = StopPlan {
+    polite: Duration::ZERO,
+    term_grace: Duration::from_secs(2),
+    kill_grace: Duration::from_secs(3),
+};
+
+/// The end of each stream that is kept: where what went wrong mostly stands.
+const KEPT_BYTES: usize = limits::WHY_CHARS * 2 / 5;
+
+impl Team {
+    /// Runs a command in the project, in this bridge's own environment; returns why it did not succeed, with the end of what it
+    /// said.
+    ///
+    /// Dropped, it kills the command with all that it started; so does the death of this process.
+    pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
+        let Some((program, args)) = command.split_first() else {
+            return Err("there is no command to run".to_owned());
+        };
+        let launch = &self.inner.launch;
+        let spec = ChildSpec {
+            program: program.into(),
+            args: args.iter().map(OsString::from).collect(),
+            env: launch.environment.clone(),
+            cwd: launch.project.clone(),
+            shim: Some(Shim {
+                binary: launch.own_binary.clone(),
+                presence: None,
+            }),
+        };
+        let spawned = supervisor::spawn(spec).await;
+        let (child, pipes) = spawned.map_err(|error| error.to_string())?;
+        drop(pipes.stdin);
+        let running = async { tokio::join!(child.exited(), tail(pipes.stdout)) };
+        let told = command.join(" ");
+        match tokio::time::timeout(limit, running).await {
+            Ok((exit, _)) if exit.code == Some(0) => Ok(()),
+            Ok((exit, said)) => {
+                let stderr = child.stderr_tail();
+                let streams = [said.as_str(), last(&stderr)];
+                let said: Vec<_> = streams.iter().map(|text| text.trim()).collect();
+                Err(format!(
+                    "`{told}` ended with {exit}:\n{}",
+                    said.join("\n").trim()
+                ))
+            }
+            Err(_) => {
+                let seconds = limit.as_secs();
+                // What cannot be killed is told by its own warning.
+                let _ = child.stop(OVERDUE).await;
+                Err(format!("`{told}` took longer than {seconds} s"))
+            }
+        }
+    }
+}
+
+/// Reads a stream to its end, and returns the last of it.
+async fn tail(mut stdout: ChildStdout) -> String {
+    let (mut kept, mut chunk) = (Vec::new(), vec![0; 8 * 1024]);
+    // A stream that cannot be read has ended.
+    while let Ok(read @ 1..) = stdout.read(&mut chunk).await {
+        kept.extend_from_slice(&chunk[..read]);
+        let excess = kept.len().saturating_sub(KEPT_BYTES);
+        kept.drain(..excess);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// Returns the end of a text.
+fn last(text: &str) -> &str {
+    let (_, rest) = part(text, text.len().saturating_sub(KEPT_BYTES), usize::MAX);
+    rest
+}
