@@ -6,6 +6,7 @@ mod claims;
 mod history;
 mod idle;
 mod memory;
+mod prompts;
 mod send;
 mod steps;
 mod support;
@@ -22,7 +23,7 @@ use support::{Outcome, anchor};
 /// A benchmark: what it is called, and what measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 9] = [
+const TOPICS: [Topic; 10] = [
     ("send", send::measure),
     ("wake", wake::measure),
     ("writers", writers::measure),
@@ -31,6 +32,7 @@ const TOPICS: [Topic; 9] = [
     ("steps", steps::measure),
     ("idle", idle::measure),
     ("memory", memory::measure),
+    ("prompts", prompts::measure),
     ("way_back", way_back::measure),
 ];
 
@@ -64,6 +66,7 @@ fn play(role: &str, arguments: &[&str]) -> Outcome {
         ("receiver", [bus, name]) => wake::receive(Path::new(bus), name),
         ("writer", [bus, name, count]) => writers::write(Path::new(bus), name, count.parse()?),
         ("claimer", [bus, name]) => claims::claim(Path::new(bus), name),
+        ("relay", [script, noted]) => prompts::relay(script, Path::new(noted)),
         ("member", [bus, name]) => memory::stay(Path::new(bus), name),
         _ => Err(format!("no role `{role}` with {} arguments", arguments.len()).into()),
     }

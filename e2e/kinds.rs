@@ -20,6 +20,19 @@ pub(crate) struct Kind {
     pub(crate) tells_of_login: bool,
     /// Whether a session takes a process of its own.
     pub(crate) one_session: bool,
+    /// How words get into a turn of it that runs.
+    pub(crate) reach: Reach,
+}
+
+/// How words get into a running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// They are put there.
+    Steer,
+    /// It asks for them, after a call of a tool of its own that has this name.
+    Drain(&'static str),
+    /// Urgent ones end it.
+    Interrupt,
 }
 
 /// All of them.
@@ -41,6 +54,7 @@ pub(crate) const CODEX: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    reach: Reach::Steer,
 };
 
 pub(crate) const CLAUDE_CODE: Kind = Kind {
@@ -57,6 +71,7 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     model: None,
     tells_of_login: false,
     one_session: false,
+    reach: Reach::Steer,
 };
 
 pub(crate) const GEMINI: Kind = Kind {
@@ -79,6 +94,7 @@ pub(crate) const GEMINI: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    reach: Reach::Interrupt,
 };
 
 pub(crate) const QWEN: Kind = Kind {
@@ -102,6 +118,7 @@ pub(crate) const QWEN: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    reach: Reach::Drain("read_file"),
 };
 
 pub(crate) const DROID: Kind = Kind {
@@ -126,6 +143,7 @@ pub(crate) const DROID: Kind = Kind {
     model: Some("custom:scripted-0"),
     tells_of_login: true,
     one_session: true,
+    reach: Reach::Interrupt,
 };
 
 impl Kind {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Reach};
 use crate::matrix::{Column, Matrix};
 use crate::model::{Newest, Rule};
 use crate::scene::{Scene, memory_mb};
@@ -65,7 +65,9 @@ pub(crate) async fn works(kind: &Kind, matrix: &Matrix) {
 
 /// Gets a message in the middle of a turn, with the result of a tool, and is woken by one when it is idle.
 pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
-    let scene = Scene::new(
+    // Else it may get the message before it calls the tool.
+    let profile = format!("[agents.{}]\nmid_turn = \"never\"", kind.name);
+    let scene = Scene::with_profiles(
         &[kind],
         vec![
             Rule::result("the code is 4711").says("heard 4711"),
@@ -78,6 +80,7 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
                 json!({ "to": "orchestrator", "content": "awake for 4712" }),
             ),
         ],
+        &profile,
     )
     .await;
     let task = scene.start(kind, "look around").await;
@@ -92,7 +95,7 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
         "{}",
         scene.told()
     );
-    matrix.note(kind.name, Column::MidTurn, "piggyback");
+    matrix.note(kind.name, Column::Piggyback, "yes");
 
     scene.lead.until_idle(kind.name).await;
     let began = Instant::now();
@@ -114,6 +117,72 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
         .filter(|handed| handed["member"] == kind.name)
         .count();
     assert_eq!(to_agent, 2, "{handed:?}");
+    scene.end().await;
+}
+
+/// Is reached in the middle of a turn by its own way, and its model is shown the message once.
+pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
+    let task = Rule::user("think it over");
+    let task = match kind.reach {
+        Reach::Steer => task.behind("it is handed").calls("list_agents", json!({})),
+        Reach::Drain(own) => task
+            .behind("it is sent")
+            .calls_own(own, json!({ "file_path": "notes.txt" })),
+        Reach::Interrupt => task.behind("never"),
+    };
+    let rules = vec![
+        Rule::user("the code is 4714").says("heard 4714"),
+        Rule::result("the code is 4714").says("heard 4714"),
+        task,
+    ];
+    let scene = Scene::new(&[kind], rules).await;
+    let task = scene.start(kind, "think it over").await;
+    scene.until_answered("think it over").await;
+    let (first, priority, way, column) = match kind.reach {
+        Reach::Steer => ("steer", "normal", "steer", Column::Steer),
+        Reach::Drain(_) => ("drain", "normal", "drain", Column::Drain),
+        Reach::Interrupt => ("interrupt", "urgent", "inject", Column::Urgent),
+    };
+    scene
+        .lead
+        .until_agent(kind.name, |agent| agent["delivery"][0] == first)
+        .await;
+    let began = Instant::now();
+    let message = json!({ "to": kind.name, "content": "the code is 4714", "priority": priority });
+    scene.lead.call("send_message", message).await;
+    scene.model.open("it is sent");
+    let handed = || {
+        let handed = scene.stage.events_of("message_handed").into_iter();
+        let to_agent = handed.filter(|handed| handed["member"] == kind.name);
+        to_agent.collect::<Vec<_>>()
+    };
+    until("the message is handed over and seen", || {
+        let seen = scene.stage.events_of("message_seen");
+        handed()
+            .iter()
+            .any(|handed| seen.iter().any(|seen| seen["call"] == handed["call"]))
+    })
+    .await;
+    matrix.note(kind.name, column, &seconds(began.elapsed()));
+    scene.model.open("it is handed");
+    let said = scene.done(&task).await;
+    assert!(said.ends_with("heard 4714"), "{said}; {}", scene.told());
+    scene.lead.until_idle(kind.name).await;
+    let ways: Vec<_> = handed()
+        .iter()
+        .map(|handed| handed["way"].clone())
+        .collect();
+    assert_eq!(ways, [way], "{}", scene.told());
+    let shown = scene.model.shown();
+    let most = shown
+        .iter()
+        .map(|shown| shown.whole.matches("] the code is 4714").count())
+        .max();
+    let most_urgent = shown
+        .iter()
+        .map(|shown| shown.whole.matches("] urgent: the code is 4714").count())
+        .max();
+    assert_eq!(most.max(most_urgent), Some(1), "{}", scene.told());
     scene.end().await;
 }
 

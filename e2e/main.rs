@@ -93,6 +93,7 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
     let mut trials = vec![
         trial!("works_and_asks_before_it_uses_our_tools", lifecycle::works),
         trial!("hears_messages_in_mid_turn_and_when_idle", lifecycle::hears),
+        trial!("is_reached_in_a_turn_by_its_own_way", lifecycle::is_reached),
         trial!(
             "ends_a_cancelled_turn_and_leaves_in_good_order",
             lifecycle::stops

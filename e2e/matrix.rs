@@ -19,7 +19,10 @@ pub(crate) enum Column {
     Tools,
     Called,
     Permission,
-    MidTurn,
+    Steer,
+    Drain,
+    Piggyback,
+    Urgent,
     Wake,
     Cancel,
     Second,
@@ -28,13 +31,16 @@ pub(crate) enum Column {
     Kill,
 }
 
-const COLUMNS: [(Column, &str); 12] = [
+const COLUMNS: [(Column, &str); 15] = [
     (Column::Start, "start"),
     (Column::Memory, "memory"),
     (Column::Tools, "tools proven"),
     (Column::Called, "tool called"),
     (Column::Permission, "permission"),
-    (Column::MidTurn, "in mid-turn"),
+    (Column::Steer, "steer"),
+    (Column::Drain, "drain"),
+    (Column::Piggyback, "piggyback"),
+    (Column::Urgent, "urgent interrupts"),
     (Column::Wake, "wake"),
     (Column::Cancel, "cancel"),
     (Column::Second, "second task"),

@@ -23,8 +23,13 @@ pub(crate) struct Scene {
 impl Scene {
     /// Starts a model server that plays these rules, and an orchestrator that can start agents of these kinds.
     pub(crate) async fn new(kinds: &[&Kind], rules: Vec<Rule>) -> Self {
+        Self::with_profiles(kinds, rules, "").await
+    }
+
+    /// The same, in a project that says something of the profiles itself.
+    pub(crate) async fn with_profiles(kinds: &[&Kind], rules: Vec<Rule>, toml: &str) -> Self {
         let model = ModelServer::start(rules).await;
-        let stage = stage(kinds, &model);
+        let stage = stage(kinds, &model).with_profiles(toml);
         let lead = stage.orchestrator().await;
         let own = stage.processes();
         Self {

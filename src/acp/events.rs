@@ -5,6 +5,7 @@
 //! stdout stops while that is over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the
 //! unread lines wait too, each until its deadline: so whoever waits for a request has to go on taking events.
 
+use super::drain::DrainQuestion;
 use super::files::FileQuestion;
 use super::permission::PermissionQuestion;
 use super::session::AcpSessionId;
@@ -28,6 +29,8 @@ pub enum AgentEvent {
     PermissionAsked(PermissionQuestion),
     /// The agent wants to read or write a file through us; it waits for the answer.
     FileAsked(FileQuestion),
+    /// The agent asks, in its turn, for what has come meanwhile; it waits for the answer, and not for long.
+    DrainAsked(DrainQuestion),
     /// A notification outside the protocol; nothing was done.
     UnknownNotification {
         /// Its method.

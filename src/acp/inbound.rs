@@ -2,6 +2,7 @@
 //!
 //! It runs inside the protocol's serial dispatch, so every branch only hands over ([`Queue::push`]) or answers at once.
 
+use super::drain::{self, DrainQuestion};
 use super::driver::FileSystem;
 use super::events::{AgentEvent, Queue, weight};
 use super::files::{FileQuestion, FileRequest};
@@ -14,7 +15,7 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// Answers requests outside the protocol (qwen's `craft/drainMidTurnQueue`): method and parameters in, result out; `None`
+/// Answers requests outside the protocol: method and parameters in, result out; `None`
 /// means "method not found". It is called inside the dispatch, so it must not block.
 #[derive(Clone)]
 pub struct AnswerCustom(Arc<Answering>);
@@ -101,6 +102,12 @@ impl Inbound {
                 }
                 None => responder.respond_with_error(Error::invalid_params()),
             };
+        }
+        if method == drain::METHOD {
+            let weight = weight(&params);
+            let question = DrainQuestion::new(&params, responder);
+            self.events.push(AgentEvent::DrainAsked(question), weight);
+            return Ok(());
         }
         if let Some(result) = (self.custom.0)(&method, &params) {
             return responder.respond(result);

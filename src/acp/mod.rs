@@ -8,6 +8,7 @@
 //! - Every request ends: by its answer, by its deadline, or at once when the agent is gone. A prompt has no deadline.
 //! - When a request returns, all events that the agent sent before its answer already wait in [`AgentEvents`].
 //! - A question for permission is always answered; one that nobody answers is answered `cancelled`.
+//! - A question for what has come meanwhile is answered in time; when nobody does, with nothing.
 //!
 //! It deliberately starts no process, decides no permission and knows no team: it offers the pure functions for that
 //! ([`choose`], [`is_our_tool`]). The client offers agents files only where its
@@ -23,6 +24,7 @@
 
 mod agent_info;
 mod connection;
+mod drain;
 mod driver;
 mod error;
 mod events;
@@ -33,6 +35,7 @@ mod our_tool;
 mod outcome;
 mod permission;
 mod session;
+mod steering;
 mod tool_calls;
 mod update;
 
@@ -41,6 +44,7 @@ mod tests;
 
 pub use agent_info::{AgentInfo, AuthMethod, Feature};
 pub use connection::{Connection, connect};
+pub use drain::DrainQuestion;
 pub use driver::{ConnectOptions, Deadlines, FileSystem};
 pub use error::{AcpError, Ending};
 pub use events::{AgentEvent, AgentEvents};
@@ -53,5 +57,6 @@ pub use permission::{
     Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
 };
 pub use session::{AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo};
+pub use steering::Steered;
 pub use tool_calls::{ToolCall, ToolCalls};
 pub use update::{Cost, PlanEntry, ToolCallUpdate, Update};

@@ -4,4 +4,5 @@
 mod fake;
 mod files;
 mod hostile;
+mod midturn;
 mod turns;

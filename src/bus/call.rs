@@ -15,7 +15,7 @@ use super::seat::Seat;
 use super::state::{Message, Request};
 use crate::domain::id::{CallId, MessageId, RequestId};
 use crate::domain::limits;
-use crate::domain::message::{Author, MessageKind, Way};
+use crate::domain::message::{Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 use crate::sys::ids;
@@ -103,8 +103,25 @@ impl Call {
         content: String,
         reply_to: Option<String>,
     ) -> Result<SentMessage, BusError> {
+        self.send_as(Priority::Normal, to, content, reply_to).await
+    }
+
+    /// Sends a message that matters so much.
+    pub async fn send_as(
+        &mut self,
+        priority: Priority,
+        to: String,
+        content: String,
+        reply_to: Option<String>,
+    ) -> Result<SentMessage, BusError> {
         let body = self.seat.bus().body(content).await?;
-        let receipt = self.ask(Ask::Send { to, body, reply_to }).await?;
+        let send = Ask::Send {
+            to,
+            body,
+            reply_to,
+            priority,
+        };
+        let receipt = self.ask(send).await?;
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
 

@@ -12,7 +12,7 @@ use super::log::{Appended, Log, LogError, Place, Presence, Proposal, Replica, St
 use super::rules::Refusal;
 use crate::domain::id::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
-use crate::domain::message::{Audience, Author, MessageKind};
+use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
 /// A wait in a test ends much earlier, or the test fails.
@@ -51,6 +51,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
         claimed_by: None,
         reply_to: None,
         thread: None,
+        priority: Priority::Normal,
         body: Body::Text(text.to_owned()),
     })
 }

@@ -16,7 +16,7 @@ use crate::domain::id::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -139,6 +139,9 @@ pub struct Sent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
+    /// How much it matters to who works on something else.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     /// What it says.
     pub body: Body,
 }
@@ -286,6 +289,13 @@ pub enum Event {
         session: SessionId,
         /// Which.
         model: String,
+    },
+    /// The bridge of an agent hands it messages by these ways now; its tools have ways of their own.
+    MemberWays {
+        /// Whose.
+        session: SessionId,
+        /// Which, the first to be tried first.
+        ways: Vec<Way>,
     },
     /// A session has ended.
     MemberLeft {
@@ -521,18 +531,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the workflow and the step that the event moves, if it moves one.
-    pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
-        match self {
-            Self::StepAsked(event) => Some((&event.workflow, &event.step)),
-            Self::StepApproved(event) => Some((&event.workflow, &event.step)),
-            Self::StepStarted(event) => Some((&event.workflow, &event.step)),
-            Self::StepReturned(event) => Some((&event.workflow, &event.step)),
-            Self::StepEnded(event) => Some((&event.workflow, &event.step)),
-            _ => None,
-        }
-    }
-
     /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
     pub fn is_progress(&self) -> bool {
         matches!(
@@ -543,6 +541,7 @@ impl Event {
                 | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
+                | Self::MemberWays { .. }
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }

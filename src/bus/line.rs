@@ -293,6 +293,21 @@ mod tests {
         }
     }
 
+    /// The same.
+    #[test]
+    fn messages_and_ways_read_as_they_were_first_written() {
+        for event in [
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
+            r#"{"message_handed":{"ids":["msg-aaaaaaab"],"member":"bob","session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","way":"steer"}}"#,
+            r#"{"message_handed":{"ids":["msg-aaaaaaab"],"member":"bob","session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","way":"drain"}}"#,
+            r#"{"member_ways":{"session":"00000000-0000-0000-0000-000000000004","ways":["steer","prompt","inject"]}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
     #[test]
     fn workflows_read_as_they_were_first_written() {
         for event in [

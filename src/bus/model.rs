@@ -38,10 +38,13 @@ enum Step {
     Send(Index, Index, Option<Index>),
     Broadcast(Index),
     Take(Index, u8),
-    Inject(Index),
+    /// A bridge hands over what is unread, by one of its ways.
+    Hand(Index, u8),
     Settle(Index, bool),
     Wait(Index, Option<Index>, Option<Index>, bool),
     EndWait(Index),
+    /// A bridge says that a turn is over, cancelled or not.
+    EndCalls(Index, bool),
     Open(Index, bool),
     Claim(Index, Index),
     Answer(Index),
@@ -88,11 +91,12 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| Step::Send(by, to, reply)),
         1 => one().prop_map(Step::Broadcast),
         4 => (one(), 1..4u8).prop_map(|(by, limit)| Step::Take(by, limit)),
-        1 => one().prop_map(Step::Inject),
+        3 => (one(), 0..4u8).prop_map(|(which, way)| Step::Hand(which, way)),
         4 => (one(), any::<bool>()).prop_map(|(call, seen)| Step::Settle(call, seen)),
         5 => (one(), maybe(), maybe(), any::<bool>())
             .prop_map(|(by, from, about, long)| Step::Wait(by, from, about, long)),
         2 => one().prop_map(Step::EndWait),
+        2 => (one(), any::<bool>()).prop_map(|(which, back)| Step::EndCalls(which, back)),
     ];
     let work = prop_oneof![
         3 => (one(), any::<bool>()).prop_map(|(by, long)| Step::Open(by, long)),

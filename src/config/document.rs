@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::environment::EnvPattern;
 use super::error::{Problem, hint, shown};
 use super::limits::{LIMIT_KEYS, LimitsDraft};
-use super::profile::{Command, Restart};
+use super::profile::{Command, MidTurn, Restart};
 use super::reader::{Entry, Reader, entries};
 use super::source::{Source, Sourced};
 use super::workflows::Resume;
@@ -21,7 +21,7 @@ use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 1] = ["resume"];
-const PROFILE_KEYS: [&str; 14] = [
+const PROFILE_KEYS: [&str; 15] = [
     "command",
     "args",
     "env",
@@ -36,6 +36,7 @@ const PROFILE_KEYS: [&str; 14] = [
     "login",
     "settle_ms",
     "one_session",
+    "mid_turn",
 ];
 
 /// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
@@ -174,7 +175,7 @@ impl DocumentReader<'_, '_> {
                     let wanted = self.reader.boolean(entry.value, &what);
                     draft.file_system = self.sourced(wanted);
                 }
-                "restart" => draft.restart = self.restart(entry.value, &what),
+                "restart" => draft.restart = self.word(entry.value, &what, &Restart::WORDS),
                 "roles" => {
                     let roles = self.reader.array(entry.value, &what, Reader::filled_string);
                     draft.roles = self.sourced(roles);
@@ -200,6 +201,9 @@ impl DocumentReader<'_, '_> {
                 "one_session" => {
                     let one_session = self.reader.boolean(entry.value, &what);
                     draft.one_session = self.sourced(one_session);
+                }
+                "mid_turn" => {
+                    draft.mid_turn = self.word(entry.value, &what, &MidTurn::WORDS);
                 }
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }
@@ -295,16 +299,25 @@ impl DocumentReader<'_, '_> {
         self.sourced(found)
     }
 
-    fn restart(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Restart>> {
+    fn word<T: Copy>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        words: &[(&'static str, T)],
+    ) -> Option<Sourced<T>> {
         let text = self.reader.string(value, what)?;
-        let found = Restart::WORDS.iter().find(|(word, _)| *word == text);
+        let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
-            let known = Restart::WORDS.map(|(word, _)| word);
-            let hint = hint(&nearest(&text, known), &known, "the choices are");
+            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            let hint = hint(
+                &nearest(&text, known.iter().copied()),
+                &known,
+                "the choices are",
+            );
             let message = format!("{what} is `{}`: {hint}", shown(&text));
             self.reader.report(&value.span(), message);
         }
-        self.sourced(found.map(|(_, restart)| *restart))
+        self.sourced(found.map(|(_, meant)| *meant))
     }
 
     fn sourced<T>(&self, value: Option<T>) -> Option<Sourced<T>> {

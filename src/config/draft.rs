@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::environment::EnvPattern;
 use super::error::{Problem, listed};
-use super::profile::{Command, Profile, Restart};
+use super::profile::{Command, MidTurn, Profile, Restart};
 use super::source::Sourced;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -32,6 +32,7 @@ pub(super) struct Draft {
     pub(super) login: Option<Sourced<String>>,
     pub(super) settle: Option<Sourced<Duration>>,
     pub(super) one_session: Option<Sourced<bool>>,
+    pub(super) mid_turn: Option<Sourced<MidTurn>>,
 }
 
 impl Draft {
@@ -54,6 +55,7 @@ impl Draft {
             login: None,
             settle: None,
             one_session: None,
+            mid_turn: None,
         }
     }
 
@@ -79,6 +81,7 @@ impl Draft {
         set(&mut self.login, later.login);
         set(&mut self.settle, later.settle);
         set(&mut self.one_session, later.one_session);
+        set(&mut self.mid_turn, later.mid_turn);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -120,6 +123,9 @@ impl Draft {
             one_session: self
                 .one_session
                 .unwrap_or_else(|| Sourced::default_value(false)),
+            mid_turn: self
+                .mid_turn
+                .unwrap_or_else(|| Sourced::default_value(MidTurn::default())),
         })
     }
 

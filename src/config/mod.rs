@@ -23,7 +23,7 @@ pub use environment::{EnvPattern, InvalidEnvPattern};
 pub use error::{ConfigError, Problem, UnknownProfile};
 pub use limits::Limits;
 pub use load::{Config, Load};
-pub use profile::{Command, MissingProgram, Profile, Restart};
+pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};
 pub use source::{Source, Sourced};
 pub use workflows::Resume;
 

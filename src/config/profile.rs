@@ -44,6 +44,32 @@ pub struct Profile {
     pub settle: Sourced<Duration>,
     /// Whether its process mixes sessions up, so that each needs a process of its own.
     pub one_session: Sourced<bool>,
+    /// How words get into a turn of it that runs.
+    pub mid_turn: Sourced<MidTurn>,
+}
+
+/// How words get into a running turn of an agent, apart from the results of our tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MidTurn {
+    /// Steered at any time, where the agent says that it can be.
+    #[default]
+    Steer,
+    /// The same, but while a tool call of it runs only what is urgent: it would leave the call alone.
+    SteerBetweenCalls,
+    /// It asks for them itself.
+    Drain,
+    /// Not at all.
+    Never,
+}
+
+impl MidTurn {
+    /// All of them, as a file writes them.
+    pub(super) const WORDS: [(&'static str, Self); 4] = [
+        ("steer", Self::Steer),
+        ("steer_between_calls", Self::SteerBetweenCalls),
+        ("drain", Self::Drain),
+        ("never", Self::Never),
+    ];
 }
 
 /// What to do when an agent's process ends by itself.

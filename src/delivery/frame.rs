@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::bus::Letter;
-use crate::domain::message::{Audience, MessageKind};
+use crate::domain::message::{Audience, MessageKind, Priority};
 use crate::domain::name::Name;
 
 /// The first line.
@@ -43,7 +43,15 @@ fn line(letter: &Letter, reader: &Name) -> String {
         (MessageKind::Response, Some(request)) => format!("response to {request}: "),
         _ => String::new(),
     };
-    let mut line = format!("[{} → {to}] {what}{}", header.from, indented(&letter.text));
+    let urgent = match header.priority {
+        Priority::Urgent => "urgent: ",
+        Priority::Normal => "",
+    };
+    let mut line = format!(
+        "[{} → {to}] {urgent}{what}{}",
+        header.from,
+        indented(&letter.text)
+    );
     if let Some(next) = letter.next_offset() {
         let id = &header.id;
         write!(line, "\n  [{} of {} bytes shown: check_messages with id {id} and offset {next} has the rest]", next, letter.total)

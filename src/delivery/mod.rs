@@ -1,21 +1,34 @@
 //! The ladder of delivery: which way a message takes to a model, and in what words.
 //!
-//! A way decides and writes the text; who owns the agent's session or the tool's answer carries it. The ways so far:
+//! A way decides and writes the text; who owns the agent's session or the tool's answer carries it. The ways:
 //!
 //! | way | file | when |
 //! |---|---|---|
-//! | inject | `inject` | in front of the next task's prompt |
+//! | steer | `steer` | into a running turn, where the agent offers it |
+//! | drain | `drain` | into a running turn, when the agent asks |
+//! | interrupt | `interrupt` | an urgent one ends a turn that nothing else gets into, and is prompted with the task |
 //! | prompt | `wake` | a prompt of its own, when the session is idle |
+//! | inject | `inject` | in front of the next task's prompt |
 //! | hook | `hook` | between two steps of a Claude Code that leads or has joined |
 //! | pull, piggyback | the endpoint's tools | the model asked, or the result of another tool carries them |
 //!
-//! `doorbell` hands nothing over: it writes the lines that tell of messages.
+//! [`ladder`] chooses in a running turn, from what [`reach`] says of the agent. A way that was not proven in time gives back what
+//! it had, and the next one takes it: the bus sees to it that a message is in one pair of hands. `doorbell` hands nothing over: it
+//! writes the lines that tell of messages.
+//!
+//! [`ladder`]: crate::delivery::ladder
+//! [`reach`]: crate::delivery::reach
 
 pub mod doorbell;
+pub mod drain;
 pub mod frame;
 pub mod hook;
 pub mod inject;
+pub mod interrupt;
+pub mod ladder;
 pub mod primer;
+pub mod reach;
+pub mod steer;
 pub mod wake;
 
 #[cfg(test)]

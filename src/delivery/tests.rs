@@ -9,7 +9,7 @@ use crate::bus::Letter;
 use crate::bus::log::Place;
 use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::domain::id::{MessageId, RequestId};
-use crate::domain::message::{Audience, Author, MessageKind};
+use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
 fn name(text: &str) -> Name {
@@ -30,6 +30,7 @@ fn letter(from: &str, audience: Audience, text: &str) -> Letter {
         claimed_by: None,
         reply_to: None,
         thread: id,
+        priority: Priority::Normal,
         body: BodyRef {
             place: Place::default(),
             index: 0,
@@ -80,6 +81,15 @@ fn a_request_shows_how_to_claim_it_and_a_long_text_where_its_rest_is() {
         text.contains("check_messages with id msg-aaaaaaab and offset 11 has the rest"),
         "{text}"
     );
+}
+
+#[test]
+fn an_urgent_message_is_marked() {
+    let you = name("qwen");
+    let mut shown = letter("codex", Audience::One(you.clone()), "Stop");
+    shown.header.priority = Priority::Urgent;
+    let text = frame(&[shown], &you, 0);
+    assert!(text.contains("[codex → you] urgent: Stop"), "{text}");
 }
 
 proptest! {

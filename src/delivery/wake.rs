@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::frame::frame;
 use crate::bus::Letter;
 use crate::bus::state::State;
 use crate::domain::name::Name;
 
-/// Messages that come within this of the first go into one prompt.
+/// After words were put before a model, what comes within this is gathered: the first message goes at once, and the many that
+/// may follow it go together.
 pub const GATHER: Duration = Duration::from_millis(200);
 
 /// What the model is asked to do with them.
@@ -22,6 +25,11 @@ pub fn worth_a_turn(state: &State, name: &Name, after: u64) -> Option<u64> {
         .filter(|message| message.kind.wakes())
         .map(|message| message.seq);
     waking.max().filter(|newest| *newest > after)
+}
+
+/// Says when mail may wake an agent, given when it was last woken: at once, unless that was just now.
+pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
+    woken.map_or(now, |woken| (woken + GATHER).max(now))
 }
 
 /// Writes the prompt that wakes.

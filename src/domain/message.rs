@@ -146,6 +146,10 @@ pub enum Way {
     Inject,
     /// A prompt of its own to an idle session.
     Prompt,
+    /// Put into a running turn by the bridge.
+    Steer,
+    /// The answer to an agent that asks, in its turn, for what has come meanwhile.
+    Drain,
     /// Between two steps of the client that leads the team or has joined it, by its hook.
     Hook,
 }
@@ -154,6 +158,37 @@ impl Way {
     /// Says whether the model's own turn proves the taking, however long it takes, rather than the member's next call: the bridge
     /// that holds the session sees the turn, a hook its next step.
     pub fn is_by_turn(self) -> bool {
-        matches!(self, Self::Inject | Self::Prompt | Self::Hook)
+        !matches!(self, Self::Pull | Self::Piggyback)
+    }
+
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pull => "pull",
+            Self::Piggyback => "piggyback",
+            Self::Inject => "inject",
+            Self::Prompt => "prompt",
+            Self::Steer => "steer",
+            Self::Drain => "drain",
+            Self::Hook => "hook",
+        }
+    }
+}
+
+/// How much a message matters to who works on something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// It is read at the next step.
+    #[default]
+    Normal,
+    /// It is worth an interruption.
+    Urgent,
+}
+
+impl Priority {
+    /// Says whether it is the usual one, which is not written down.
+    pub fn is_normal(&self) -> bool {
+        *self == Self::Normal
     }
 }

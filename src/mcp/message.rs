@@ -7,7 +7,7 @@ use crate::bus::Letter;
 use crate::bus::letter::part;
 use crate::bus::state::Task;
 use crate::domain::limits;
-use crate::domain::message::MessageKind;
+use crate::domain::message::{MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::iso8601;
 
@@ -38,6 +38,9 @@ pub struct MessageView {
     pub reply_to: Option<String>,
     /// The first message of its thread.
     pub thread_id: String,
+    /// urgent, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<&'static str>,
     /// The length of the whole content, where this is a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_bytes: Option<usize>,
@@ -62,6 +65,7 @@ impl From<Letter> for MessageView {
             claimed_by: header.claimed_by.map(|name| name.to_string()),
             reply_to: header.reply_to.map(String::from),
             thread_id: header.thread.into(),
+            priority: (header.priority == Priority::Urgent).then_some("urgent"),
             content_bytes: is_part.then_some(letter.total),
             next_offset,
         }
@@ -85,6 +89,7 @@ impl MessageView {
             claimed_by: None,
             reply_to: None,
             thread_id: task.id.to_string(),
+            priority: None,
             content_bytes: is_part.then_some(whole.len()),
             next_offset: (end < whole.len()).then_some(end),
         }

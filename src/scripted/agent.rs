@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::midturn::{SteerAnswer, SteerRequest, Steering};
 use super::protocol::{Asked, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
 use super::script::{Part, Script, Start, StartServers};
 use super::session::{Session, TurnDone};
@@ -59,6 +60,7 @@ pub(super) struct Agent {
     opened: u64,
     /// Questions that the script leaves open.
     unanswered: Vec<OpeningAnswer>,
+    steering: Vec<Responder<SteerAnswer>>,
     wire: Arc<Wire>,
     tasks: JoinSet<Done>,
 }
@@ -73,6 +75,7 @@ impl Agent {
             sessions: HashMap::new(),
             opened: 0,
             unanswered: Vec::new(),
+            steering: Vec::new(),
             wire: Arc::default(),
             tasks: JoinSet::new(),
         }
@@ -97,7 +100,7 @@ impl Agent {
         }
         let (asked, mut questions) = mpsc::channel(ASKED_CAPACITY);
         let connection = connect(
-            self.loads(),
+            (self.loads(), self.steers()),
             transport(reader, writer, Arc::clone(&self.wire)),
             asked,
         );
@@ -118,6 +121,7 @@ impl Agent {
                         answered(responder.respond_with_result(answer));
                     }
                     Asked::Prompt(prompt) => self.prompt(prompt),
+                    Asked::Steer(request, responder) => self.steer(&request, responder),
                     Asked::Cancel(session) => if let Some(session) = self.sessions.get(&session) { session.cancel() },
                     Asked::Close(session, responder) => self.close(&session, responder),
                     Asked::InputEnded => if !self.ignores(|start| start.ignore_eof) { break None },
@@ -187,6 +191,21 @@ impl Agent {
         self.table
             .as_ref()
             .map_or_else(|| self.script.any_loads(), |part| part.start.load)
+    }
+
+    /// Whether it offers to be steered: known for a known table, else as soon as any table does.
+    fn steers(&self) -> bool {
+        self.table.as_ref().map_or_else(
+            || self.script.any_steers(),
+            |part| part.start.steering != Steering::Absent,
+        )
+    }
+
+    fn steer(&mut self, request: &SteerRequest, responder: Responder<SteerAnswer>) {
+        let Some(session) = self.sessions.get(&request.session_id) else {
+            return answered(responder.respond_with_error(no_session(&request.session_id)));
+        };
+        self.steering.extend(session.steer(request, responder));
     }
 
     /// Opens a session; returns the code to crash with.

@@ -10,6 +10,7 @@
 
 mod agent;
 mod fields;
+mod midturn;
 mod protocol;
 mod script;
 mod session;

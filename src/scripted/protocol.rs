@@ -19,6 +19,8 @@ use agent_client_protocol::{
 };
 use tokio::sync::mpsc;
 
+use super::midturn::{self, SteerAnswer, SteerRequest};
+
 /// Everything that a client asks.
 pub(super) enum Asked {
     Open(Opening),
@@ -27,6 +29,7 @@ pub(super) enum Asked {
         Responder<SetSessionConfigOptionResponse>,
     ),
     Prompt(Prompt),
+    Steer(SteerRequest, Responder<SteerAnswer>),
     Cancel(SessionId),
     Close(SessionId, Responder<CloseSessionResponse>),
     /// The client closed our stdin.
@@ -87,13 +90,23 @@ impl OpeningAnswer {
 }
 
 /// Speaks the protocol until the connection ends; the handlers only pass on what is asked.
+#[expect(clippy::too_many_lines, reason = "one handler a method")]
 pub(super) async fn connect(
-    loads: bool,
+    (loads, steers): (bool, bool),
     transport: impl ConnectTo<Agent>,
     asked: mpsc::Sender<Asked>,
 ) -> Result<(), Error> {
-    let [new, load, resume, option, prompt, cancel, close, ended] =
-        std::array::from_fn(|_| asked.clone());
+    let [
+        new,
+        load,
+        resume,
+        option,
+        prompt,
+        steer,
+        cancel,
+        close,
+        ended,
+    ] = std::array::from_fn(|_| asked.clone());
     drop(asked);
     Agent
         .v1()
@@ -103,7 +116,12 @@ pub(super) async fn connect(
                 let response = InitializeResponse::new(ProtocolVersion::V1)
                     .agent_capabilities(capabilities(loads));
                 let about = Implementation::new("scripted-agent", env!("CARGO_PKG_VERSION"));
-                responder.respond(response.agent_info(about))
+                let response = response.agent_info(about);
+                responder.respond(if steers {
+                    response.meta(midturn::advertised())
+                } else {
+                    response
+                })
             },
             on_receive_request!(),
         )
@@ -164,6 +182,12 @@ pub(super) async fn connect(
                     connection,
                 };
                 pass(&prompt, Asked::Prompt(question)).await
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |it: SteerRequest, responder, _| {
+                pass(&steer, Asked::Steer(it, responder)).await
             },
             on_receive_request!(),
         )

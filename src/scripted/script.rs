@@ -20,6 +20,7 @@ use std::sync::Arc;
 use toml::de::DeTable;
 
 use super::fields::{Fields, Mistake, Source, quoted, unknown};
+use super::midturn::Steering;
 use super::step::{Step, read_steps};
 
 /// Why a script cannot be played.
@@ -68,6 +69,10 @@ pub(super) struct Part {
 
 /// How the process of an agent behaves.
 #[derive(Debug, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches of a script that are independent of each other"
+)]
 pub(super) struct Start {
     /// Exits with this code as soon as the table is certain: when the process starts, if it was named there or is the
     /// one table `default`; else when a session opens.
@@ -83,6 +88,10 @@ pub(super) struct Start {
     pub(super) load: bool,
     /// The models to choose from; the first one is in use.
     pub(super) models: Vec<String>,
+    /// Whether words can be put into its turns, and what it does with them.
+    pub(super) steering: Steering,
+    /// It asks after each tool call for what has come meanwhile.
+    pub(super) drain: bool,
 }
 
 /// When the MCP servers of a session are started.
@@ -174,6 +183,12 @@ impl Script {
         self.agents.values().any(|part| part.start.load)
     }
 
+    /// Returns whether any agent of the script offers to be steered.
+    pub(super) fn any_steers(&self) -> bool {
+        let mut parts = self.agents.values();
+        parts.any(|part| part.start.steering != Steering::Absent)
+    }
+
     fn no_table(&self, name: &str) -> ScriptError {
         let tables: Vec<&String> = self.agents.keys().collect();
         let tables = if tables.is_empty() {
@@ -228,8 +243,21 @@ impl Start {
                 "sessions",
                 "load",
                 "models",
+                "steering",
+                "drain",
             ],
         )?;
+        let steering = match fields.text("steering")? {
+            None => Steering::default(),
+            Some(word) => {
+                let words = Steering::WORDS;
+                let found = words.iter().find(|(known, _)| *known == word);
+                let known = words.map(|(known, _)| known);
+                found.map(|(_, steering)| *steering).ok_or_else(|| {
+                    fields.mistake_at("steering", unknown("value of `steering`", word, &known))
+                })?
+            }
+        };
         let servers = match fields.text("mcp")? {
             None => StartServers::Before,
             Some("ignore") => StartServers::Never,
@@ -266,6 +294,8 @@ impl Start {
                 .map(|sessions| u32::try_from(sessions).expect("the range was checked")),
             load: fields.boolean("load")?.unwrap_or_default(),
             models,
+            steering,
+            drain: fields.boolean("drain")?.unwrap_or_default(),
         })
     }
 }

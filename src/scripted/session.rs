@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::fields::quoted;
+use super::midturn::{self, SteerAnswer, SteerRequest, Words};
 use super::protocol::{Prompt, invalid};
 use super::script::Part;
 use super::tools::{Server, ToolsError};
@@ -38,6 +39,7 @@ pub(super) struct Session {
 struct Running {
     cancel: CancellationToken,
     ignores_cancel: Arc<AtomicBool>,
+    words: Arc<Words>,
 }
 
 /// A turn that is about to be played.
@@ -47,6 +49,7 @@ pub(super) struct TurnBegun {
     tools: watch::Receiver<Tools>,
     cancel: CancellationToken,
     ignores_cancel: Arc<AtomicBool>,
+    words: Arc<Words>,
 }
 
 /// A turn that was played, and is to be answered.
@@ -102,7 +105,9 @@ impl Session {
             .insert(MODEL.to_owned(), self.model.clone().into());
         let cancel = CancellationToken::new();
         let ignores_cancel = Arc::new(AtomicBool::new(false));
+        let words = Arc::new(Words::default());
         self.running = Some(Running {
+            words: Arc::clone(&words),
             cancel: cancel.clone(),
             ignores_cancel: Arc::clone(&ignores_cancel),
         });
@@ -113,7 +118,18 @@ impl Session {
             tools: self.tools.subscribe(),
             cancel,
             ignores_cancel,
+            words,
         })
+    }
+
+    /// Answers who steers, as the script says; the responder comes back where there is to be no answer.
+    pub(super) fn steer(
+        &self,
+        request: &SteerRequest,
+        responder: Responder<SteerAnswer>,
+    ) -> Option<Responder<SteerAnswer>> {
+        let words = self.running.as_ref().map(|running| running.words.as_ref());
+        midturn::steer(self.part.start.steering, words, request, responder)
     }
 
     /// Takes back what the turn remembers.
@@ -181,6 +197,7 @@ impl TurnBegun {
             tools,
             cancel,
             ignores_cancel,
+            words,
         } = self;
         let Prompt {
             request,
@@ -195,6 +212,7 @@ impl TurnBegun {
             part,
             tools,
             ignores_cancel,
+            words,
             memory: &mut memory,
         };
         let end = tokio::select! {
@@ -224,7 +242,7 @@ impl TurnDone {
     }
 }
 
-fn text_of(prompt: &[ContentBlock]) -> String {
+pub(super) fn text_of(prompt: &[ContentBlock]) -> String {
     let texts = prompt.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         _ => None,

@@ -10,7 +10,7 @@ use super::script::exit_code;
 use super::template::{Pattern, Template, is_word};
 
 /// The verbs, each with the options that it takes.
-const VERBS: [(&str, &[&str]); 22] = [
+const VERBS: [(&str, &[&str]); 23] = [
     ("say", &[]),
     ("think", &[]),
     ("stream", &["chunk", "every_ms"]),
@@ -24,6 +24,7 @@ const VERBS: [(&str, &[&str]); 22] = [
     ("write_file", &["content", "save", "expect_error"]),
     ("plan", &[]),
     ("usage", &[]),
+    ("heed_ms", &["save"]),
     ("sleep_ms", &[]),
     ("fail", &["code"]),
     ("refuse", &[]),
@@ -64,6 +65,11 @@ pub(super) enum Step {
     Usage {
         used: u64,
         size: u64,
+    },
+    /// Waits so long for words that come into the turn.
+    Heed {
+        patience: Duration,
+        save: Option<String>,
     },
     Sleep(Duration),
     /// The prompt is answered with a JSON-RPC error.
@@ -208,6 +214,10 @@ impl Step {
             }),
             "plan" => Self::Plan(templates(fields, verb)?),
             "usage" => usage(fields)?,
+            "heed_ms" => Self::Heed {
+                patience: milliseconds(fields, verb)?.expect("the verb is there"),
+                save: save(fields)?,
+            },
             "sleep_ms" => Self::Sleep(milliseconds(fields, verb)?.expect("the verb is there")),
             "fail" => Self::Fail {
                 message: template(fields, verb)?,

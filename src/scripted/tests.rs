@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::agent::{Agent, Ending};
 use super::script::Script;
 
+mod midturn;
 mod servers;
 
 /// Far more than anything here takes; a test that hits it has failed.

@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
+use super::midturn::{self, Words};
 use super::script::Part;
 use super::step::{AskPermission, Call, Expect, OnReject, ReadFile, Step, WriteFile};
 use super::template::{Scope, TemplateError};
@@ -96,6 +97,8 @@ pub(super) struct Player<'m> {
     pub(super) tools: watch::Receiver<Tools>,
     /// Set by `ignore_cancel`: from then on the turn is not to be cancelled.
     pub(super) ignores_cancel: Arc<AtomicBool>,
+    /// What comes into the turn while it runs.
+    pub(super) words: Arc<Words>,
     pub(super) memory: &'m mut Memory,
 }
 
@@ -185,6 +188,12 @@ impl Player<'_> {
             Step::Usage { used, size } => {
                 self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(*used, *size)))
                     .await
+            }
+            Step::Heed { patience, save } => {
+                let words = tokio::time::timeout(*patience, self.words.next());
+                let text = words.await.ok();
+                self.save(save.as_ref(), json!({ "text": text }));
+                Ok(())
             }
             Step::Sleep(time) => {
                 tokio::time::sleep(*time).await;
@@ -310,6 +319,9 @@ impl Player<'_> {
             id, fields,
         )))
         .await?;
+        if self.part.start.drain {
+            midturn::drain(&self.connection, &self.session, &self.words).await;
+        }
         let tool = &call.tool;
         match (answer?, call.expect) {
             (Answer::Result(result), Expect::Result) => {

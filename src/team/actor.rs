@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{Begin, Ended};
 use super::human::Human;
+use super::ladder::Ladder;
 use super::launch::{Identity, Launch};
 use super::questions::Questions;
 use super::renew::Renewal;
@@ -68,7 +69,8 @@ pub(super) struct Actor {
     pub(super) files: JoinSet<()>,
     pub(super) human: Human,
     pub(super) stopping_since: Option<Instant>,
-    pub(super) mail_since: Option<Instant>,
+    /// What goes into its turns.
+    pub(super) ladder: Ladder,
     /// The newest mail of a wake that failed.
     pub(super) mail_failed: u64,
     /// The task in whose turn an earlier process ended.
@@ -179,7 +181,7 @@ impl Actor {
             files: JoinSet::new(),
             human,
             stopping_since: None,
-            mail_since: None,
+            ladder: Ladder::default(),
             mail_failed: 0,
             interrupted,
             resumed,
@@ -205,6 +207,7 @@ impl Actor {
             pid: self.child.pid(),
         };
         self.write(ready).await;
+        self.announce_ways().await;
     }
 
     pub(super) async fn live(mut self) -> Ended {
@@ -216,6 +219,7 @@ impl Actor {
                 return self.stop(StopWanted::AtOnce).await;
             }
             self.tend_questions().await;
+            self.tend_ladder().await;
             let until = match self.next_step() {
                 Step::Stop(wanted) => return self.stop(wanted).await,
                 Step::Abandon => return self.stop(StopWanted::AtOnce).await,
@@ -256,6 +260,7 @@ impl Actor {
                         return self.lost().await;
                     }
                 }
+                told = self.ladder.told() => self.steered(told).await,
                 exit = exited => {
                     self.hear_out().await;
                     return self.died(exit);
@@ -277,10 +282,6 @@ impl Actor {
             .look(|state| Wishes::of(state, session, mail_failed));
         let now = Instant::now();
         self.stopping_since = wishes.stop.map(|_| self.stopping_since.unwrap_or(now));
-        self.mail_since = wishes
-            .newest_mail
-            .filter(|_| self.turn.is_none())
-            .map(|_| self.mail_since.unwrap_or(now));
         self.listen(now);
         if wishes.live && !wishes.unproven {
             self.tools_since.get_or_insert(now);
@@ -291,6 +292,8 @@ impl Actor {
             asking: self.questions.are_open(),
             heard: turn.heard,
             stirred: turn.stirred,
+            interrupted: turn.interrupted.is_some(),
+            calls: turn.calls.running().next().is_some(),
         });
         let situation = Situation {
             now,
@@ -301,7 +304,11 @@ impl Actor {
             renews: self.used && self.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
-            mail_since: self.mail_since,
+            woken: self.ladder.woken,
+            reach: self.reach(),
+            steering: self.ladder.is_steering(),
+            steer_after: self.ladder.not_before(),
+            cut: self.ladder.task_to_go_on(),
             interrupted: self.interrupted.clone(),
             stall: self.stall,
         };
@@ -360,6 +367,9 @@ impl Actor {
                     turn.stirred = Instant::now();
                 }
             }
+            Step::Steer => self.steer().await,
+            Step::Interrupt => self.interrupt().await,
+            Step::GoOn(task) => self.go_on(task).await,
             Step::Resume(task) => self.resume_task(task).await,
             Step::Begin(task) => self.begin_task(task).await,
             Step::Wake(newest) => self.begin_wake(newest).await,

@@ -12,6 +12,7 @@ impl Actor {
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.acp.id) else {
                     return;
                 };
+                self.ladder.hear(&update, turn);
                 turn.hear(&update);
                 let name = turn.transcript.clone();
                 let line = transcript::of_update(self.wall_ms(), &update);
@@ -19,6 +20,7 @@ impl Actor {
             }
             AgentEvent::PermissionAsked(question) => self.consider(question),
             AgentEvent::FileAsked(question) => self.consider_file(question),
+            AgentEvent::DrainAsked(question) => self.ladder.ask(question),
             AgentEvent::UnknownNotification { method } | AgentEvent::UnknownRequest { method } => {
                 tracing::debug!(
                     "{} uses `{method}`, which is not known here",

@@ -13,6 +13,7 @@ mod files;
 mod hearing;
 mod human;
 mod known;
+mod ladder;
 mod launch;
 mod live;
 mod login;

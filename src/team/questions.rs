@@ -91,7 +91,7 @@ impl Actor {
         let cancelled = self
             .turn
             .as_ref()
-            .is_some_and(|turn| turn.cancelled.is_some());
+            .is_some_and(|turn| turn.cancelled.is_some() || turn.interrupted.is_some());
         if asked.request().session != self.acp.id || cancelled {
             // Dropped, it is answered `cancelled`: what it was for is over.
             return;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::bus::state::{State, StopWanted};
+use crate::delivery::ladder::{self, Busy, Mail, Rung};
+use crate::delivery::reach::Reach;
 use crate::delivery::wake;
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
@@ -47,8 +49,8 @@ pub(super) struct Wishes {
     pub(super) fresh_task: Option<TaskId>,
     /// Whether its tools are not known yet.
     pub(super) unproven: bool,
-    /// The place of the newest message that is worth a turn.
-    pub(super) newest_mail: Option<u64>,
+    /// The mail that is worth a turn.
+    pub(super) mail: Mail,
     /// Whether its silence has been told.
     pub(super) stalled: bool,
     /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
@@ -70,8 +72,15 @@ pub(super) struct Situation {
     pub(super) turn: Option<TurnSituation>,
     /// When the wish to stop was first seen.
     pub(super) stopping_since: Option<Instant>,
-    /// When mail that is worth a turn was first seen.
-    pub(super) mail_since: Option<Instant>,
+    /// When the agent was last woken by a message.
+    pub(super) woken: Option<Instant>,
+    /// What can carry words into a turn.
+    pub(super) reach: Reach,
+    /// Whether the agent has not yet said what became of the last ones, and before when there are no more.
+    pub(super) steering: bool,
+    pub(super) steer_after: Option<Instant>,
+    /// The task whose turn was ended for a message.
+    pub(super) cut: Option<TaskId>,
     /// The task in whose turn the agent's process ended before this one was started.
     pub(super) interrupted: Option<TaskId>,
     /// How long a turn may be without a sign of life.
@@ -80,6 +89,10 @@ pub(super) struct Situation {
 
 /// What there is to know of the running turn.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
 pub(super) struct TurnSituation {
     /// When it was cancelled.
     pub(super) cancelled: Option<Instant>,
@@ -91,6 +104,10 @@ pub(super) struct TurnSituation {
     pub(super) heard: Instant,
     /// When that was last written on the bus.
     pub(super) stirred: Instant,
+    /// Whether it was told to end for a message.
+    pub(super) interrupted: bool,
+    /// Whether a tool call of it runs.
+    pub(super) calls: bool,
 }
 
 /// What to do next.
@@ -108,6 +125,12 @@ pub(super) enum Step {
     Stall,
     /// Say that the agent is not silent.
     Stir,
+    /// Put the mail into the turn.
+    Steer,
+    /// End the turn for the mail.
+    Interrupt,
+    /// Go on with the task whose turn was ended for a message.
+    GoOn(TaskId),
     /// Go on with the task that was interrupted, or end it.
     Resume(TaskId),
     /// Say that the tools are missing.
@@ -140,7 +163,7 @@ impl Wishes {
                 .filter(|task| state.task(task).is_some_and(|task| task.fresh))
                 .cloned(),
             unproven: live.tools == Tools::Unproven,
-            newest_mail: wake::worth_a_turn(state, &live.name, mail_after),
+            mail: Mail::of(state, &live.name, mail_after),
             stalled: live.stalled,
             waits: !live.waits.is_empty(),
         }
@@ -161,9 +184,18 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             None if wishes.cancel => return Step::CancelTurn,
             Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => return Step::GiveUpTask,
             Some(at) if !turn.given_up => Some(at + CANCEL_GRACE),
-            _ => None,
+            Some(_) => None,
+            None => match ladder::rung(&wishes.mail, &busy(situation, turn)) {
+                Rung::Steer => return Step::Steer,
+                Rung::Interrupt => return Step::Interrupt,
+                Rung::Later(at) => Some(at),
+                Rung::Leave => None,
+            },
         };
         return listening(wishes, situation, turn, until);
+    }
+    if let Some(task) = &situation.cut {
+        return Step::GoOn(task.clone());
     }
     if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
         return Step::Renew;
@@ -185,10 +217,24 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
     if let Some(task) = &wishes.next_task {
         return Step::Begin(task.clone());
     }
-    match (wishes.newest_mail, situation.mail_since) {
-        (Some(newest), Some(since)) if now >= since + wake::GATHER => Step::Wake(newest),
-        (Some(_), since) => Step::Rest(Some(since.unwrap_or(now) + wake::GATHER)),
-        (None, _) => Step::Rest(None),
+    let due = wake::due(now, situation.woken);
+    match wishes.mail.newest {
+        Some(newest) if now >= due => Step::Wake(newest),
+        Some(_) => Step::Rest(Some(due)),
+        None => Step::Rest(None),
+    }
+}
+
+/// What the ladder has to know of a turn that runs.
+fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
+    Busy {
+        now: situation.now,
+        reach: situation.reach,
+        steering: situation.steering,
+        not_before: situation.steer_after,
+        calls: turn.calls,
+        asking: turn.asking,
+        interrupted: turn.interrupted,
     }
 }
 
@@ -241,295 +287,4 @@ fn stopping(situation: &Situation) -> Step {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STALL: Duration = Duration::from_mins(5);
-
-    fn wishes() -> Wishes {
-        Wishes {
-            live: true,
-            ..Wishes::default()
-        }
-    }
-
-    fn idle(now: Instant) -> Situation {
-        Situation {
-            now,
-            session_since: now,
-            settled: None,
-            renews: false,
-            turn: None,
-            stopping_since: None,
-            mail_since: None,
-            interrupted: None,
-            stall: STALL,
-        }
-    }
-
-    fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
-        Situation {
-            turn: Some(TurnSituation {
-                cancelled,
-                given_up: false,
-                asking: false,
-                heard: now,
-                stirred: now,
-            }),
-            ..idle(now)
-        }
-    }
-
-    #[test]
-    fn no_turn_begins_while_one_runs() {
-        let now = Instant::now();
-        let task = TaskId::from_bits(1);
-        let wishes = Wishes {
-            next_task: Some(task.clone()),
-            newest_mail: Some(9),
-            ..wishes()
-        };
-        let rest = Step::Rest(Some(now + LISTEN));
-        assert_eq!(next(&wishes, &busy(now, None)), rest);
-        assert_eq!(next(&wishes, &idle(now)), Step::Begin(task));
-    }
-
-    #[test]
-    fn mail_is_gathered_for_a_moment_and_gives_way_to_a_task() {
-        let now = Instant::now();
-        let wishes = Wishes {
-            newest_mail: Some(9),
-            ..wishes()
-        };
-        let since = Situation {
-            mail_since: Some(now),
-            ..idle(now)
-        };
-        assert_eq!(next(&wishes, &since), Step::Rest(Some(now + wake::GATHER)));
-        let later = Situation {
-            now: now + wake::GATHER,
-            ..since
-        };
-        assert_eq!(next(&wishes, &later), Step::Wake(9));
-        let task = TaskId::from_bits(1);
-        let with_task = Wishes {
-            next_task: Some(task.clone()),
-            ..wishes
-        };
-        assert_eq!(next(&with_task, &later), Step::Begin(task));
-    }
-
-    #[test]
-    fn the_first_prompt_waits_for_the_tools_but_not_for_ever() {
-        let now = Instant::now();
-        let wishes = Wishes {
-            next_task: Some(TaskId::from_bits(1)),
-            unproven: true,
-            ..wishes()
-        };
-        assert_eq!(
-            next(&wishes, &idle(now)),
-            Step::Rest(Some(now + TOOLS_DEADLINE))
-        );
-        let late = Situation {
-            now: now + TOOLS_DEADLINE,
-            ..idle(now)
-        };
-        assert_eq!(next(&wishes, &late), Step::MissTools);
-    }
-
-    #[test]
-    fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
-        let now = Instant::now();
-        let task = TaskId::from_bits(1);
-        let wishes = Wishes {
-            next_task: Some(task.clone()),
-            ..wishes()
-        };
-        let settled = now + Duration::from_millis(500);
-        let early = Situation {
-            settled: Some(settled),
-            ..idle(now)
-        };
-        assert_eq!(next(&wishes, &early), Step::Rest(Some(settled)));
-        let later = Situation {
-            now: settled,
-            ..early
-        };
-        assert_eq!(next(&wishes, &later), Step::Begin(task));
-    }
-
-    #[test]
-    fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs() {
-        let now = Instant::now();
-        let task = TaskId::from_bits(1);
-        let fresh = Wishes {
-            next_task: Some(task.clone()),
-            fresh_task: Some(task.clone()),
-            ..wishes()
-        };
-        let used = Situation {
-            renews: true,
-            ..idle(now)
-        };
-        assert_eq!(next(&fresh, &used), Step::Renew);
-        let running = Situation {
-            renews: true,
-            ..busy(now, None)
-        };
-        assert_eq!(next(&fresh, &running), Step::Rest(Some(now + LISTEN)));
-        let resuming = Situation {
-            interrupted: Some(TaskId::from_bits(2)),
-            ..used.clone()
-        };
-        assert_eq!(next(&fresh, &resuming), Step::Resume(TaskId::from_bits(2)));
-        assert_eq!(next(&fresh, &idle(now)), Step::Begin(task.clone()));
-        let plain = Wishes {
-            fresh_task: None,
-            ..fresh
-        };
-        assert_eq!(next(&plain, &used), Step::Begin(task));
-    }
-
-    #[test]
-    fn a_cancelled_turn_that_does_not_end_is_given_up() {
-        let now = Instant::now();
-        let wishes = Wishes {
-            cancel: true,
-            ..wishes()
-        };
-        assert_eq!(next(&wishes, &busy(now, None)), Step::CancelTurn);
-        assert_eq!(
-            next(&wishes, &busy(now, Some(now))),
-            Step::Rest(Some(now + CANCEL_GRACE.min(LISTEN)))
-        );
-        assert_eq!(
-            next(&wishes, &busy(now + CANCEL_GRACE, Some(now))),
-            Step::GiveUpTask
-        );
-    }
-
-    #[test]
-    fn a_graceful_stop_lets_the_turn_end_then_cancels_it_then_stops_all_the_same() {
-        let now = Instant::now();
-        let wishes = Wishes {
-            stop: Some(StopWanted::Gracefully),
-            ..wishes()
-        };
-        assert_eq!(
-            next(&wishes, &idle(now)),
-            Step::Stop(StopWanted::Gracefully)
-        );
-        let running = Situation {
-            stopping_since: Some(now),
-            ..busy(now, None)
-        };
-        assert_eq!(next(&wishes, &running), Step::Rest(Some(now + TURN_GRACE)));
-        let late = Situation {
-            now: now + TURN_GRACE,
-            ..running
-        };
-        assert_eq!(next(&wishes, &late), Step::CancelTurn);
-        let cancelled = busy(now + CANCEL_GRACE_STOPPING, Some(now));
-        assert_eq!(
-            next(&wishes, &cancelled),
-            Step::Stop(StopWanted::Gracefully)
-        );
-    }
-
-    #[test]
-    fn a_stop_does_not_wait_for_an_answer_to_a_question() {
-        let now = Instant::now();
-        let wishes = Wishes {
-            stop: Some(StopWanted::Gracefully),
-            ..wishes()
-        };
-        let asking = Situation {
-            stopping_since: Some(now),
-            turn: Some(TurnSituation {
-                cancelled: None,
-                given_up: false,
-                asking: true,
-                heard: now,
-                stirred: now,
-            }),
-            ..idle(now)
-        };
-        assert_eq!(next(&wishes, &asking), Step::CancelTurn);
-    }
-
-    #[test]
-    fn silence_is_told_once_and_its_end_too() {
-        let now = Instant::now();
-        let silent = Situation {
-            now: now + STALL,
-            ..busy(now, None)
-        };
-        assert_eq!(next(&wishes(), &silent), Step::Stall);
-        let told = Wishes {
-            stalled: true,
-            ..wishes()
-        };
-        assert_eq!(next(&told, &silent), Step::Rest(Some(now + STALL + LISTEN)));
-        assert_eq!(next(&told, &busy(now, None)), Step::Stir);
-        let waits = Wishes {
-            waits: true,
-            ..wishes()
-        };
-        assert_eq!(
-            next(&waits, &silent),
-            Step::Rest(Some(now + STALL + LISTEN))
-        );
-        let mut asking = silent;
-        if let Some(turn) = &mut asking.turn {
-            turn.asking = true;
-        }
-        assert_eq!(
-            next(&wishes(), &asking),
-            Step::Rest(Some(now + STALL + LISTEN)),
-            "it waits for us"
-        );
-    }
-
-    #[test]
-    fn signs_of_life_are_told_now_and_then() {
-        let now = Instant::now();
-        let mut situation = busy(now, None);
-        situation.now = now + STIR;
-        let quiet = Step::Rest(Some(situation.now + LISTEN));
-        assert_eq!(next(&wishes(), &situation), quiet, "there was none");
-        if let Some(turn) = &mut situation.turn {
-            turn.heard = now + STIR;
-        }
-        assert_eq!(next(&wishes(), &situation), Step::Stir);
-    }
-
-    #[test]
-    fn an_interrupted_task_goes_before_the_next() {
-        let now = Instant::now();
-        let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
-        let wishes = Wishes {
-            next_task: Some(second),
-            ..wishes()
-        };
-        let situation = Situation {
-            interrupted: Some(first.clone()),
-            ..idle(now)
-        };
-        assert_eq!(next(&wishes, &situation), Step::Resume(first));
-    }
-
-    #[test]
-    fn a_kill_waits_for_nothing() {
-        let now = Instant::now();
-        let wishes = Wishes {
-            stop: Some(StopWanted::AtOnce),
-            ..wishes()
-        };
-        assert_eq!(
-            next(&wishes, &busy(now, None)),
-            Step::Stop(StopWanted::AtOnce)
-        );
-        assert_eq!(next(&Wishes::default(), &busy(now, None)), Step::Abandon);
-    }
-}
+mod tests;

@@ -6,11 +6,17 @@ use serde_json::{Value, json};
 
 use super::turn::Outcome;
 use crate::acp::Update;
+use crate::domain::message::Way;
 use crate::domain::time::iso8601;
 
 /// Writes the line of the prompt.
 pub(super) fn of_prompt(wall_ms: i64, agent: &str, text: &str) -> String {
     line(wall_ms, "prompt", &json!({ "agent": agent, "text": text }))
+}
+
+/// Writes the line of words that went into a turn that ran.
+pub(super) fn of_words(wall_ms: i64, way: Way, text: &str) -> String {
+    line(wall_ms, way.as_str(), &json!({ "text": text }))
 }
 
 /// Writes the line of the end: why, what went wrong, and the tokens of the turn where the agent tells.

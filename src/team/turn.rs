@@ -30,6 +30,8 @@ pub(super) struct Turn {
     pub(super) prompting: Prompting,
     /// When it was cancelled.
     pub(super) cancelled: Option<Instant>,
+    /// When it was cancelled for a message.
+    pub(super) interrupted: Option<Instant>,
     /// Whether its task has been given up already.
     pub(super) given_up: bool,
     /// When the agent last showed a sign of life, and how many lines and bytes of stderr there were then.
@@ -70,6 +72,7 @@ impl Turn {
             newest_mail: 0,
             prompting,
             cancelled: None,
+            interrupted: None,
             given_up: false,
             heard: Instant::now(),
             heard_so_far: (0, 0),
@@ -80,6 +83,20 @@ impl Turn {
             alive: false,
             calls: ToolCalls::default(),
         }
+    }
+
+    /// Says whether a turn that has ended so was ended for a message, so that what it was about goes on.
+    pub(super) fn is_cut(&self, outcome: &Outcome) -> bool {
+        self.interrupted.is_some()
+            && self.cancelled.is_none()
+            && !self.given_up
+            && outcome.status == TaskStatus::Cancelled
+    }
+
+    /// Takes over what was said in the turn before, whose task this one goes on with.
+    pub(super) fn goes_on_from(&mut self, earlier: Turn) {
+        self.output = earlier.output;
+        self.overlong = earlier.overlong;
     }
 
     /// Takes in what the agent says.

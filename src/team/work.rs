@@ -126,6 +126,7 @@ impl Actor {
     pub(super) async fn begin_wake(&mut self, newest: u64) {
         let session = self.identity.session;
         let call = ids::call();
+        self.ladder.woken = Some(Instant::now());
         let (letters, more) = self.take_mail(call, Way::Prompt).await;
         if letters.is_empty() {
             // Nothing was handed over, or nothing of it can be read.
@@ -151,7 +152,7 @@ impl Actor {
         }
     }
 
-    fn begin_turn(
+    pub(super) fn begin_turn(
         &mut self,
         task: Option<TaskId>,
         prompt: String,
@@ -179,7 +180,7 @@ impl Actor {
     }
 
     /// Takes unread messages for a prompt; returns them and how many are left.
-    async fn take_mail(&self, call: CallId, way: Way) -> (Vec<Letter>, usize) {
+    pub(super) async fn take_mail(&self, call: CallId, way: Way) -> (Vec<Letter>, usize) {
         let (bus, session) = (self.seat.bus(), self.identity.session);
         let pick = inject::pick();
         let head = pick.head_bytes;
@@ -277,7 +278,8 @@ impl Actor {
             .as_ref()
             .err()
             .map(|error| login::hint(error, &self.profile));
-        let outcome = Outcome::of(&ended, turn.cancelled.is_some(), &login.unwrap_or_default());
+        let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
+        let outcome = Outcome::of(&ended, asked, &login.unwrap_or_default());
         let outcome = if turn.failing.is_some() {
             outcome.of_failing(&turn.output)
         } else {
@@ -285,12 +287,29 @@ impl Actor {
         };
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.transcribe(&turn.transcript, line);
-        self.settle(&turn, turn.alive && outcome.proves_taking())
-            .await;
+        let is_cut = turn.is_cut(&outcome);
+        // What was in a prompt that was ended for a message is prompted again.
+        let seen = turn.alive && outcome.proves_taking() && !is_cut;
+        self.settle(&turn, seen).await;
+        self.end_of_ladder(seen, outcome.status).await;
         if outcome.gone {
             // The death writes the end of the task, and knows more about it.
             return true;
         }
+        let goes_on = is_cut && turn.task.is_some();
+        if is_cut {
+            self.cut_short(turn);
+        } else {
+            self.conclude(turn, outcome).await;
+        }
+        if !goes_on {
+            self.rest().await;
+        }
+        false
+    }
+
+    /// Writes what the end of a turn means for its task, or for the mail that it was about.
+    async fn conclude(&mut self, turn: Turn, outcome: Outcome) {
         match turn.task {
             Some(task) if !turn.given_up => self.finish(task, outcome, turn.output).await,
             Some(_) => {}
@@ -300,6 +319,10 @@ impl Actor {
                 }
             }
         }
+    }
+
+    /// Says on the bus that the agent has nothing to do, unless that is known.
+    async fn rest(&self) {
         let session = self.identity.session;
         let running = self.seat.bus().look(|state| {
             state
@@ -313,7 +336,6 @@ impl Actor {
             })
             .await;
         }
-        false
     }
 
     /// Says what became of the messages that went into the prompt, and of those that the model took by tools in its turn.
@@ -331,7 +353,10 @@ impl Actor {
             let pulled: Vec<_> = self.seat.bus().look(|state| {
                 state
                     .session(session)
-                    .map(|live| live.handed.keys().copied().collect())
+                    .map(|live| {
+                        let calls = live.handed.keys().copied();
+                        calls.filter(|call| !self.ladder.holds(*call)).collect()
+                    })
                     .unwrap_or_default()
             });
             for call in pulled {
@@ -345,7 +370,7 @@ impl Actor {
         }
     }
 
-    async fn finish(&self, id: TaskId, outcome: Outcome, output: String) {
+    pub(super) async fn finish(&self, id: TaskId, outcome: Outcome, output: String) {
         let output = self.secrets.hidden(output);
         let output = match self.seat.bus().long_body(output).await {
             Ok(output) => output,

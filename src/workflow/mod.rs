@@ -3,6 +3,10 @@
 //! [`plan`] checks what a caller wrote, all problems at once. [`engine`] is a pure function from what the log says to what happens
 //! next. [`Workflows`] does it for one bridge: it gives steps to agents and hears of their ends. All that lasts is on the bus, so
 //! the next orchestrator can go on where one was killed. This module knows nothing of MCP and of terminals.
+//!
+//! [`plan`]: crate::workflow::plan
+//! [`engine`]: crate::workflow::engine
+//! [`Workflows`]: crate::workflow::Workflows
 
 pub mod plan;
 pub mod file;

@@ -77,11 +77,26 @@ async fn a_message_wakes_an_idle_agent_with_the_frame_and_one_sentence() {
 }
 
 #[tokio::test]
-async fn messages_that_come_within_a_moment_go_into_one_prompt() {
-    let stage = Stage::new(ECHO);
+async fn the_first_message_wakes_at_once_and_what_comes_meanwhile_goes_into_one_prompt() {
+    let stage = Stage::new(
+        r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{ say = "here" }]
+[[agents.ann.turns]]
+when = "first"
+steps = [{ wait_for = { from = "gate", seconds = 60 } }]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#,
+    );
     let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
     lead.start_and_wait("ann", "hello").await;
+    lead.send("ann", "first").await;
+    lead.until_waiting("ann").await;
     join_all(["one", "two", "three"].map(|text| lead.send("ann", text))).await;
+    gate.send("ann", "go on").await;
     let prompt = lead.hear_from("ann").await;
     for text in ["one", "two", "three"] {
         let line = format!("[orchestrator → you] {text}\n");
@@ -91,9 +106,11 @@ async fn messages_that_come_within_a_moment_go_into_one_prompt() {
     let more = lead.all_heard().await;
     assert!(
         !more.iter().any(|message| message["from"] == "ann"),
-        "a second prompt: {more:?}"
+        "another prompt: {more:?}"
     );
-    lead.close().await;
+    for member in [lead, gate] {
+        member.close().await;
+    }
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod health;
 mod hook;
 mod hung;
 mod kills;
+mod ladder;
 mod lifecycle;
 mod logs;
 mod message_bus;

@@ -325,7 +325,7 @@ async fn ids_of_both_directions_overlap_without_harm() {
 #[tokio::test]
 async fn the_unknown_is_told_and_requests_of_it_are_answered() {
     let custom = AnswerCustom::new(|method, params| {
-        (method == "craft/drainMidTurnQueue").then(|| json!({"messages": [params["sessionId"]]}))
+        (method == "_vendor/question").then(|| json!({"messages": [params["sessionId"]]}))
     });
     let options = ConnectOptions {
         custom,
@@ -348,7 +348,7 @@ async fn the_unknown_is_told_and_requests_of_it_are_answered() {
     assert_eq!(next(&mut events).await, "request fs/read_text_file");
 
     let id = fake
-        .ask("craft/drainMidTurnQueue", json!({"sessionId": "s-1"}))
+        .ask("_vendor/question", json!({"sessionId": "s-1"}))
         .await;
     assert_eq!(
         fake.read().await,

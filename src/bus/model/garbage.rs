@@ -15,7 +15,7 @@ use crate::domain::id::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -103,9 +103,15 @@ fn body(byte: u8) -> Body {
 fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
     let (odd, way) = (
         !e.is_multiple_of(2),
-        [Way::Pull, Way::Piggyback, Way::Prompt],
+        [
+            Way::Pull,
+            Way::Piggyback,
+            Way::Prompt,
+            Way::Steer,
+            Way::Drain,
+        ],
     );
-    match kind % 37 {
+    match kind % 38 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -236,6 +242,10 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         30 => Event::MemberBack {
             session: session(a),
         },
+        36 => Event::MemberWays {
+            session: session(a),
+            ways: way[..usize::from(b % 6)].to_vec(),
+        },
         31 => Event::AgentSwept {
             session: session(a),
         },
@@ -270,6 +280,11 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
         claimed_by: None,
         reply_to: Some(message(e)),
         thread: Some(message(b)),
+        priority: if c > 128 {
+            Priority::Urgent
+        } else {
+            Priority::Normal
+        },
         body: body(a),
     }
 }
@@ -288,7 +303,7 @@ fn of_request(id: RequestId, message: MessageId, byte: u8) -> Event {
 )]
 fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
     let (workflow, step) = (WorkflowId::from_bits(u64::from(a % 3)), name(b));
-    match kind % 37 {
+    match kind % 38 {
         32 => Event::WorkflowCreated(Created {
             id: workflow,
             name: String::new(),
@@ -410,6 +425,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Ask {
             to: name(a).to_string(),
             body: Body::Text("x".into()),
             reply_to: (b > 128).then(|| message(b).to_string()),
+            priority: Priority::default(),
         },
         1 => Ask::Bury(vec![session(a), session(b)]),
         2 => Ask::Claim(request(a)),

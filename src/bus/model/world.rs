@@ -16,7 +16,7 @@ use crate::bus::rules::{
 use crate::bus::state::State;
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::message::Way;
+use crate::domain::message::{Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
@@ -175,6 +175,7 @@ impl World {
                     to: to.as_str().to_lowercase(),
                     body: text(),
                     reply_to: reply_to.map(|id| id.to_string()),
+                    priority: Priority::default(),
                 };
                 (who(by)?, send)
             }
@@ -185,6 +186,7 @@ impl World {
                     to: asker.to_string(),
                     body: text(),
                     reply_to: Some(id.to_string()),
+                    priority: Priority::Urgent,
                 };
                 (owner, answer)
             }
@@ -194,9 +196,10 @@ impl World {
                 let way = if limit % 2 == 0 { Way::Pull } else { Way::Hook };
                 (by, self.taking(by, way, usize::from(*limit)))
             }
-            Step::Inject(which) => {
+            Step::Hand(which, way) => {
                 let (session, by) = self.with_bridge(which)?;
-                (by, self.taking(session, Way::Inject, 5))
+                let ways = [Way::Inject, Way::Prompt, Way::Steer, Way::Drain];
+                (by, self.taking(session, ways[usize::from(*way)], 5))
             }
             Step::Settle(which, seen) => {
                 let (session, call) = choose(&self.calls, which)?;
@@ -223,6 +226,11 @@ impl World {
             Step::EndWait(which) => {
                 let (session, call) = choose(&self.calls, which)?;
                 (session, Ask::EndWait { call })
+            }
+            Step::EndCalls(which, give_back) => {
+                let (session, by) = self.with_bridge(which)?;
+                let give_back = *give_back;
+                (by, Ask::EndCalls { session, give_back })
             }
             Step::Open(by, long) => {
                 let open = Ask::Open {

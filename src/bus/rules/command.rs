@@ -6,7 +6,7 @@ use crate::domain::id::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -172,6 +172,13 @@ pub enum Ask {
         /// Its process.
         pid: u32,
     },
+    /// A bridge says by which ways it hands its agent messages.
+    Ways {
+        /// The agent.
+        session: SessionId,
+        /// Which.
+        ways: Vec<Way>,
+    },
     /// A bridge says what its agent does.
     Activity {
         /// The agent.
@@ -235,6 +242,8 @@ pub enum Ask {
         body: Body,
         /// The message or request that it answers, as it was written.
         reply_to: Option<String>,
+        /// How much it matters to who works on something else.
+        priority: Priority,
     },
     /// Sends a message to everyone.
     Broadcast(Body),
@@ -257,6 +266,14 @@ pub enum Ask {
         call: CallId,
         /// Whether the model has taken it.
         seen: bool,
+    },
+    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
+    /// their answers no more.
+    EndCalls {
+        /// The agent.
+        session: SessionId,
+        /// Whether what the calls were handed, and nothing proves to be taken, is unread again: the turn was cancelled.
+        give_back: bool,
     },
     /// Begins to wait, or takes what fits already.
     Wait {

@@ -64,6 +64,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::AgentRuns(_)
             | Event::AgentSwept { .. }
             | Event::LimitsSet(_)
+            | Event::MemberWays { .. }
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }

@@ -16,7 +16,7 @@ use crate::bus::state::{Message, Session, State, StopWanted};
 use crate::domain::id::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{Author, MessageKind};
+use crate::domain::message::{Author, MessageKind, Way};
 use crate::domain::name::Name;
 
 pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
@@ -122,6 +122,22 @@ pub(super) fn ready(
         pid,
         client: None,
     }));
+    Ok(())
+}
+
+pub(super) fn ways(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    ways: &[Way],
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.ways != ways {
+        writer.push(Event::MemberWays {
+            session,
+            ways: ways.to_vec(),
+        });
+    }
     Ok(())
 }
 

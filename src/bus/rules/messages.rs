@@ -8,7 +8,7 @@ use crate::bus::event::{Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::{Name, NameError};
 use crate::domain::nearest::nearest;
 use crate::domain::request::RequestStatus;
@@ -57,7 +57,7 @@ pub(super) fn send(
     writer: &mut Writer<'_>,
     me: SessionId,
     to: &str,
-    body: &Body,
+    (body, priority): (&Body, Priority),
     reply_to: Option<&str>,
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
@@ -76,6 +76,7 @@ pub(super) fn send(
         to.clone(),
         body.clone(),
     );
+    post.priority = priority;
     match reply_to
         .map(|text| answered(writer.state, &me.name, text))
         .transpose()?
@@ -263,6 +264,34 @@ pub(super) fn give_back(writer: &mut Writer<'_>, session: SessionId, call: CallI
             writer.hand_to_waits(message, name);
         }
     }
+}
+
+/// Ends the waits of an agent whose turn is over, and gives back what its calls were handed in vain.
+pub(super) fn end_calls(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    gives_back: bool,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    writer.deafen(session);
+    for wait in &agent.waits {
+        writer.push(Event::WaitEnded {
+            session,
+            call: wait.call,
+        });
+    }
+    let is_by_tool = |id: &MessageId| {
+        let delivery = writer.state.message(id)?.delivery(&agent.name)?;
+        matches!(delivery, Delivery::Handed { way, .. } if !way.is_by_turn()).then_some(())
+    };
+    let calls = agent.handed.iter();
+    let by_tools = calls.filter(|(_, ids)| ids.iter().any(|id| is_by_tool(id).is_some()));
+    let by_tools: Vec<_> = by_tools.map(|(call, _)| *call).collect();
+    for call in by_tools.into_iter().filter(|_| gives_back) {
+        give_back(writer, session, call);
+    }
+    Ok(())
 }
 
 pub(super) fn wait(

@@ -88,25 +88,19 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::Due | Ask::Bury(_) | Ask::Hung(..) | Ask::Back(_) | Ask::Join(_) | Ask::Taken => {
             Ok(())
         }
-        Ask::Runs(runs) => health::runs(writer, me, runs),
-        Ask::Swept(session) => {
-            health::swept(writer, *session);
-            Ok(())
-        }
-        Ask::Stir(session) => health::stir(writer, me, *session),
-        Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
-        Ask::Crash {
-            session,
-            detail,
-            task,
-        } => health::crash(writer, me, *session, detail, *task),
-        Ask::Limit(limits) => health::limit(writer, me, *limits),
+        Ask::Runs(_)
+        | Ask::Swept(_)
+        | Ask::Stir(_)
+        | Ask::Stall(..)
+        | Ask::Crash { .. }
+        | Ask::Limit(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
             model,
             pid,
         } => membership::ready(writer, me, *session, model.as_deref(), *pid),
+        Ask::Ways { session, ways } => membership::ways(writer, me, *session, ways),
         Ask::Activity { session, activity } => {
             membership::activity(writer, me, *session, *activity)
         }
@@ -117,9 +111,12 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             departure,
             detail,
         } => membership::leave(writer, me, *session, *departure, detail.as_deref()),
-        Ask::Send { to, body, reply_to } => {
-            messages::send(writer, me, to, body, reply_to.as_deref())
-        }
+        Ask::Send {
+            to,
+            body,
+            reply_to,
+            priority,
+        } => messages::send(writer, me, to, (body, *priority), reply_to.as_deref()),
         Ask::Broadcast(body) => messages::broadcast(writer, me, body),
         Ask::Take {
             session,
@@ -132,6 +129,9 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             call,
             seen,
         } => messages::settle(writer, me, *session, *call, *seen),
+        Ask::EndCalls { session, give_back } => {
+            messages::end_calls(writer, me, *session, *give_back)
+        }
         Ask::Wait {
             call,
             from,
@@ -181,5 +181,24 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             reason,
             kill,
         } => membership::stop(writer, me, agent, reason.as_deref(), *kill),
+    }
+}
+
+fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
+    match ask {
+        Ask::Runs(runs) => health::runs(writer, me, runs),
+        Ask::Swept(session) => {
+            health::swept(writer, *session);
+            Ok(())
+        }
+        Ask::Stir(session) => health::stir(writer, me, *session),
+        Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Ask::Crash {
+            session,
+            detail,
+            task,
+        } => health::crash(writer, me, *session, detail, *task),
+        Ask::Limit(limits) => health::limit(writer, me, *limits),
+        _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use crate::bus::event::{Body, Event, Sent};
 use crate::bus::state::{Member, Message, Origin, Session, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
@@ -26,7 +26,7 @@ pub(super) struct Writer<'a> {
     answered: BTreeSet<(SessionId, CallId)>,
     /// The session whose leaving is being written: it gets nothing more.
     leaving: Option<SessionId>,
-    /// The session whose process has ended: its calls wait for nothing any more.
+    /// The session whose process or turn has ended: its calls wait for nothing any more.
     deaf: Option<SessionId>,
 }
 
@@ -41,6 +41,7 @@ pub(super) struct Post {
     pub(super) claimed_by: Option<Name>,
     pub(super) reply_to: Option<MessageId>,
     pub(super) thread: Option<MessageId>,
+    pub(super) priority: Priority,
     pub(super) body: Body,
 }
 
@@ -57,6 +58,7 @@ impl Post {
             claimed_by: None,
             reply_to: None,
             thread: None,
+            priority: Priority::Normal,
             body,
         }
     }
@@ -74,6 +76,11 @@ impl<'a> Writer<'a> {
             leaving: None,
             deaf: None,
         }
+    }
+
+    /// Hands nothing to the waits of a session any more.
+    pub(super) fn deafen(&mut self, session: SessionId) {
+        self.deaf = Some(session);
     }
 
     pub(super) fn push(&mut self, event: Event) {
@@ -121,6 +128,7 @@ impl<'a> Writer<'a> {
             claimed_by: post.claimed_by,
             reply_to: post.reply_to,
             thread: post.thread,
+            priority: post.priority,
             body: post.body,
         };
         let message = Message::sent(&sent, Origin::default());

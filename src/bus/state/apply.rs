@@ -92,16 +92,9 @@ impl State {
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }
-            Event::MemberModel { session, model } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.model = Some(model.clone());
-                }
-            }
-            Event::MemberTools { session, tools } => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.tools = *tools;
-                }
-            }
+            Event::MemberWays { session, .. }
+            | Event::MemberModel { session, .. }
+            | Event::MemberTools { session, .. } => self.member_trait(*session, event),
             Event::MemberLeft {
                 session,
                 departure,
@@ -186,6 +179,19 @@ impl State {
         }
     }
 
+    /// Notes what a member is like.
+    fn member_trait(&mut self, session: SessionId, event: &Event) {
+        let Some(session) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        match event {
+            Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
+            Event::MemberModel { model, .. } => session.model = Some(model.clone()),
+            Event::MemberTools { tools, .. } => session.tools = *tools,
+            _ => {}
+        }
+    }
+
     fn member_activity(&mut self, session: SessionId, activity: Activity, at: &At) {
         if let Some(session) = self.sessions.get_mut(&session) {
             session.activity = activity;
@@ -236,6 +242,7 @@ impl State {
             stalled: false,
             hung: false,
             restarts: 0,
+            ways: Vec::new(),
         };
         self.enter(session, starting.chosen);
     }
@@ -273,6 +280,7 @@ impl State {
             stalled: false,
             hung: false,
             restarts: 0,
+            ways: Vec::new(),
         };
         self.enter(session, joined.chosen);
     }

@@ -3,7 +3,7 @@
 use super::{BodyRef, Deliveries, Message};
 use crate::bus::event::{Body, Opened, Sent};
 use crate::bus::log::Place;
-use crate::domain::message::{Audience, Author, MessageKind};
+use crate::domain::message::{Audience, Author, MessageKind, Priority};
 
 /// Where and when an event stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +53,7 @@ impl Message {
             claimed_by: sent.claimed_by.clone(),
             reply_to: sent.reply_to.clone(),
             thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
+            priority: sent.priority,
             body: origin.body(sent.body.bytes()),
             deliveries: Deliveries::default(),
         }
@@ -72,6 +73,7 @@ impl Message {
             claimed_by: None,
             reply_to: None,
             thread: opened.message.clone(),
+            priority: Priority::Normal,
             body: origin.body(opened.bytes()),
             deliveries: Deliveries::default(),
         }

@@ -29,7 +29,7 @@ use crate::domain::id::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::request::RequestStatus;
@@ -132,6 +132,9 @@ pub struct Session {
     /// How often its agent was started again.
     #[serde(default)]
     pub restarts: u32,
+    /// By which ways its bridge can hand it messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
 }
 
 /// The processes of an agent.
@@ -220,6 +223,9 @@ pub struct Message {
     pub reply_to: Option<MessageId>,
     /// The first message of its thread.
     pub thread: MessageId,
+    /// How much it matters to who works on something else.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     /// Where its text is.
     pub body: BodyRef,
     /// How far it has come with each addressee.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Place;
-use crate::config::{Command, Load, Source, Sourced};
+use crate::config::{Command, Load, MidTurn, Source, Sourced};
 use crate::domain::permission::Policy;
 
 fn owned(words: &[&str]) -> Vec<String> {
@@ -55,6 +55,7 @@ fn every_field_of_a_profile_is_read() {
         login = "set KEY"
         settle_ms = 1_500
         one_session = true
+        mid_turn = "steer_between_calls"
         "#,
     );
     let config = place.load().unwrap();
@@ -76,6 +77,7 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.install, Some(sourced("npm install agent")));
     assert_eq!(profile.login, Some(sourced("set KEY")));
     assert!(profile.one_session.value);
+    assert_eq!(profile.mid_turn.value, MidTurn::SteerBetweenCalls);
     assert_eq!(profile.settle.value, Duration::from_millis(1500));
 }
 

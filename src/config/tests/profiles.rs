@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use super::Place;
-use crate::config::Command;
+use crate::config::{Command, MidTurn};
 
 #[test]
 fn an_unknown_profile_names_the_nearest_or_all() {
@@ -97,6 +98,45 @@ fn every_built_in_agent_says_how_to_install_it_and_how_to_log_in() {
         let external = profile.command.value != Command::OwnBinary;
         assert_eq!(profile.install.is_some(), external, "{name}");
         assert_eq!(profile.login.is_some(), external, "{name}");
+    }
+}
+
+/// What is known of an agent, and can be said as data.
+#[test]
+fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
+    let config = Place::new().load().unwrap();
+    let profile = |name: &str| config.profile(name).unwrap();
+    let sets = |name: &str, variable: &str| {
+        let env = &profile(name).env;
+        env.get(variable).map(|value| value.value.clone())
+    };
+    // Else it starts no MCP server; else a launcher that ignores signals stands before it.
+    for variable in ["GEMINI_CLI_TRUST_WORKSPACE", "GEMINI_CLI_NO_RELAUNCH"] {
+        assert_eq!(sets("gemini", variable).as_deref(), Some("true"));
+    }
+    // Else models decide, and nobody is asked.
+    assert_eq!(
+        sets("codex", "INITIAL_AGENT_MODE").as_deref(),
+        Some("workspace-write")
+    );
+    assert!(
+        profile("qwen")
+            .args
+            .value
+            .ends_with(&["--approval-mode".to_owned(), "default".to_owned()])
+    );
+    for name in ["qwen", "droid"] {
+        assert!(profile(name).settle.value >= Duration::from_millis(500));
+    }
+    for of in config.profiles() {
+        let name = of.name.as_str();
+        assert_eq!(of.one_session.value, name == "droid", "{name}");
+        let mid_turn = match name {
+            "claude-code" => MidTurn::SteerBetweenCalls,
+            "qwen" => MidTurn::Drain,
+            _ => MidTurn::Steer,
+        };
+        assert_eq!(of.mid_turn.value, mid_turn, "{name}");
     }
 }
 

@@ -22,19 +22,27 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
          `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `restart`, \
-         `install`, `login`, `settle_ms` and `one_session`",
+         `install`, `login`, `settle_ms`, `one_session` and `mid_turn`",
     );
     check_refused(
         "[agent.a]",
         "@1:2: unknown key `agent` in the file: did you mean `agents`?",
     );
     check_refused(
+        "[workflows]\nresume = \"soon\"",
+        "@2:10: `resume` of [workflows] is \"soon\": it is \"ask\" or \"auto\"",
+    );
+    check_refused(
+        "[workflows]\nresum = \"auto\"",
+        "@2:1: unknown key `resum` in [workflows]: did you mean `resume`?",
+    );
+    check_refused(
         "x = 1",
-        "@1:1: unknown key `x` in the file: the keys here are `agents` and `limits`",
+        "@1:1: unknown key `x` in the file: the keys here are `agents`, `limits` and `workflows`",
     );
     check_refused(
         "\"a\\nb\" = 1",
-        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents` and `limits`",
+        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `limits` and `workflows`",
     );
 }
 
@@ -189,6 +197,10 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "one_session = 1",
             "2:15: `one_session` of [agents.a] must be a boolean, not an integer",
+        ),
+        (
+            "mid_turn = \"stear\"",
+            "2:12: `mid_turn` of [agents.a] is `stear`: did you mean `steer`?",
         ),
         (
             "settle_ms = -1",

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::message::Priority;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(super) struct SendMessage;
@@ -16,6 +17,17 @@ pub(super) struct Input {
     content: String,
     /// The message or request that you answer: its id.
     reply_to: Option<String>,
+    /// urgent interrupts a team-mate at work; else normal.
+    priority: Option<Urgency>,
+}
+
+/// How much it matters.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Urgency {
+    Normal,
+    Urgent,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -44,9 +56,13 @@ impl Tool for SendMessage {
         answer a message or deliver a request you claimed, give its id as reply_to.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let priority = match input.priority {
+            Some(Urgency::Urgent) => Priority::Urgent,
+            Some(Urgency::Normal) | None => Priority::Normal,
+        };
         let sent = caller
             .call
-            .send(input.to, input.content, input.reply_to)
+            .send_as(priority, input.to, input.content, input.reply_to)
             .await?;
         let delivered = sent.recipients.iter().any(|(_, is_live)| *is_live);
         let recipients = sent

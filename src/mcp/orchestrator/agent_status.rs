@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::state::{Departed, Permission, Session, State};
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
+use crate::domain::message::Way;
 use crate::domain::time::{Now, Tick, iso8601};
 use crate::mcp::{Caller, Tool, ToolError};
 
@@ -64,6 +65,10 @@ struct Agent {
     last_activity: String,
     /// Whether it has the bridge's tools: ready or missing.
     tools: String,
+    /// How messages reach it, into a running turn first: steer, drain, interrupt (only urgent ones), piggyback (on the results of
+    /// its tools), pull, prompt (wakes it when idle), inject (before its next task).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    delivery: Vec<&'static str>,
     /// Why it has left.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -120,8 +125,29 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
             "missing"
         }
         .to_owned(),
+        delivery: delivery(session),
         reason: None,
     }
+}
+
+/// Returns the ways to a session: its bridge's, and those of its tools.
+fn delivery(session: &Session) -> Vec<&'static str> {
+    let (into_turn, others): (Vec<_>, Vec<_>) = session
+        .ways
+        .iter()
+        .partition(|way| matches!(way, Way::Steer | Way::Drain));
+    let interrupts = into_turn.is_empty() && !others.is_empty();
+    let tools: &[Way] = if session.tools == Tools::Ready {
+        &[Way::Piggyback, Way::Pull]
+    } else {
+        &[]
+    };
+    let words = |ways: Vec<Way>| ways.into_iter().map(Way::as_str);
+    words(into_turn)
+        .chain(interrupts.then_some("interrupt"))
+        .chain(words(tools.to_vec()))
+        .chain(words(others))
+        .collect()
 }
 
 fn open_view(permission: &Permission) -> Open {
@@ -148,6 +174,7 @@ fn dead(departed: &Departed) -> Agent {
         uptime_seconds: between(departed.since, departed.at) / 1000,
         last_activity: iso8601(departed.last_ms),
         tools: "missing".to_owned(),
+        delivery: Vec::new(),
         reason: Some(departed.told()),
     }
 }

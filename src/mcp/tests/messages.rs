@@ -46,6 +46,25 @@ async fn a_message_is_delivered_and_read_once() {
 }
 
 #[tokio::test]
+async fn an_urgent_message_is_shown_as_one_and_other_words_are_refused() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    for priority in ["urgent", "normal"] {
+        let message = json!({ "to": "bob", "content": "hello", "priority": priority });
+        ann.call("send_message", message).await;
+    }
+    let read = bob.call("check_messages", json!({})).await;
+    assert_eq!(read["messages"][0]["priority"], "urgent");
+    assert_eq!(read["messages"][1].get("priority"), None);
+    let message = json!({ "to": "bob", "content": "hello", "priority": "asap" });
+    let refused = ann.refused("send_message", message).await;
+    assert!(
+        refused.contains("expected `normal` or `urgent`"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
 async fn an_answer_stays_in_its_thread_and_rides_along_on_the_next_result() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);

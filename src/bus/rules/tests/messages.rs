@@ -142,27 +142,77 @@ fn a_session_that_ends_gives_back_what_it_was_handed() {
 
 #[test]
 fn what_a_turn_carries_has_no_deadline_but_the_turns() {
+    for way in [Way::Inject, Way::Prompt, Way::Steer, Way::Drain] {
+        let mut world = World::new();
+        let lead = world.lead();
+        let agent = world.agent(lead, "codex");
+        let id = world.send(lead, "codex", "x");
+        let call = world.call();
+        let take = Ask::Take {
+            session: agent,
+            call,
+            way,
+            pick: all(),
+        };
+        world.ask(lead, take);
+        world.pass(10 * limits::HANDED_MS);
+        assert!(world.due().is_empty());
+        let seen = Ask::Settle {
+            session: agent,
+            call,
+            seen: true,
+        };
+        world.ask(lead, seen);
+        assert_eq!(world.delivery(&id, "codex"), Some(Delivery::Seen));
+    }
+}
+
+#[test]
+fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let id = world.send(lead, "codex", "x");
-    let call = world.call();
-    let inject = Ask::Take {
-        session: agent,
-        call,
-        way: Way::Inject,
-        pick: all(),
+    let mut take = |way| {
+        let call = world.call();
+        let take = Ask::Take {
+            session: agent,
+            call,
+            way,
+            pick: all(),
+        };
+        world.ask(lead, take);
+        let held = world.held(agent, call);
+        let back = Ask::Settle {
+            session: agent,
+            call,
+            seen: way != Way::Steer,
+        };
+        let nothing_else = world.take(agent).1;
+        world.ask(lead, back);
+        (held, nothing_else)
     };
-    world.ask(lead, inject);
-    world.pass(10 * limits::HANDED_MS);
-    assert!(world.due().is_empty());
-    let seen = Ask::Settle {
-        session: agent,
-        call,
-        seen: true,
-    };
-    world.ask(lead, seen);
+    assert_eq!(take(Way::Steer), (vec![id.clone()], Vec::new()));
+    assert_eq!(take(Way::Drain), (vec![id.clone()], Vec::new()));
+    assert_eq!(take(Way::Prompt), (Vec::new(), Vec::new()), "it is seen");
     assert_eq!(world.delivery(&id, "codex"), Some(Delivery::Seen));
+}
+
+#[test]
+fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let stranger = world.peer("a");
+    let ways = || Ask::Ways {
+        session: agent,
+        ways: vec![Way::Steer, Way::Prompt],
+    };
+    assert_eq!(world.refuse(stranger, ways()), Refusal::NotTheOwner);
+    assert_eq!(world.ask(lead, ways()).len(), 1);
+    assert_eq!(world.ask(lead, ways()), [], "that is known");
+    let live = world.state.session(agent).unwrap();
+    assert_eq!(live.ways, [Way::Steer, Way::Prompt]);
 }
 
 #[test]

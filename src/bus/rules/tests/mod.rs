@@ -18,7 +18,7 @@ use crate::bus::log::Place;
 use crate::bus::state::{Delivery, State};
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -384,6 +384,7 @@ fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Ask {
         to: to.into(),
         body: text(content),
         reply_to: reply_to.map(str::to_owned),
+        priority: Priority::Normal,
     }
 }
 

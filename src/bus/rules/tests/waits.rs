@@ -150,6 +150,53 @@ fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
 }
 
 #[test]
+fn the_calls_of_a_turn_end_with_it_and_a_cancelled_turn_gives_back_what_they_had() {
+    for cancelled in [false, true] {
+        let mut world = World::new();
+        let (lead, other) = (world.lead(), world.peer("other"));
+        let agent = world.agent(lead, "codex");
+        let id = world.send(other, "codex", "x");
+        let (call, taken) = world.take(agent);
+        assert_eq!(taken, std::slice::from_ref(&id));
+        let waiting = world.wait_for(agent, Some("orchestrator"), None);
+        let end = || Ask::EndCalls {
+            session: agent,
+            give_back: cancelled,
+        };
+        assert_eq!(world.refuse(other, end()), Refusal::NotTheOwner);
+        world.ask(lead, end());
+        assert!(!world.state.waits(agent, waiting));
+        assert_eq!(world.held(agent, call).is_empty(), cancelled);
+        assert_eq!(world.unread("codex").is_empty(), !cancelled);
+        // What comes now is nobody's but the next turn's.
+        let next = world.send(lead, "codex", "y");
+        assert_eq!(world.held(agent, waiting), []);
+        assert!(world.unread("codex").contains(&next));
+        assert_eq!(world.ask(lead, end()), []);
+    }
+}
+
+#[test]
+fn what_a_cancelled_turn_gives_back_goes_to_no_wait_of_it() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = world.send(lead, "codex", "x");
+    world.take(agent);
+    let waiting = world.wait(agent);
+    let give_back = true;
+    world.ask(
+        lead,
+        Ask::EndCalls {
+            session: agent,
+            give_back,
+        },
+    );
+    assert_eq!(world.held(agent, waiting), []);
+    assert_eq!(world.unread("codex"), [id]);
+}
+
+#[test]
 fn an_ended_wait_is_handed_nothing() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));

@@ -1,0 +1,78 @@
+//! Draining: an agent asks, between two steps of its turn, for what has come meanwhile.
+//!
+//! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it ask no
+//! more, and old versions wait without end. So every question is answered in time, whatever its owner is doing.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agent_client_protocol::Responder;
+use serde_json::{Value, json};
+
+use super::session::AcpSessionId;
+use super::update::string;
+
+/// The method of the question.
+pub(super) const METHOD: &str = "craft/drainMidTurnQueue";
+
+/// When a question is answered with nothing at the latest: the agent waits 2 s, and has to hear it by then.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// A question for what has come meanwhile. Dropped, or not answered in time, it is answered with nothing.
+#[derive(Debug)]
+pub struct DrainQuestion {
+    session: AcpSessionId,
+    open: Open,
+}
+
+/// Who answers takes the responder out: so there is one answer.
+#[derive(Debug, Clone)]
+struct Open(Arc<Mutex<Option<Responder>>>);
+
+impl DrainQuestion {
+    /// Takes a question in; a runtime has to be there, to keep the time.
+    pub(super) fn new(params: &Value, responder: Responder) -> Self {
+        let open = Open(Arc::new(Mutex::new(Some(responder))));
+        let late = open.clone();
+        // It ends by itself within its patience, and holds nothing but the responder.
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            late.answer(&[]);
+        });
+        let session = string(params, "sessionId").unwrap_or_default().into();
+        Self { session, open }
+    }
+
+    /// Returns the session whose turn asks.
+    pub fn session(&self) -> &AcpSessionId {
+        &self.session
+    }
+
+    /// Answers with texts that go into the turn. Returns whether they did: it may be too late.
+    pub fn answer(self, texts: &[String]) -> bool {
+        self.open.answer(texts)
+    }
+}
+
+impl Drop for DrainQuestion {
+    fn drop(&mut self) {
+        self.open.answer(&[]);
+    }
+}
+
+impl Open {
+    fn answer(&self, texts: &[String]) -> bool {
+        let responder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(responder) = responder else {
+            return false;
+        };
+        match responder.respond(json!({ "messages": texts })) {
+            Ok(()) => true,
+            Err(error) => {
+                // The connection is over, and its own ending says why.
+                tracing::debug!(%error, "a question for messages outlived its agent");
+                false
+            }
+        }
+    }
+}

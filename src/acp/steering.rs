@@ -1,0 +1,61 @@
+//! Steering: text put into a turn that runs, outside of the protocol's own methods.
+//!
+//! `_session/steering` is what the adapters of claude and codex offer, and say so (`_meta.steering.supported`). It is never tried
+//! where it is not offered: codex's adapter answers methods that it does not know with an empty success.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::agent_info::Feature;
+use super::connection::Connection;
+use super::error::AcpError;
+use super::session::AcpSessionId;
+
+const METHOD: &str = "_session/steering";
+
+/// What became of a text that was to go into a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steered {
+    /// It is in the turn, or in one that the agent has begun with it.
+    Taken,
+    /// No turn runs, and nothing was done: the text is to be prompted.
+    NoTurn,
+}
+
+impl Connection {
+    /// Puts a text into the turn that runs in a session. Nothing is done when none runs.
+    ///
+    /// After the deadline, or when the future is dropped, the agent is told to forget the request; whether it does is its own
+    /// affair.
+    pub async fn steer(
+        &self,
+        session: &AcpSessionId,
+        text: &str,
+        deadline: Duration,
+    ) -> Result<Steered, AcpError> {
+        if !self
+            .agent()
+            .is_some_and(|agent| agent.offers(Feature::Steering))
+        {
+            return Err(AcpError::NotOffered {
+                method: METHOD.into(),
+            });
+        }
+        let params = json!({
+            "sessionId": session.as_str(),
+            "prompt": [{"type": "text", "text": text}],
+            "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+        });
+        let answer = self.call(METHOD, params, deadline).await?;
+        match answer.get("outcome").and_then(Value::as_str) {
+            Some("injected" | "startedNewTurn") => Ok(Steered::Taken),
+            Some("promptRequired") => Ok(Steered::NoTurn),
+            // An agent that does not know the method may answer with an empty success.
+            _ => Err(AcpError::Malformed {
+                method: METHOD.into(),
+                problem: "it has no `outcome` that says whether the text was taken".into(),
+            }),
+        }
+    }
+}

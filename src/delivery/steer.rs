@@ -1,0 +1,35 @@
+//! Steer: unread messages put into a running turn by the bridge, where the agent offers that.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::frame::frame;
+use super::ladder::{Busy, Mail};
+use super::reach::SteerWhen;
+use crate::bus::Letter;
+use crate::domain::name::Name;
+
+/// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// When it is tried again after the agent has said that it has no turn: it is between two, or has not begun the one yet.
+pub const AGAIN: Duration = Duration::from_secs(1);
+
+/// What the model is told about them.
+const REQUEST: &str = "These came while you work. Answer with send_message if an answer is needed, then go on with your task.";
+
+/// Says when the mail is to be put into the turn: now, at some time, or not as things are.
+pub(super) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> {
+    mail.newest?;
+    let waits = busy.asking || (when == SteerWhen::BetweenCalls && busy.calls);
+    if busy.steering || (waits && mail.urgent.is_none()) {
+        return None;
+    }
+    Some(busy.not_before.map_or(busy.now, |at| at.max(busy.now)))
+}
+
+/// Writes what is put into the turn.
+pub fn steer_text(letters: &[Letter], reader: &Name, more: usize) -> String {
+    format!("{}\n\n{REQUEST}", frame(letters, reader, more))
+}

@@ -1,0 +1,140 @@
+//! Words that come into a turn that runs: steered into it by the client, or drained from the client by the agent.
+//!
+//! Both are outside of the protocol: `_session/steering` is what the adapters of claude and codex offer,
+//! `craft/drainMidTurnQueue` is what qwen asks. A script can also do it badly.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use agent_client_protocol::v1::{ConnectionTo, Responder, schema};
+use agent_client_protocol::{Client, Error, JsonRpcRequest, JsonRpcResponse, UntypedMessage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+/// How the agent is steered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Steering {
+    /// It does not offer it.
+    #[default]
+    Absent,
+    /// What is steered goes into the turn.
+    Inject,
+    /// It always says that no turn runs.
+    NoTurn,
+    /// It answers with an empty success, and does nothing.
+    Empty,
+    /// It never answers, and does nothing.
+    Silent,
+    /// It answers with an error.
+    Refuse,
+}
+
+impl Steering {
+    /// All that a script can ask for.
+    pub(super) const WORDS: [(&'static str, Self); 5] = [
+        ("inject", Self::Inject),
+        ("no_turn", Self::NoTurn),
+        ("empty", Self::Empty),
+        ("silent", Self::Silent),
+        ("refuse", Self::Refuse),
+    ];
+}
+
+/// The request that steers.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "_session/steering", response = SteerAnswer)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SteerRequest {
+    pub(super) session_id: schema::SessionId,
+    prompt: Vec<schema::ContentBlock>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
+pub(super) struct SteerAnswer(Value);
+
+impl SteerRequest {
+    fn text(&self) -> String {
+        super::session::text_of(&self.prompt)
+    }
+}
+
+/// Words that have come into the turn, and that no step has heeded.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    waiting: Mutex<VecDeque<String>>,
+    arrived: Notify,
+}
+
+impl Words {
+    fn push(&self, text: String) {
+        self.waiting().push_back(text);
+        self.arrived.notify_one();
+    }
+
+    /// Returns the next words, when they come.
+    pub(super) async fn next(&self) -> String {
+        loop {
+            let arrived = self.arrived.notified();
+            if let Some(text) = self.waiting().pop_front() {
+                return text;
+            }
+            arrived.await;
+        }
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
+        // A list of texts, each pushed in one step.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers who steers, as the script says; the responder comes back where there is to be no answer.
+pub(super) fn steer(
+    how: Steering,
+    words: Option<&Words>,
+    request: &SteerRequest,
+    responder: Responder<SteerAnswer>,
+) -> Option<Responder<SteerAnswer>> {
+    let outcome = |outcome: &str| Ok(SteerAnswer(json!({ "outcome": outcome })));
+    let answer = match (how, words) {
+        (Steering::Absent, _) => Err(Error::method_not_found()),
+        (Steering::Empty, _) => Ok(SteerAnswer(json!({}))),
+        (Steering::Refuse, _) => Err(Error::internal_error()),
+        (Steering::Silent, _) => return Some(responder),
+        (Steering::NoTurn, _) | (_, None) => outcome("promptRequired"),
+        (Steering::Inject, Some(words)) => {
+            words.push(request.text());
+            outcome("injected")
+        }
+    };
+    super::protocol::answered(responder.respond_with_result(answer));
+    None
+}
+
+/// Asks the client for what has come meanwhile. A client that does not know that has nothing.
+pub(super) async fn drain(
+    connection: &ConnectionTo<Client>,
+    session: &schema::SessionId,
+    words: &Words,
+) {
+    let message = UntypedMessage {
+        method: "craft/drainMidTurnQueue".into(),
+        params: json!({ "sessionId": session }),
+    };
+    let Ok(answer) = connection.send_request(message).block_task().await else {
+        return;
+    };
+    let texts = answer.get("messages").and_then(Value::as_array);
+    for text in texts.into_iter().flatten().filter_map(Value::as_str) {
+        words.push(text.to_owned());
+    }
+}
+
+/// Returns what the agent says of itself when it can be steered.
+pub(super) fn advertised() -> Map<String, Value> {
+    let mut meta = Map::new();
+    meta.insert("steering".to_owned(), json!({ "supported": true }));
+    meta
+}

@@ -1,0 +1,300 @@
+//! The ladder in an agent's turn: what is put into it, what is answered when the agent asks, when it is ended for a message, and how
+//! it is known that the model has taken what it was given.
+//!
+//! `delivery` decides and writes the texts; this carries them. What was not taken is given back, and is unread again.
+
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::actor::Actor;
+use super::transcript;
+use super::turn::{Outcome, Turn};
+use crate::acp::{AcpError, DrainQuestion, Feature, Steered, Update};
+use crate::bus::rules::Ask;
+use crate::delivery::reach::{Reach, Shown};
+use crate::delivery::{drain, interrupt, steer, wake};
+use crate::domain::id::{CallId, TaskId};
+use crate::domain::message::Way;
+use crate::domain::task::TaskStatus;
+use crate::sys::ids;
+
+/// What an actor knows of the words that go into its agent's turns.
+#[derive(Default)]
+pub(super) struct Ladder {
+    /// What is being put into the turn.
+    steering: Option<Steering>,
+    /// Before when nothing more is put there.
+    not_before: Option<Instant>,
+    /// Whether the agent does not steer as it says it does.
+    steers_not: bool,
+    /// Whether it has asked for messages.
+    drains: bool,
+    /// Its questions for messages that are not answered yet.
+    questions: Vec<DrainQuestion>,
+    /// What it was given as answers, and whose taking its model has not shown.
+    drained: Vec<CallId>,
+    /// What its model has shown to have taken, and the bus does not know yet.
+    taken: Vec<CallId>,
+    /// When it was last woken by a message.
+    pub(super) woken: Option<Instant>,
+    /// The turn that was ended for a message, whose task goes on.
+    cut: Option<Turn>,
+}
+
+/// A text on its way into a turn.
+struct Steering {
+    call: CallId,
+    /// Dropped, it is not asked for any more.
+    asking: AbortOnDropHandle<Result<Steered, AcpError>>,
+}
+
+impl Ladder {
+    /// Says whether the agent has yet to tell what became of the last text.
+    pub(super) fn is_steering(&self) -> bool {
+        self.steering.is_some()
+    }
+
+    /// Says whether a call's taking is still open here, so that no end of a turn proves it.
+    pub(super) fn holds(&self, call: CallId) -> bool {
+        self.steering
+            .as_ref()
+            .is_some_and(|steering| steering.call == call)
+    }
+
+    pub(super) fn not_before(&self) -> Option<Instant> {
+        self.not_before
+    }
+
+    /// Returns the task that goes on after its turn was ended for a message.
+    pub(super) fn task_to_go_on(&self) -> Option<TaskId> {
+        self.cut.as_ref()?.task.clone()
+    }
+
+    /// Waits until the agent has told what became of a text, if one is on its way.
+    pub(super) async fn told(&mut self) -> Result<Steered, AcpError> {
+        match &mut self.steering {
+            Some(steering) => match (&mut steering.asking).await {
+                Ok(told) => told,
+                Err(error) => Err(AcpError::Malformed {
+                    method: "_session/steering".into(),
+                    problem: error.to_string(),
+                }),
+            },
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes in what the agent says in a turn: the first words of its model's own prove that it has the answer before them.
+    pub(super) fn hear(&mut self, update: &Update, turn: &Turn) {
+        let is_own = match update {
+            Update::MessageText(_) | Update::ThoughtText(_) | Update::Plan(_) => true,
+            // The end of a call from before the answer proves nothing.
+            Update::ToolCall(call) => turn.calls.get(&call.id).is_none(),
+            _ => false,
+        };
+        if is_own {
+            self.taken.append(&mut self.drained);
+        }
+    }
+
+    /// Takes in a question for messages.
+    pub(super) fn ask(&mut self, question: DrainQuestion) {
+        self.questions.push(question);
+    }
+}
+
+impl Actor {
+    /// Returns what can carry words into a turn of the agent.
+    pub(super) fn reach(&self) -> Reach {
+        let agent = self.connection.agent();
+        let offers = agent.is_some_and(|agent| agent.offers(Feature::Steering));
+        let shown = Shown {
+            steers: offers && !self.ladder.steers_not,
+            drains: self.ladder.drains,
+        };
+        Reach::of(self.profile.mid_turn.value, shown)
+    }
+
+    /// Puts on the bus by which ways the agent is reached.
+    pub(super) async fn announce_ways(&self) {
+        let (session, ways) = (self.identity.session, self.reach().ways());
+        self.write(Ask::Ways { session, ways }).await;
+    }
+
+    /// Answers what the agent asks, and writes down what its model has taken.
+    pub(super) async fn tend_ladder(&mut self) {
+        for call in std::mem::take(&mut self.ladder.taken) {
+            self.settle_call(call, true).await;
+        }
+        for question in std::mem::take(&mut self.ladder.questions) {
+            if !std::mem::replace(&mut self.ladder.drains, true) {
+                self.announce_ways().await;
+            }
+            self.answer(question).await;
+        }
+    }
+
+    /// Gives an agent that asks what is unread. A question that is dropped is answered with nothing.
+    async fn answer(&mut self, question: DrainQuestion) {
+        let goes_on = |turn: &Turn| turn.cancelled.is_none() && turn.interrupted.is_none();
+        let in_turn = self.turn.as_ref().is_some_and(goes_on);
+        if !in_turn || *question.session() != self.acp.id || !self.has_unread() {
+            return;
+        }
+        let call = ids::call();
+        let (letters, more) = self.take_mail(call, Way::Drain).await;
+        if letters.is_empty() {
+            self.settle_call(call, false).await;
+            return;
+        }
+        let texts = drain::drained_texts(&letters, &self.identity.name, more);
+        self.transcribe_words(Way::Drain, &texts.concat());
+        if question.answer(&texts) {
+            self.ladder.drained.push(call);
+        } else {
+            self.settle_call(call, false).await;
+        }
+    }
+
+    /// Says whether there is anything to hand over, so that nothing is written about nothing.
+    fn has_unread(&self) -> bool {
+        let bus = self.seat.bus();
+        if let Err(error) = bus.refresh() {
+            tracing::warn!("about {}: {error}", self.identity.name);
+            return false;
+        }
+        bus.look(|state| state.unread(&self.identity.name).next().is_some())
+    }
+
+    /// Puts unread messages into the turn that runs.
+    pub(super) async fn steer(&mut self) {
+        let call = ids::call();
+        let (letters, more) = self.take_mail(call, Way::Steer).await;
+        if letters.is_empty() {
+            self.settle_call(call, false).await;
+            self.ladder.not_before = Some(Instant::now() + steer::AGAIN);
+            return;
+        }
+        let text = steer::steer_text(&letters, &self.identity.name, more);
+        self.transcribe_words(Way::Steer, &text);
+        let (connection, session) = (self.connection.clone(), self.acp.id.clone());
+        let asking =
+            tokio::spawn(async move { connection.steer(&session, &text, steer::DEADLINE).await });
+        self.ladder.steering = Some(Steering {
+            call,
+            asking: AbortOnDropHandle::new(asking),
+        });
+    }
+
+    /// Takes in what became of a text that was put into a turn.
+    pub(super) async fn steered(&mut self, told: Result<Steered, AcpError>) {
+        let Some(Steering { call, .. }) = self.ladder.steering.take() else {
+            return;
+        };
+        let now = Instant::now();
+        self.ladder.not_before = Some(now + steer::AGAIN);
+        match told {
+            Ok(Steered::Taken) => {
+                self.ladder.not_before = Some(now + wake::GATHER);
+                self.settle_call(call, true).await;
+                return;
+            }
+            Ok(Steered::NoTurn) => {}
+            // The end of the process gives everything back.
+            Err(AcpError::Closed { .. }) => return,
+            Err(error) => {
+                let name = &self.identity.name;
+                tracing::warn!(
+                    "{name} cannot be steered, so its messages take other ways: {error}"
+                );
+                self.ladder.steers_not = true;
+                self.announce_ways().await;
+            }
+        }
+        self.settle_call(call, false).await;
+    }
+
+    /// Ends the turn for a message; the turn's end then says how it goes on.
+    pub(super) async fn interrupt(&mut self) {
+        if let Err(error) = self.connection.cancel(&self.acp.id).await {
+            // Then the connection is over, and the prompt's own end says so.
+            tracing::debug!("failed to interrupt a turn: {error}");
+        }
+        // After the cancel, so that the agent does not take them for answers.
+        self.drop_questions().await;
+        if let Some(turn) = &mut self.turn {
+            turn.interrupted = Some(Instant::now());
+        }
+    }
+
+    /// Settles what the ladder still has of a turn that has ended, and ends the calls of our tools that run on without it.
+    pub(super) async fn end_of_ladder(&mut self, seen: bool, status: TaskStatus) {
+        self.ladder.questions.clear();
+        for call in std::mem::take(&mut self.ladder.taken) {
+            self.settle_call(call, true).await;
+        }
+        for call in std::mem::take(&mut self.ladder.drained) {
+            self.settle_call(call, seen).await;
+        }
+        self.ladder.not_before = None;
+        let session = self.identity.session;
+        let has_calls = self.seat.bus().look(|state| {
+            let live = state.session(session);
+            live.is_some_and(|live| !live.waits.is_empty() || !live.handed.is_empty())
+        });
+        if has_calls {
+            let give_back = status == TaskStatus::Cancelled;
+            self.write(Ask::EndCalls { session, give_back }).await;
+        }
+    }
+
+    /// Keeps a turn that was ended for a message: its task goes on, and a turn with mail begins again.
+    pub(super) fn cut_short(&mut self, turn: Turn) {
+        self.ladder.woken = None;
+        if turn.task.is_some() {
+            self.ladder.cut = Some(turn);
+        }
+    }
+
+    /// Goes on with the task whose turn was ended for a message: with that and with what it was asked.
+    pub(super) async fn go_on(&mut self, id: TaskId) {
+        let Some(cut) = self.ladder.cut.take() else {
+            return;
+        };
+        let task = self.seat.bus().look(|state| state.task(&id).cloned());
+        let Some(task) = task else { return };
+        let outcome = match self.seat.bus().text(task.prompt) {
+            _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
+            Ok(text) => {
+                let call = ids::call();
+                let (letters, more) = self.take_mail(call, Way::Inject).await;
+                let name = &self.identity.name;
+                let prompt = interrupt::again_prompt(&letters, name, more, &text);
+                self.begin_turn(Some(id), prompt, call, &letters);
+                if let Some(turn) = &mut self.turn {
+                    turn.goes_on_from(cut);
+                }
+                return;
+            }
+            Err(error) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
+        };
+        self.finish(id, outcome, cut.output).await;
+    }
+
+    async fn settle_call(&self, call: CallId, seen: bool) {
+        let session = self.identity.session;
+        self.write(Ask::Settle {
+            session,
+            call,
+            seen,
+        })
+        .await;
+    }
+
+    fn transcribe_words(&self, way: Way, text: &str) {
+        if let Some(turn) = &self.turn {
+            let line = transcript::of_words(self.wall_ms(), way, text);
+            self.transcribe(&turn.transcript, line);
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! The ladder: by which ways messages reach an agent that works, and what becomes of those that a way did not bring.
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage};
+
+/// What stands behind messages that came into a turn.
+const WHILE: &str = "These came while you work. Answer with send_message if an answer is needed, then go on with your task.";
+
+/// What an idle agent is asked to do with its mail.
+const ANSWER: &str = "Answer with send_message if an answer is needed.";
+
+/// An agent that heeds what comes into its turn, and whose mail otherwise wakes it.
+fn heeding(start: &str) -> String {
+    format!(
+        r#"
+[agents.ann.start]
+{start}
+[[agents.ann.turns]]
+when = "Your task: heed"
+steps = [
+  {{ say = "begun. " }},
+  {{ heed_ms = 60000, save = "one" }},
+  {{ say = "heard {{{{one.text}}}}" }},
+]
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{{ say = "{{{{prompt}}}}" }}]
+[[agents.ann.turns]]
+steps = [{{ call = "send_message", with = {{ to = "orchestrator", content = "{{{{prompt}}}}" }} }}]
+"#
+    )
+}
+
+fn framed(from: &str, text: &str) -> String {
+    format!("--- Messages from other agents ---\n[{from} → you] {text}\n--- End messages ---\n\n")
+}
+
+/// Returns the ways by which a message was handed over, in their order.
+fn ways(stage: &Stage, sent: &Value) -> Vec<String> {
+    let id = &sent["message_id"];
+    let handed = stage.events_of("message_handed").into_iter();
+    handed
+        .filter(|handed| handed["ids"].as_array().unwrap().contains(id))
+        .map(|handed| handed["way"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Returns what came of a call that was handed messages by some way: `message_seen` or `message_returned`.
+fn outcomes(stage: &Stage, way: &str) -> Vec<String> {
+    let events = stage.events();
+    let calls: Vec<_> = events
+        .iter()
+        .filter_map(|event| event.get("message_handed"))
+        .filter(|handed| handed["way"] == way)
+        .map(|handed| handed["call"].clone())
+        .collect();
+    let settled = |event: &Value| {
+        let (kind, body) = event.as_object()?.iter().next()?;
+        let settles = matches!(kind.as_str(), "message_seen" | "message_returned");
+        (settles && calls.contains(&body["call"])).then(|| kind.clone())
+    };
+    events.iter().filter_map(settled).collect()
+}
+
+/// Waits until the agent has said something in a task that runs.
+async fn until_said(lead: &Member, task: &str, text: &str) {
+    lead.until("get_task_result", json!({ "task_id": task }), |result| {
+        result["output"].as_str().unwrap().contains(text)
+    })
+    .await;
+}
+
+async fn delivery(lead: &Member, name: &str) -> Value {
+    let agent = lead.until_agent(name, |agent| agent["tools"] == "ready");
+    agent.await["delivery"].clone()
+}
+
+#[tokio::test]
+async fn a_message_is_steered_into_a_turn_and_is_seen_then() {
+    let stage = Stage::new(&heeding("steering = \"inject\""));
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "heed").await;
+    until_said(&lead, &task, "begun").await;
+    assert_eq!(
+        delivery(&lead, "ann").await,
+        json!(["steer", "piggyback", "pull", "prompt", "inject"])
+    );
+    let sent = lead.send("ann", "the code is 4711").await;
+    let heard = format!(
+        "begun. heard {}{WHILE}",
+        framed("orchestrator", "the code is 4711")
+    );
+    assert_eq!(lead.done(&task).await, heard);
+    assert_eq!(ways(&stage, &sent), ["steer"]);
+    assert_eq!(outcomes(&stage, "steer"), ["message_seen"]);
+    // Nothing of it comes again.
+    lead.until_idle("ann").await;
+    assert_eq!(
+        lead.assign_and_wait("ann", "go on").await,
+        "Your task: go on"
+    );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn an_agent_without_a_turn_of_its_own_is_woken_with_what_was_to_be_steered() {
+    let stage = Stage::new(&heeding("steering = \"no_turn\"").replace("60000", "1500"));
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "heed").await;
+    until_said(&lead, &task, "begun").await;
+    let sent = lead.send("ann", "the code is 4711").await;
+    assert_eq!(lead.done(&task).await, "begun. heard null");
+    let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
+    assert_eq!(lead.hear_from("ann").await, woken);
+    lead.until_idle("ann").await;
+    // It was tried again and again, each time given back before the next, and is seen once.
+    let ways = ways(&stage, &sent);
+    let (last, tried) = ways.split_last().unwrap();
+    assert_eq!(last, "prompt");
+    assert!(!tried.is_empty() && tried.iter().all(|way| way == "steer"));
+    assert!(
+        outcomes(&stage, "steer")
+            .iter()
+            .all(|outcome| outcome == "message_returned")
+    );
+    assert_eq!(outcomes(&stage, "prompt"), ["message_seen"]);
+    lead.close().await;
+}
+
+/// An agent that says it can be steered and cannot: its message comes with the result of its next tool call.
+async fn check_steered_in_vain(how: &str) {
+    let stage = Stage::new(&format!(
+        r#"
+[agents.ann]
+start = {{ steering = "{how}" }}
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [
+  {{ call = "wait_for_message", with = {{ from = "gate", timeout_seconds = 60 }} }},
+  {{ call = "list_agents", save = "all" }},
+  {{ say = "heard {{{{all.inbox.0.content}}}}" }},
+]
+"#
+    ));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let sent = lead.send("ann", "the code is 4711").await;
+    // It is not even said any more that it can be steered.
+    lead.until_agent("ann", |agent| agent["delivery"][0] == "interrupt")
+        .await;
+    gate.send("ann", "go on").await;
+    assert_eq!(lead.done(&task).await, "heard the code is 4711", "{how}");
+    assert_eq!(ways(&stage, &sent), ["steer", "piggyback"]);
+    assert_eq!(outcomes(&stage, "steer"), ["message_returned"]);
+    lead.until_idle("ann").await;
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_empty_success_is_no_success_and_the_message_takes_the_next_way() {
+    check_steered_in_vain("empty").await;
+}
+
+#[tokio::test]
+async fn a_refused_steering_is_followed_by_the_next_way() {
+    check_steered_in_vain("refuse").await;
+}
+
+#[tokio::test]
+async fn a_steering_that_is_never_answered_is_followed_by_the_next_way() {
+    check_steered_in_vain("silent").await;
+}
+
+#[tokio::test]
+async fn who_does_not_offer_it_is_not_steered() {
+    let script = heeding("steering = \"inject\"").replace("60000", "500");
+    let stage = Stage::new(&script).with_profiles("[agents.scripted]\nmid_turn = \"never\"");
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "heed").await;
+    until_said(&lead, &task, "begun").await;
+    assert_eq!(delivery(&lead, "ann").await[0], "interrupt");
+    let sent = lead.send("ann", "the code is 4711").await;
+    assert_eq!(lead.done(&task).await, "begun. heard null");
+    lead.hear_from("ann").await;
+    assert_eq!(ways(&stage, &sent), ["prompt"]);
+    lead.close().await;
+}
+
+/// A turn that waits in a tool call, in which only what is urgent is steered.
+#[tokio::test]
+async fn a_tool_call_is_waited_for_but_not_with_what_is_urgent() {
+    let stage = Stage::new(
+        r#"
+[agents.ann.start]
+steering = "inject"
+[[agents.ann.turns]]
+steps = [
+  { call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } },
+  { heed_ms = 60000, save = "one" },
+  { say = "{{one.text}}" },
+  { heed_ms = 60000, save = "two" },
+  { say = "{{two.text}}" },
+]
+"#,
+    )
+    .with_profiles("[agents.scripted]\nmid_turn = \"steer_between_calls\"");
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let normal = lead.send("ann", "when you can").await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 1)
+        .await;
+    let urgent = json!({ "to": "ann", "content": "stop that", "priority": "urgent" });
+    let urgent = lead.call("send_message", urgent).await;
+    // Both go at once: what is unread goes together.
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 0)
+        .await;
+    assert_eq!(ways(&stage, &normal), ["steer"]);
+    assert_eq!(ways(&stage, &urgent), ["steer"]);
+    let again = lead.send("ann", "and this").await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 1)
+        .await;
+    assert_eq!(ways(&stage, &again), [""; 0], "the call runs still");
+    gate.send("ann", "go on").await;
+    let said = lead.done(&task).await;
+    let lines = [
+        "[orchestrator → you] when you can",
+        "[orchestrator → you] urgent: stop that",
+        "[orchestrator → you] and this",
+    ];
+    let places: Vec<_> = lines.iter().map(|line| said.find(line)).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{said}");
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_is_given_its_messages_and_seen_to_have_taken_them() {
+    let stage = Stage::new(
+        r#"
+[agents.ann.start]
+drain = true
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [
+  { call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } },
+  { heed_ms = 5000, save = "one" },
+  { say = "heard {{one.text}}" },
+  { hang = true },
+]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    assert_eq!(delivery(&lead, "ann").await[0], "interrupt");
+    let sent = lead.send("ann", "the code is 4711").await;
+    gate.send("ann", "go on").await;
+    // It is known now that it asks; and its words prove that it has the answer, long before the turn ends.
+    lead.until_agent("ann", |agent| agent["delivery"][0] == "drain")
+        .await;
+    until_said(&lead, &task, "4711").await;
+    let deadline = std::time::Instant::now() + crate::support::DEADLINE;
+    while outcomes(&stage, "drain") != ["message_seen"] {
+        assert!(std::time::Instant::now() < deadline, "{:?}", stage.events());
+        tokio::time::sleep(crate::support::PAUSE).await;
+    }
+    assert_eq!(ways(&stage, &sent), ["drain"]);
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    let result = lead.ended(&task).await;
+    let heard = framed("orchestrator", "the code is 4711");
+    assert_eq!(result["output"], format!("heard {heard}{WHILE}"));
+    lead.until_idle("ann").await;
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+/// Agents that nothing reaches in a turn: they are prompted with everything that they are asked.
+const OUT_OF_REACH: &str = r#"
+[[agents.ann.turns]]
+when = "Your turn was interrupted"
+steps = [{ say = "again: {{prompt}}" }]
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{ say = "begun. " }, { call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } }]
+[[agents.ann.turns]]
+when = "first thing"
+times = 1
+steps = [{ call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } }]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#;
+
+#[tokio::test]
+async fn an_urgent_message_ends_a_turn_that_nothing_reaches_and_its_task_goes_on() {
+    let stage = Stage::new(OUT_OF_REACH);
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "count the files").await;
+    lead.until_waiting("ann").await;
+    assert_eq!(
+        delivery(&lead, "ann").await,
+        json!(["interrupt", "piggyback", "pull", "prompt", "inject"])
+    );
+    let normal = lead.send("ann", "no hurry").await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 1)
+        .await;
+    let urgent = json!({ "to": "ann", "content": "not those in docs", "priority": "urgent" });
+    let urgent = lead.call("send_message", urgent).await;
+    let output = lead.done(&task).await;
+    let expected = "begun. again: Your turn was interrupted for the messages below. See to them, then look at how far you had come with \
+         your task, and go on from there.\n\n--- Messages from other agents ---\n[orchestrator → you] no hurry\n\
+         [orchestrator → you] urgent: not those in docs\n--- End messages ---\n\nYour task: count the files";
+    assert_eq!(output, expected);
+    assert_eq!(ways(&stage, &normal), ["inject"]);
+    assert_eq!(ways(&stage, &urgent), ["inject"]);
+    // It is the same task, which has begun and ended once.
+    assert_eq!(stage.events_of("task_started").len(), 1);
+    assert_eq!(stage.events_of("task_finished").len(), 1);
+    lead.until_idle("ann").await;
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_urgent_message_in_a_turn_with_mail_is_prompted_together_with_that_mail() {
+    let stage = Stage::new(OUT_OF_REACH);
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "count the files").await;
+    lead.until_waiting("ann").await;
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    lead.ended(&task).await;
+    lead.until_idle("ann").await;
+    lead.send("ann", "first thing").await;
+    lead.until_waiting("ann").await;
+    let urgent = json!({ "to": "ann", "content": "this before", "priority": "urgent" });
+    lead.call("send_message", urgent).await;
+    let woken = lead.hear_from("ann").await;
+    let frame = "--- Messages from other agents ---\n[orchestrator → you] first thing\n[orchestrator → you] urgent: this before\n\
+                 --- End messages ---\n\n";
+    assert_eq!(woken, format!("{frame}{ANSWER}"));
+    lead.until_idle("ann").await;
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_let_itself_be_interrupted_goes_on_with_its_turn() {
+    let stage = Stage::new(
+        r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [
+  { ignore_cancel = true },
+  { call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } },
+  { say = "finished" },
+]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let urgent = json!({ "to": "ann", "content": "stop that", "priority": "urgent" });
+    let urgent = lead.call("send_message", urgent).await;
+    gate.send("ann", "go on").await;
+    assert_eq!(lead.done(&task).await, "finished");
+    let heard = lead.hear_from("ann").await;
+    assert!(heard.contains("urgent: stop that"), "{heard}");
+    assert_eq!(ways(&stage, &urgent), ["prompt"]);
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_whose_turn_was_interrupted_can_be_cancelled() {
+    let stage = Stage::new(&OUT_OF_REACH.replace(
+        "[{ say = \"again: {{prompt}}\" }]",
+        "[{ say = \"again\" }, { hang = true }]",
+    ));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "count the files").await;
+    lead.until_waiting("ann").await;
+    let urgent = json!({ "to": "ann", "content": "not those in docs", "priority": "urgent" });
+    lead.call("send_message", urgent).await;
+    until_said(&lead, &task, "again").await;
+    lead.task_is(&task, "running").await;
+    let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(cancelled["cancelled"], true, "{cancelled}");
+    lead.until_idle("ann").await;
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
+/// Some agents do not tell our endpoint that a call was cancelled with its turn: the call waits on.
+#[tokio::test]
+async fn a_wait_ends_with_its_turn_so_that_nothing_is_given_to_nobody() {
+    let stage = Stage::new(
+        r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{ call = "wait_for_message", with = { timeout_seconds = 100 } }]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    lead.ended(&task).await;
+    lead.until_idle("ann").await;
+    let sent = lead.send("ann", "the code is 4711").await;
+    let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
+    assert_eq!(lead.hear_from("ann").await, woken);
+    assert_eq!(ways(&stage, &sent), ["prompt"]);
+    lead.until_idle("ann").await;
+    lead.close().await;
+}
