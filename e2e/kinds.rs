@@ -20,6 +20,8 @@ pub(crate) struct Kind {
     pub(crate) tells_of_login: bool,
     /// Whether a session takes a process of its own.
     pub(crate) one_session: bool,
+    /// Whether it loses a session that is taken up again in the same minute in which it began: both have one file then.
+    pub(crate) loses_young_sessions: bool,
     /// How words get into a turn of it that runs.
     pub(crate) reach: Reach,
 }
@@ -54,6 +56,7 @@ pub(crate) const CODEX: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    loses_young_sessions: false,
     reach: Reach::Steer,
 };
 
@@ -71,6 +74,7 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     model: None,
     tells_of_login: false,
     one_session: false,
+    loses_young_sessions: false,
     reach: Reach::Steer,
 };
 
@@ -94,6 +98,7 @@ pub(crate) const GEMINI: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    loses_young_sessions: true,
     reach: Reach::Interrupt,
 };
 
@@ -118,6 +123,7 @@ pub(crate) const QWEN: Kind = Kind {
     model: None,
     tells_of_login: true,
     one_session: false,
+    loses_young_sessions: false,
     reach: Reach::Drain("read_file"),
 };
 
@@ -143,6 +149,7 @@ pub(crate) const DROID: Kind = Kind {
     model: Some("custom:scripted-0"),
     tells_of_login: true,
     one_session: true,
+    loses_young_sessions: false,
     reach: Reach::Interrupt,
 };
 

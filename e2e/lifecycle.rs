@@ -298,6 +298,97 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
+/// Ends, and is called back by its name with what it was told before.
+pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
+    let rules = vec![
+        Rule::user("remember 4715").says("noted"),
+        Rule::user("what was it").says("I remember."),
+    ];
+    let scene = Scene::new(&[kind], rules).await;
+    let first = scene.start(kind, "remember 4715").await;
+    assert_eq!(scene.done(&first).await, "noted", "{}", scene.told());
+    let minute = this_minute();
+    let told = scene
+        .lead
+        .call("get_task_result", json!({ "task_id": first }))
+        .await;
+    matrix.note(kind.name, Column::Usage, &used(&told["usage"]));
+    scene
+        .lead
+        .call("shutdown_agent", json!({ "agent": kind.name }))
+        .await;
+    scene
+        .lead
+        .until_agent(kind.name, |agent| agent["status"] == "dead")
+        .await;
+    scene.until_agents_are_gone().await;
+    if kind.loses_young_sessions {
+        until("another minute begins", || this_minute() != minute).await;
+    }
+
+    let back = json!({ "agent": kind.name, "prompt": "what was it", "resume": true });
+    let began = Instant::now();
+    let second = scene.lead.call("assign_task", back).await;
+    let second = second["task_id"].as_str().unwrap().to_owned();
+    let result = scene.lead.ended(&second).await;
+    assert_eq!(result["status"], "done", "{result}; {}", scene.told());
+    let stderr = scene.lead.stderr();
+    assert_eq!(result["context"], "resumed", "{result}; {stderr}");
+    let took = began.elapsed();
+    let shown = scene.model.shown();
+    let asked: Vec<_> = shown
+        .iter()
+        .filter(|shown| shown.rule.as_deref() == Some("what was it"))
+        .collect();
+    let knows = asked
+        .iter()
+        .all(|shown| shown.whole.contains("remember 4715"));
+    assert!(!asked.is_empty() && knows, "{}", scene.told());
+    matrix.note(kind.name, Column::Resume, &seconds(took));
+    scene.end().await;
+}
+
+/// Refuses a model that the agent does not offer, with those that it does.
+pub(crate) async fn refuses_an_unknown_model(kind: &Kind, matrix: &Matrix) {
+    let scene = Scene::new(&[kind], vec![Rule::user(HELLO).says("hello")]).await;
+    let mut task = kind.task(HELLO);
+    task["model"] = json!("no-such-model-4716");
+    let task = scene.lead.call("assign_task", task).await;
+    let result = scene.lead.ended(task["task_id"].as_str().unwrap()).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "model", "{result}");
+    let known = result["error"]["known"].as_array().unwrap();
+    assert!(!known.is_empty(), "{result}");
+    matrix.note(kind.name, Column::Models, &known.len().to_string());
+    // The agent stays, and takes one that it offers.
+    let right = json!({ "agent": kind.name, "prompt": HELLO, "model": known[0] });
+    let right = scene.lead.call("assign_task", right).await;
+    let result = scene.lead.ended(right["task_id"].as_str().unwrap()).await;
+    assert_ne!(result["error"]["class"], "model", "{result}");
+    scene.end().await;
+}
+
+/// Returns the minute that the wall clock shows.
+fn this_minute() -> i64 {
+    cli_team_bridge::sys::clock::now().wall_ms / 60_000
+}
+
+/// Says in a few words what an agent tells of its tokens and its cost.
+fn used(usage: &Value) -> String {
+    let told = [
+        ("total_tokens", "tokens"),
+        ("cost", "cost"),
+        ("context_size", "context"),
+    ];
+    let told = told.iter().filter(|(key, _)| usage[*key].is_number());
+    let told: Vec<_> = told.map(|(_, word)| *word).collect();
+    if told.is_empty() {
+        "nothing".to_owned()
+    } else {
+        told.join(", ")
+    }
+}
+
 /// Says how to log in when the model server wants a login.
 pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
     let rules = vec![Rule::user(HELLO).fails(401, "the key is not valid")];
@@ -306,8 +397,24 @@ pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
     let result = scene.lead.ended(&task).await;
     assert_eq!(result["status"], "failed", "{result}");
     assert_eq!(result["error"]["class"], "auth", "{result}");
+    assert!(result["error"]["login"].is_string(), "{result}");
     let message = result["error"]["message"].as_str().unwrap();
     assert!(message.contains("; to log in, "), "{message}");
+    scene.end().await;
+}
+
+/// Says how to log in when the variable with the key is missing, which codex tells as the text of a turn that ends well.
+pub(crate) async fn misses_its_key() {
+    const KEYLESS: Kind = Kind {
+        env: |_| Vec::new(),
+        ..crate::kinds::CODEX
+    };
+    let scene = Scene::new(&[&KEYLESS], vec![Rule::user(HELLO).says("hello")]).await;
+    let task = scene.start(&KEYLESS, HELLO).await;
+    let result = scene.lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "auth", "{result}");
+    assert!(result["error"]["login"].is_string(), "{result}");
     scene.end().await;
 }
 
@@ -318,6 +425,7 @@ pub(crate) async fn tells_of_a_failing_model(kind: &Kind, _: &Matrix) {
     let task = scene.start(kind, HELLO).await;
     let result = scene.lead.ended(&task).await;
     assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "model", "{result}");
     let message = result["error"]["message"].as_str().unwrap();
     assert!(message.contains("there is no such model"), "{message}");
     scene.end().await;

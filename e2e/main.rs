@@ -47,6 +47,12 @@ fn main() -> ExitCode {
         trials.extend(trials_of(kind, &programs, &matrix));
     }
     trials.push(trial(
+        "codex",
+        "says_how_to_log_in_without_its_key",
+        programs.missing(&["node", "codex"]),
+        lifecycle::misses_its_key,
+    ));
+    trials.push(trial(
         "claude",
         "leads_two_agents_that_talk_to_each_other",
         programs.missing(&user::PROGRAMS),
@@ -99,6 +105,11 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
             lifecycle::stops
         ),
         trial!("forgets_when_a_task_begins_anew", lifecycle::begins_anew),
+        trial!("comes_back_with_its_conversation", lifecycle::returns),
+        trial!(
+            "takes_no_model_that_it_does_not_offer",
+            lifecycle::refuses_an_unknown_model
+        ),
         trial!(
             "tells_why_its_model_fails",
             lifecycle::tells_of_a_failing_model

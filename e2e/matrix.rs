@@ -27,11 +27,14 @@ pub(crate) enum Column {
     Cancel,
     Second,
     Fresh,
+    Resume,
+    Models,
+    Usage,
     Shutdown,
     Kill,
 }
 
-const COLUMNS: [(Column, &str); 15] = [
+const COLUMNS: [(Column, &str); 18] = [
     (Column::Start, "start"),
     (Column::Memory, "memory"),
     (Column::Tools, "tools proven"),
@@ -45,6 +48,9 @@ const COLUMNS: [(Column, &str); 15] = [
     (Column::Cancel, "cancel"),
     (Column::Second, "second task"),
     (Column::Fresh, "fresh session"),
+    (Column::Resume, "resume"),
+    (Column::Models, "models offered"),
+    (Column::Usage, "tells of its use"),
     (Column::Shutdown, "shutdown"),
     (Column::Kill, "kill"),
 ];

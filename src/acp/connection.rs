@@ -198,8 +198,12 @@ impl Connection {
         );
         match session.setting("model") {
             Some(option) => {
-                self.newer_or_older(set_option(session, &option.id, model), legacy)
-                    .await
+                let newer = set_option(session, &option.id, model);
+                if session.is_legacy_model(model) {
+                    self.newer_or_older(legacy, newer).await
+                } else {
+                    self.newer_or_older(newer, legacy).await
+                }
             }
             None => self.setting_call(legacy.0, legacy.1).await,
         }

@@ -58,32 +58,18 @@ pub enum AcpError {
     },
 }
 
-/// The code that the protocol has for "authentication required".
-const AUTH_REQUIRED: i32 = -32000;
-
 impl AcpError {
-    /// Says whether the agent, or its model server, misses a login.
-    ///
-    /// claude, codex and droid use the protocol's code, gemini the status of HTTP; qwen has it in its words alone.
-    pub fn wants_login(&self) -> bool {
-        let Self::Refused {
-            code,
-            message,
-            data,
-            ..
-        } = self
-        else {
-            return false;
-        };
-        let words = format!("{message}{}", details(data.as_ref())).to_lowercase();
-        let is_word = |word: &str| {
-            words
-                .split(|c: char| !c.is_alphanumeric())
-                .any(|w| w == word)
-        };
-        matches!(*code, AUTH_REQUIRED | 401)
-            || is_word("401")
-            || words.contains("authentication required")
+    /// Returns all that the agent said about it, with its own further data, for whoever looks for a reason in it.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Refused {
+                message,
+                data: Some(data),
+                ..
+            } => format!("{message} {data}"),
+            Self::Refused { message, .. } => message.clone(),
+            other => other.to_string(),
+        }
     }
 }
 
@@ -138,25 +124,6 @@ fn details(data: Option<&Value>) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn a_missing_login_is_known_by_code_or_words() {
-        let check = |code, message: &str, data, expected| {
-            let error = AcpError::Refused {
-                method: "session/prompt".into(),
-                code,
-                message: message.into(),
-                data,
-            };
-            assert_eq!(error.wants_login(), expected, "{error}");
-        };
-        check(-32000, "Authentication required", None, true);
-        check(401, "no key", None, true);
-        let details = Some(json!({"details": "401 invalid key"}));
-        check(-32603, "Internal error", details, true);
-        check(-32603, "Internal error", None, false);
-        check(400, "4010 bytes are too many", None, false);
-    }
 
     #[test]
     fn a_refusal_shows_the_agents_details() {

@@ -59,4 +59,4 @@ pub use permission::{
 pub use session::{AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo};
 pub use steering::Steered;
 pub use tool_calls::{ToolCall, ToolCalls};
-pub use update::{Cost, PlanEntry, ToolCallUpdate, Update};
+pub use update::{Cost, Diff, PlanEntry, ToolCallUpdate, Update};

@@ -65,8 +65,29 @@ pub struct TokenUsage {
     pub input: u64,
     /// What the model wrote.
     pub output: u64,
+    /// What came from a cache, where the agent tells; whether the input counts it too, agents do not agree.
+    pub cached: Option<u64>,
     /// All of it, as the agent counts.
     pub total: u64,
+}
+
+impl TokenUsage {
+    /// Returns both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let cached = self.cached.into_iter().chain(other.cached);
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: cached.reduce(u64::saturating_add),
+            total: self.total.saturating_add(other.total),
+        }
+    }
+
+    /// Reads the counts as the protocol names them.
+    pub(super) fn parse(counts: &Value) -> Option<Self> {
+        counts_of(counts, ["inputTokens", "outputTokens", "totalTokens"])
+    }
 }
 
 impl PromptOutcome {
@@ -80,22 +101,26 @@ impl PromptOutcome {
     }
 }
 
-/// Reads the token counts: `usage` (claude, codex) or `_meta.quota.token_count` (gemini).
+/// Reads the token counts: `usage` (claude, codex) or `_meta.quota.token_count` (gemini). qwen tells them as it goes, see
+/// [`super::Update::Tokens`].
 fn usage(raw: &Value) -> Option<TokenUsage> {
-    let (counts, [input, output, total]) = match raw.get("usage").filter(|usage| usage.is_object())
-    {
-        Some(usage) => (usage, ["inputTokens", "outputTokens", "totalTokens"]),
-        None => (
+    match raw.get("usage").filter(|usage| usage.is_object()) {
+        Some(usage) => TokenUsage::parse(usage),
+        None => counts_of(
             raw.pointer("/_meta/quota/token_count")?,
             ["input_tokens", "output_tokens", "total_tokens"],
         ),
-    };
+    }
+}
+
+fn counts_of(counts: &Value, [input, output, total]: [&str; 3]) -> Option<TokenUsage> {
     let number = |field: &str| counts.get(field).and_then(Value::as_u64);
     let (input, output) = (number(input), number(output));
     let total = number(total).or_else(|| Some(input?.saturating_add(output?)))?;
     Some(TokenUsage {
         input: input.unwrap_or(0),
         output: output.unwrap_or(0),
+        cached: number("cachedReadTokens"),
         total,
     })
 }

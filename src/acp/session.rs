@@ -145,6 +145,66 @@ impl SessionInfo {
         }
     }
 
+    /// Returns the names of all models that the session may use, by either way.
+    pub fn model_names(&self) -> Vec<String> {
+        let legacy = self.models.iter().flat_map(|models| &models.available);
+        self.names("model", legacy)
+    }
+
+    /// Returns the names of all modes that the session may be in, by either way.
+    pub fn mode_names(&self) -> Vec<String> {
+        self.names("mode", self.modes.iter())
+    }
+
+    fn names<'a>(
+        &'a self,
+        category: &str,
+        legacy: impl Iterator<Item = &'a Choice>,
+    ) -> Vec<String> {
+        let setting = self.setting(category);
+        let mut names: Vec<String> = Vec::new();
+        for choice in setting
+            .into_iter()
+            .flat_map(|option| &option.choices)
+            .chain(legacy)
+        {
+            if !names.contains(&choice.id) {
+                names.push(choice.id.clone());
+            }
+        }
+        names
+    }
+
+    /// Returns the model in use, as far as known.
+    pub fn model(&self) -> Option<String> {
+        self.model_choices().and_then(|models| models.current)
+    }
+
+    /// Notes that another model is in use.
+    pub fn note_model(&mut self, model: &str) {
+        let category =
+            |option: &ConfigOption| option.category.as_deref().unwrap_or(&option.id) == "model";
+        if let Some(option) = self
+            .config_options
+            .iter_mut()
+            .find(|option| category(option))
+        {
+            option.current = Some(model.to_owned());
+        }
+        if let Some(models) = &mut self.models {
+            models.current = Some(model.to_owned());
+        }
+    }
+
+    /// Says whether only the legacy block lists a model: codex has longer names there than in its setting.
+    pub(super) fn is_legacy_model(&self, model: &str) -> bool {
+        let is = |choice: &Choice| choice.id == model;
+        let legacy = self.models.as_ref();
+        let setting = self.setting("model");
+        legacy.is_some_and(|models| models.available.iter().any(is))
+            && !setting.is_some_and(|option| option.choices.iter().any(is))
+    }
+
     /// Returns the setting of a category; one without any category counts by its id.
     pub(super) fn setting(&self, category: &str) -> Option<&ConfigOption> {
         let is =
@@ -199,6 +259,29 @@ fn choice(raw: &Value, id: &str) -> Option<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_both_ways_are_known_and_each_is_chosen_by_its_own() {
+        let both = json!({
+            "modes": {"currentModeId": "plan", "availableModes": [{"id": "plan"}, {"id": "code"}]},
+            "models": {"currentModelId": "a[high]", "availableModels": [{"modelId": "a[high]"}, {"modelId": "b"}]},
+            "configOptions": [
+                {"id": "model", "category": "model", "currentValue": "a", "options": [{"value": "a"}, {"value": "b"}]},
+                {"id": "mode", "category": "mode", "options": [{"value": "code"}, {"value": "ask"}]},
+            ],
+        });
+        let mut session = SessionInfo::parse("s".into(), &both);
+        assert_eq!(session.model_names(), ["a", "b", "a[high]"]);
+        assert_eq!(session.mode_names(), ["code", "ask", "plan"]);
+        assert!(session.is_legacy_model("a[high]"));
+        for other in ["a", "b", "c"] {
+            assert!(!session.is_legacy_model(other), "{other}");
+        }
+        session.note_model("b");
+        assert_eq!(session.model().as_deref(), Some("b"));
+        let none = SessionInfo::parse("s".into(), &json!({}));
+        assert!(none.model_names().is_empty() && none.mode_names().is_empty());
+    }
 
     #[test]
     fn models_come_from_the_settings_or_the_legacy_block() {

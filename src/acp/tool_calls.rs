@@ -10,6 +10,8 @@ use std::collections::HashMap;
 /// One tool call, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
+    /// How many calls were seen before it.
+    number: usize,
     known: ToolCallUpdate,
 }
 
@@ -62,6 +64,7 @@ impl ToolCall {
             kind,
             status,
             locations,
+            diffs,
             raw_input,
             content,
             meta,
@@ -71,6 +74,7 @@ impl ToolCall {
         newer(&mut self.known.kind, kind);
         newer(&mut self.known.status, status);
         newer(&mut self.known.locations, locations);
+        newer(&mut self.known.diffs, diffs);
         newer(&mut self.known.raw_input, raw_input);
         newer(&mut self.known.content, content);
         newer(&mut self.known.meta, meta);
@@ -106,19 +110,30 @@ impl ToolCalls {
     /// Takes in a message about a call, from an update or a permission question, and returns the call as now known.
     pub fn see(&mut self, update: ToolCallUpdate) -> &ToolCall {
         use std::collections::hash_map::Entry;
+        let number = self.by_id.len();
         match self.by_id.entry(update.id.clone()) {
             Entry::Occupied(call) => {
                 let call = call.into_mut();
                 call.merge(update);
                 call
             }
-            Entry::Vacant(place) => place.insert(ToolCall { known: update }),
+            Entry::Vacant(place) => place.insert(ToolCall {
+                number,
+                known: update,
+            }),
         }
     }
 
     /// Returns a call by its id.
     pub fn get(&self, id: &str) -> Option<&ToolCall> {
         self.by_id.get(id)
+    }
+
+    /// Returns all calls, in the order in which they were first seen.
+    pub fn all(&self) -> Vec<&ToolCall> {
+        let mut all: Vec<_> = self.by_id.values().collect();
+        all.sort_by_key(|call| call.number);
+        all
     }
 
     /// Returns the calls that have not come to their end, in no order.

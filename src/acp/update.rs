@@ -3,6 +3,7 @@
 //! The protocol crate's typed form drops an update whose kind it does not know, before any handler sees it. Here nothing
 //! is lost: what is not understood, or lacks what it needs, is [`Update::Unknown`] with its JSON.
 
+use super::outcome::TokenUsage;
 use super::session::{AcpSessionId, ConfigOption, config_options};
 use serde_json::Value;
 
@@ -19,6 +20,8 @@ pub enum Update {
     ToolCall(Box<ToolCallUpdate>),
     /// The whole plan, instead of the one before.
     Plan(Vec<PlanEntry>),
+    /// The tokens of one request to the model. qwen tells each so, instead of all at the turn's end.
+    Tokens(TokenUsage),
     /// How full the model's context is.
     Usage {
         /// Tokens in the context.
@@ -27,6 +30,8 @@ pub enum Update {
         size: u64,
         /// What the session has cost so far.
         cost: Option<Cost>,
+        /// When a limit that is used up begins anew, in seconds since 1970. claude tells it so.
+        resets_at: Option<f64>,
     },
     /// The session's mode is now this.
     Mode(String),
@@ -60,12 +65,23 @@ pub struct ToolCallUpdate {
     pub status: Option<String>,
     /// The paths it is about.
     pub locations: Option<Vec<String>>,
+    /// The files that it changes, where it shows how.
+    pub diffs: Option<Vec<Diff>>,
     /// The tool's arguments, in the agent's own shape.
     pub raw_input: Option<Value>,
     /// The result so far, as text.
     pub content: Option<String>,
     /// The agent's own additions.
     pub meta: Option<Value>,
+}
+
+/// A file that a call changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// Which.
+    pub path: String,
+    /// Whether it was not there before.
+    pub is_new: bool,
 }
 
 /// A step of an agent's plan.
@@ -107,7 +123,14 @@ fn parse(raw: Value) -> Update {
 
 fn known(raw: &Value) -> Option<Update> {
     Some(match raw.get("sessionUpdate")?.as_str()? {
-        "agent_message_chunk" => Update::MessageText(block_text(raw.get("content")?)?),
+        "agent_message_chunk" => {
+            let text = block_text(raw.get("content")?)?;
+            let tokens = raw.pointer("/_meta/usage").and_then(TokenUsage::parse);
+            match tokens.filter(|_| text.is_empty()) {
+                Some(tokens) => Update::Tokens(tokens),
+                None => Update::MessageText(text),
+            }
+        }
         "agent_thought_chunk" => Update::ThoughtText(block_text(raw.get("content")?)?),
         "user_message_chunk" => Update::UserText(block_text(raw.get("content")?)?),
         "tool_call" | "tool_call_update" => Update::ToolCall(Box::new(ToolCallUpdate::parse(raw)?)),
@@ -121,6 +144,10 @@ fn known(raw: &Value) -> Option<Update> {
             used: raw.get("used")?.as_u64()?,
             size: raw.get("size")?.as_u64()?,
             cost: raw.get("cost").and_then(cost),
+            resets_at: raw
+                .pointer("/_meta/_claude~1rateLimit")
+                .filter(|limit| string(limit, "status").as_deref() == Some("rejected"))
+                .and_then(|limit| limit.get("resetsAt")?.as_f64()),
         },
         "current_mode_update" => Update::Mode(string(raw, "currentModeId")?),
         "available_commands_update" => Update::Commands(
@@ -154,6 +181,7 @@ impl ToolCallUpdate {
             kind: string(raw, "kind"),
             status: string(raw, "status"),
             locations: locations(raw),
+            diffs: diffs(raw),
             raw_input: present(raw, "rawInput"),
             content: list(raw, "content").map(|parts| {
                 let parts: Vec<String> = parts.iter().filter_map(tool_content).collect();
@@ -181,6 +209,20 @@ fn locations(raw: &Value) -> Option<Vec<String>> {
         }
     }
     Some(all)
+}
+
+fn diffs(raw: &Value) -> Option<Vec<Diff>> {
+    let is_diff = |part: &&Value| string(part, "type").as_deref() == Some("diff");
+    let parts = list(raw, "content")?.iter().filter(is_diff);
+    let diffs = parts.filter_map(|part| {
+        Some(Diff {
+            path: string(part, "path")?,
+            is_new: present(part, "oldText").is_none(),
+        })
+    });
+    let diffs: Vec<_> = diffs.collect();
+    // Content without any takes nothing back that was shown before.
+    (!diffs.is_empty()).then_some(diffs)
 }
 
 fn tool_content(part: &Value) -> Option<String> {
@@ -305,6 +347,22 @@ mod tests {
     }
 
     #[test]
+    fn the_tokens_of_a_request_come_as_a_chunk_without_text() {
+        let mut update = chunk(json!({"type": "text", "text": ""}));
+        update["_meta"] =
+            json!({"usage": {"inputTokens": 7, "outputTokens": 2, "cachedReadTokens": 5}});
+        let tokens = TokenUsage {
+            input: 7,
+            output: 2,
+            cached: Some(5),
+            total: 9,
+        };
+        check(update.clone(), Update::Tokens(tokens));
+        update["content"]["text"] = json!("hi");
+        check(update, Update::MessageText("hi".into()));
+    }
+
+    #[test]
     fn what_is_no_text_is_named_in_brackets() {
         let named = |content, name: &str| check(chunk(content), Update::MessageText(name.into()));
         named(
@@ -352,6 +410,10 @@ mod tests {
                     kind: Some("read".into()),
                     status: Some("completed".into()),
                     locations: Some(vec!["/p/a.rs".into()]),
+                    diffs: Some(vec![Diff {
+                        path: "/p/a.rs".into(),
+                        is_new: true,
+                    }]),
                     raw_input: Some(json!({"path": "a.rs"})),
                     content: Some("fn main\n[diff /p/a.rs]\n[terminal]".into()),
                     meta: Some(json!({"toolName": "read_file"})),
@@ -394,6 +456,17 @@ mod tests {
                     amount: 0.5,
                     currency: "USD".into(),
                 }),
+                resets_at: None,
+            },
+        );
+        check(
+            json!({"sessionUpdate": "usage_update", "used": 10, "size": 200,
+                "_meta": {"_claude/rateLimit": {"status": "rejected", "resetsAt": 1_790_000_000}}}),
+            Update::Usage {
+                used: 10,
+                size: 200,
+                cost: None,
+                resets_at: Some(1.79e9),
             },
         );
         check(

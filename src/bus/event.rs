@@ -3,10 +3,12 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod ending;
 mod workflow;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::ending::{Finished, Report};
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
 };
@@ -19,7 +21,6 @@ use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools}
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
-use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// A text of somebody: in the event itself, or in a blob when it is long.
@@ -193,23 +194,6 @@ pub struct Assigned {
     /// The workflow whose step it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<WorkflowId>,
-}
-
-/// A task is at its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
-    /// Which.
-    pub id: TaskId,
-    /// How: a final status.
-    pub status: TaskStatus,
-    /// What the agent said.
-    pub output: Body,
-    /// The stop reason of the last turn, in ACP's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<String>,
-    /// What went wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<TaskError>,
 }
 
 /// What an agent wants to do.

@@ -284,6 +284,17 @@ impl Bus {
         Ok(read_text(core.log.as_mut(), body)?)
     }
 
+    /// Reads the details of a task's end, which stand in the event of its output; none when it has none.
+    pub fn details(&self, output: BodyRef) -> Result<Option<String>, BusError> {
+        self.with_log(|log| match log.event_at(output.place, output.index)? {
+            Event::TaskFinished(finished) => {
+                let details = finished.report.details;
+                details.map(|details| whole(log, details)).transpose()
+            }
+            _ => Err(LogError::Gone),
+        })
+    }
+
     /// Reads what a request says, each text by itself.
     pub fn request_texts(&self, body: BodyRef) -> Result<RequestTexts, BusError> {
         self.with_log(|log| match log.event_at(body.place, body.index)? {

@@ -293,6 +293,20 @@ mod tests {
         }
     }
 
+    /// Lines as they were first written, without and with what came later, which are read for ever.
+    #[test]
+    fn ends_of_tasks_read_as_they_were_first_written() {
+        for event in [
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"done","output":{"text":"all fine"},"stop_reason":"end_turn"}}"#,
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"failed","output":{"text":""},"error":{"class":"agent","message":"no"}}}"#,
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"failed","output":{"text":""},"error":{"class":"quota","message":"no","retry_ms":1770000000000,"login":"l","known":["a"]}}}"#,
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"done","output":{"text":"ab"},"report":{"context":"kept","usage":{"input_tokens":1,"output_tokens":2,"cached_tokens":3,"total_tokens":4,"cost":{"micros":5,"currency":"USD"},"context_used":6,"context_size":7},"last_words":1,"details":{"text":"{}"}}}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
     /// The same.
     #[test]
     fn messages_and_ways_read_as_they_were_first_written() {

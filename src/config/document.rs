@@ -21,7 +21,7 @@ use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 1] = ["resume"];
-const PROFILE_KEYS: [&str; 15] = [
+const PROFILE_KEYS: [&str; 16] = [
     "command",
     "args",
     "env",
@@ -31,6 +31,7 @@ const PROFILE_KEYS: [&str; 15] = [
     "file_system",
     "roles",
     "default_model",
+    "mode",
     "restart",
     "install",
     "login",
@@ -183,6 +184,10 @@ impl DocumentReader<'_, '_> {
                 "default_model" => {
                     let model = self.reader.filled_string(entry.value, &what);
                     draft.default_model = self.sourced(model);
+                }
+                "mode" => {
+                    let mode = self.reader.filled_string(entry.value, &what);
+                    draft.mode = self.sourced(mode);
                 }
                 "install" => {
                     let install = self.reader.filled_string(entry.value, &what);

@@ -27,6 +27,7 @@ pub(super) struct Draft {
     pub(super) file_system: Option<Sourced<bool>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
+    pub(super) mode: Option<Sourced<String>>,
     pub(super) restart: Option<Sourced<Restart>>,
     pub(super) install: Option<Sourced<String>>,
     pub(super) login: Option<Sourced<String>>,
@@ -50,6 +51,7 @@ impl Draft {
             file_system: None,
             roles: None,
             default_model: None,
+            mode: None,
             restart: None,
             install: None,
             login: None,
@@ -76,6 +78,7 @@ impl Draft {
         set(&mut self.file_system, later.file_system);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
+        set(&mut self.mode, later.mode);
         set(&mut self.restart, later.restart);
         set(&mut self.install, later.install);
         set(&mut self.login, later.login);
@@ -112,6 +115,7 @@ impl Draft {
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
+            mode: self.mode,
             restart: self
                 .restart
                 .unwrap_or_else(|| Sourced::default_value(Restart::default())),

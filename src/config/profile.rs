@@ -34,6 +34,8 @@ pub struct Profile {
     pub roles: Sourced<Vec<String>>,
     /// The model, unless the task names one.
     pub default_model: Option<Sourced<String>>,
+    /// The mode of the agent's sessions, unless its own default is wanted.
+    pub mode: Option<Sourced<String>>,
     /// What to do when the agent's process ends by itself.
     pub restart: Sourced<Restart>,
     /// The command that installs the program, for whoever misses it.
@@ -186,6 +188,10 @@ impl Profile {
                 self.permission_seconds.is_from_project(),
             ),
             ("file_system", self.file_system.is_from_project()),
+            (
+                "mode",
+                self.mode.as_ref().is_some_and(Sourced::is_from_project),
+            ),
         ]
         .into_iter()
         .filter_map(|(field, from_project)| from_project.then_some(field))

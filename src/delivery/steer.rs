@@ -14,7 +14,10 @@ use crate::domain::name::Name;
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// When it is tried again after the agent has said that it has no turn: it is between two, or has not begun the one yet.
-pub const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How often that doubles while the agent goes on to say so: half a minute is often enough, as each attempt is written down.
+const MOST_DOUBLINGS: u32 = 5;
 
 /// What the model is told about them.
 const REQUEST: &str = "These came while you work. Answer with send_message if an answer is needed, then go on with your task.";
@@ -29,7 +32,26 @@ pub(super) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> 
     Some(busy.not_before.map_or(busy.now, |at| at.max(busy.now)))
 }
 
+/// Returns how long to wait after so many attempts in vain.
+pub fn pause(in_vain: u32) -> Duration {
+    AGAIN * 2u32.pow(in_vain.saturating_sub(1).min(MOST_DOUBLINGS))
+}
+
 /// Writes what is put into the turn.
 pub fn steer_text(letters: &[Letter], reader: &Name, more: usize) -> String {
     format!("{}\n\n{REQUEST}", frame(letters, reader, more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tried_in_vain_is_tried_less_and_less_often() {
+        let pauses: Vec<_> = [1, 2, 3, 6, 7, u32::MAX]
+            .iter()
+            .map(|in_vain| pause(*in_vain).as_secs())
+            .collect();
+        assert_eq!(pauses, [1, 2, 4, 32, 32, 32]);
+    }
 }

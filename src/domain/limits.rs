@@ -89,6 +89,12 @@ pub const QUESTION_PATHS: usize = 10;
 /// JSON may need two bytes for one.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Characters of what a failed call of a tool answered that go into a task's result: enough for the end of a compiler's words.
+pub const FAILED_CALL_CHARS: usize = 2_000;
+
+/// Bytes of files, and of failed calls, that one answer lists; the rest is read with `list_offset`.
+pub const LIST_BYTES: usize = 8 * 1024;
+
 /// Files that one agent reads and writes through the bridge at once: each may take a thread and its length in memory.
 pub const FILES_AT_ONCE: usize = 8;
 

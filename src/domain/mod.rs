@@ -1,5 +1,6 @@
 //! Values and rules of the bridge: pure, without clocks, files or tasks.
 
+pub mod failure;
 pub mod id;
 pub mod limits;
 pub mod member;
@@ -7,6 +8,7 @@ pub mod message;
 pub mod name;
 pub mod nearest;
 pub mod permission;
+pub mod report;
 pub mod request;
 pub mod secret;
 pub mod task;

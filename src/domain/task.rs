@@ -52,10 +52,30 @@ impl TaskStatus {
 }
 
 /// Why a task failed, as a class that programs can act on and a sentence for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskError {
-    /// An open set of words: `start`, `crashed`, `agent`, `refused`, `limit`, `interrupted` …
+    /// An open set of words: those of [`failure`](crate::domain::failure), and `start`, `crashed`, `cancelled` …
     pub class: String,
     /// What happened.
     pub message: String,
+    /// When to try again, in wall time, where that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_ms: Option<i64>,
+    /// How to log in, where that is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
+    /// The valid names, where one was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
+}
+
+impl TaskError {
+    /// Makes an error about which there is nothing more to say.
+    pub fn new(class: &str, message: impl Into<String>) -> Self {
+        Self {
+            class: class.to_owned(),
+            message: message.into(),
+            ..Self::default()
+        }
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::midturn::{SteerAnswer, SteerRequest, Steering};
-use super::protocol::{Asked, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
+use super::protocol::{Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
 use super::script::{Part, Script, Start, StartServers};
 use super::session::{Session, TurnDone};
 use super::tools::{Server, ToolsError};
@@ -100,7 +100,11 @@ impl Agent {
         }
         let (asked, mut questions) = mpsc::channel(ASKED_CAPACITY);
         let connection = connect(
-            (self.loads(), self.steers()),
+            Can {
+                load: self.loads(),
+                resume: self.loads() && !self.only_loads(),
+                steer: self.steers(),
+            },
             transport(reader, writer, Arc::clone(&self.wire)),
             asked,
         );
@@ -193,6 +197,14 @@ impl Agent {
             .map_or_else(|| self.script.any_loads(), |part| part.start.load)
     }
 
+    /// Whether sessions cannot be resumed, although they can be loaded.
+    fn only_loads(&self) -> bool {
+        self.table.as_ref().map_or_else(
+            || self.script.only_loads(),
+            |part| part.start.history.is_some(),
+        )
+    }
+
     /// Whether it offers to be steered: known for a known table, else as soon as any table does.
     fn steers(&self) -> bool {
         self.table.as_ref().map_or_else(
@@ -262,7 +274,8 @@ impl Agent {
         let answer = if part.start.servers == StartServers::Before {
             Some(opening.answer)
         } else {
-            answered(opening.answer.give(id.clone(), options));
+            let history = part.start.history.as_deref();
+            answered(opening.answer.give(id.clone(), options, history));
             None
         };
         self.tasks.spawn(async move {
@@ -304,7 +317,7 @@ impl Agent {
         };
         session.started(servers);
         if let Some(answer) = answer {
-            answered(answer.give(id, session.options()));
+            answered(answer.give(id, session.options(), session.history()));
         }
     }
 

@@ -10,8 +10,8 @@ use agent_client_protocol::v1::schema::{
     Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, LoadSessionResponse,
     McpServer, NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse,
     ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
-    SessionConfigOption, SessionId, SessionResumeCapabilities, SetSessionConfigOptionRequest,
-    SetSessionConfigOptionResponse,
+    SessionConfigOption, SessionId, SessionNotification, SessionResumeCapabilities, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{
@@ -55,7 +55,7 @@ pub(super) struct Opening {
 /// How the opening of a session is answered.
 pub(super) enum OpeningAnswer {
     New(Responder<NewSessionResponse>),
-    Load(Responder<LoadSessionResponse>),
+    Load(Responder<LoadSessionResponse>, ConnectionTo<Client>),
     Resume(Responder<ResumeSessionResponse>),
 }
 
@@ -64,7 +64,7 @@ impl OpeningAnswer {
     pub(super) fn refuse(self, error: Error) -> Result<(), Error> {
         match self {
             Self::New(responder) => responder.respond_with_error(error),
-            Self::Load(responder) => responder.respond_with_error(error),
+            Self::Load(responder, _) => responder.respond_with_error(error),
             Self::Resume(responder) => responder.respond_with_error(error),
         }
     }
@@ -74,12 +74,18 @@ impl OpeningAnswer {
         self,
         session: SessionId,
         options: Option<Vec<SessionConfigOption>>,
+        history: Option<&str>,
     ) -> Result<(), Error> {
         match self {
             Self::New(responder) => {
                 responder.respond(NewSessionResponse::new(session).config_options(options))
             }
-            Self::Load(responder) => {
+            Self::Load(responder, connection) => {
+                if let Some(text) = history {
+                    let said =
+                        SessionUpdate::AgentMessageChunk(super::turn::chunk(text.to_owned()));
+                    connection.send_notification(SessionNotification::new(session, said))?;
+                }
                 responder.respond(LoadSessionResponse::new().config_options(options))
             }
             Self::Resume(responder) => {
@@ -89,10 +95,18 @@ impl OpeningAnswer {
     }
 }
 
+/// What the agent says that it can do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Can {
+    pub(super) load: bool,
+    pub(super) resume: bool,
+    pub(super) steer: bool,
+}
+
 /// Speaks the protocol until the connection ends; the handlers only pass on what is asked.
 #[expect(clippy::too_many_lines, reason = "one handler a method")]
 pub(super) async fn connect(
-    (loads, steers): (bool, bool),
+    can: Can,
     transport: impl ConnectTo<Agent>,
     asked: mpsc::Sender<Asked>,
 ) -> Result<(), Error> {
@@ -114,10 +128,10 @@ pub(super) async fn connect(
         .on_receive_request(
             async move |_: InitializeRequest, responder, _| {
                 let response = InitializeResponse::new(ProtocolVersion::V1)
-                    .agent_capabilities(capabilities(loads));
+                    .agent_capabilities(capabilities(can));
                 let about = Implementation::new("scripted-agent", env!("CARGO_PKG_VERSION"));
                 let response = response.agent_info(about);
-                responder.respond(if steers {
+                responder.respond(if can.steer {
                     response.meta(midturn::advertised())
                 } else {
                     response
@@ -143,8 +157,8 @@ pub(super) async fn connect(
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |it: LoadSessionRequest, responder, _| {
-                let answer = OpeningAnswer::Load(responder);
+            async move |it: LoadSessionRequest, responder, connection: ConnectionTo<Client>| {
+                let answer = OpeningAnswer::Load(responder, connection);
                 let opening = Opening {
                     session: Some(it.session_id),
                     cwd: it.cwd,
@@ -219,10 +233,12 @@ async fn pass(asked: &mpsc::Sender<Asked>, question: Asked) -> Result<(), Error>
         .map_err(|_| Error::internal_error())
 }
 
-fn capabilities(loads: bool) -> AgentCapabilities {
-    let sessions = SessionCapabilities::new().close(SessionCloseCapabilities::new());
-    if loads {
-        let sessions = sessions.resume(SessionResumeCapabilities::new());
+fn capabilities(can: Can) -> AgentCapabilities {
+    let mut sessions = SessionCapabilities::new().close(SessionCloseCapabilities::new());
+    if can.load {
+        if can.resume {
+            sessions = sessions.resume(SessionResumeCapabilities::new());
+        }
         AgentCapabilities::new()
             .load_session(true)
             .session_capabilities(sessions)

@@ -86,8 +86,12 @@ pub(super) struct Start {
     pub(super) sessions: Option<u32>,
     /// Sessions can be loaded and resumed.
     pub(super) load: bool,
+    /// Sessions can be loaded and not resumed, and this is said again before the loading is answered.
+    pub(super) history: Option<String>,
     /// The models to choose from; the first one is in use.
     pub(super) models: Vec<String>,
+    /// The modes to choose from, likewise.
+    pub(super) modes: Vec<String>,
     /// Whether words can be put into its turns, and what it does with them.
     pub(super) steering: Steering,
     /// It asks after each tool call for what has come meanwhile.
@@ -183,6 +187,12 @@ impl Script {
         self.agents.values().any(|part| part.start.load)
     }
 
+    /// Returns whether no agent of the script can resume a session, although one can load it.
+    pub(super) fn only_loads(&self) -> bool {
+        let mut parts = self.agents.values();
+        parts.any(|part| part.start.history.is_some())
+    }
+
     /// Returns whether any agent of the script offers to be steered.
     pub(super) fn any_steers(&self) -> bool {
         let mut parts = self.agents.values();
@@ -242,7 +252,9 @@ impl Start {
                 "ignore_term",
                 "sessions",
                 "load",
+                "history",
                 "models",
+                "modes",
                 "steering",
                 "drain",
             ],
@@ -276,13 +288,6 @@ impl Start {
             (StartServers::Before, true) => StartServers::After,
             (servers, _) => servers,
         };
-        let mut models = Vec::new();
-        for model in fields.list("models")?.unwrap_or_default() {
-            let Some(model) = model.get_ref().as_str() else {
-                return Err(fields.mistake_at("models", "`models` is a list of texts"));
-            };
-            models.push(model.to_owned());
-        }
         Ok(Self {
             crash: exit_code(fields, "crash")?,
             stderr: fields.text("stderr")?.map(str::to_owned),
@@ -292,8 +297,10 @@ impl Start {
             sessions: fields
                 .integer("sessions", 1..=i64::from(u32::MAX))?
                 .map(|sessions| u32::try_from(sessions).expect("the range was checked")),
-            load: fields.boolean("load")?.unwrap_or_default(),
-            models,
+            load: fields.boolean("load")?.unwrap_or_default() || fields.value("history").is_some(),
+            history: fields.text("history")?.map(str::to_owned),
+            models: texts(fields, "models")?,
+            modes: texts(fields, "modes")?,
             steering,
             drain: fields.boolean("drain")?.unwrap_or_default(),
         })
@@ -313,6 +320,18 @@ impl Turn {
             steps: read_steps(fields, "steps")?,
         })
     }
+}
+
+/// Reads a list of texts, which may be missing.
+fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Mistake> {
+    let mut texts = Vec::new();
+    for text in fields.list(key)?.unwrap_or_default() {
+        let Some(text) = text.get_ref().as_str() else {
+            return Err(fields.mistake_at(key, format!("`{key}` is a list of texts")));
+        };
+        texts.push(text.to_owned());
+    }
+    Ok(texts)
 }
 
 /// Reads an exit code.

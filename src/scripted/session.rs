@@ -22,8 +22,11 @@ use super::tools::{Server, ToolsError};
 use super::turn::{Memory, Player, Tools, TurnEnd};
 use super::wire::Wire;
 
-/// The id of the one config option there is, and the name of the model in templates.
+/// The id of the config option for the model, and the name of the model in templates.
 const MODEL: &str = "model";
+
+/// The same for the mode.
+const MODE: &str = "mode";
 
 /// One session.
 pub(super) struct Session {
@@ -31,6 +34,7 @@ pub(super) struct Session {
     /// Away while a turn runs.
     pub(super) memory: Option<Memory>,
     model: Option<String>,
+    mode: Option<String>,
     tools: watch::Sender<Tools>,
     pub(super) servers: Vec<Server>,
     running: Option<Running>,
@@ -63,21 +67,27 @@ pub(super) struct TurnDone {
 impl Session {
     /// Makes a session for a member of this name, with what it remembers from before.
     pub(super) fn new(part: Arc<Part>, mut memory: Memory, name: String) -> Self {
-        let before = memory
-            .scope
-            .get(MODEL)
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        let model = before.or_else(|| part.start.models.first().cloned());
+        let before = |option: &str| {
+            let value = memory.scope.get(option).and_then(Value::as_str);
+            value.map(str::to_owned)
+        };
+        let model = before(MODEL).or_else(|| part.start.models.first().cloned());
+        let mode = before(MODE).or_else(|| part.start.modes.first().cloned());
         memory.scope.insert("name".to_owned(), Value::String(name));
         Self {
             part,
             memory: Some(memory),
             model,
+            mode,
             tools: watch::channel(None).0,
             servers: Vec::new(),
             running: None,
         }
+    }
+
+    /// Returns what is said again when it is loaded.
+    pub(super) fn history(&self) -> Option<&str> {
+        self.part.start.history.as_deref()
     }
 
     /// Returns whether a turn runs.
@@ -103,6 +113,9 @@ impl Session {
         memory
             .scope
             .insert(MODEL.to_owned(), self.model.clone().into());
+        memory
+            .scope
+            .insert(MODE.to_owned(), self.mode.clone().into());
         let cancel = CancellationToken::new();
         let ignores_cancel = Arc::new(AtomicBool::new(false));
         let words = Arc::new(Words::default());
@@ -154,37 +167,47 @@ impl Session {
         }
     }
 
-    /// Sets the model: from the next turn on.
+    /// Sets the model or the mode: from the next turn on.
     pub(super) fn set_option(
         &mut self,
         request: &SetSessionConfigOptionRequest,
     ) -> Result<SetSessionConfigOptionResponse, Error> {
-        let models = &self.part.start.models;
-        let SessionConfigOptionValue::ValueId { value } = &request.value else {
-            return Err(invalid(format!("`{MODEL}` is one of {}", quoted(models))));
+        let start = &self.part.start;
+        let (option, values, current) = match request.config_id.to_string().as_str() {
+            MODEL => (MODEL, &start.models, &mut self.model),
+            MODE => (MODE, &start.modes, &mut self.mode),
+            _ => return Err(invalid(format!("the options are `{MODEL}` and `{MODE}`"))),
         };
-        let model = value.to_string();
-        if request.config_id.to_string() != MODEL || !models.contains(&model) {
-            return Err(invalid(format!(
-                "the one option is `{MODEL}`, with {}",
-                quoted(models)
-            )));
+        let wanted = match &request.value {
+            SessionConfigOptionValue::ValueId { value } => value.to_string(),
+            _ => String::new(),
+        };
+        if !values.contains(&wanted) {
+            return Err(invalid(format!("`{option}` is one of {}", quoted(values))));
         }
-        self.model = Some(model);
+        *current = Some(wanted);
         Ok(SetSessionConfigOptionResponse::new(
             self.options().unwrap_or_default(),
         ))
     }
 
-    /// The choice of a model, when the script has models.
+    /// The choices of a model and of a mode, when the script has such.
     pub(super) fn options(&self) -> Option<Vec<SessionConfigOption>> {
-        let current = self.model.clone()?;
-        let models = self.part.start.models.iter();
-        let models: Vec<_> = models
-            .map(|it| SessionConfigSelectOption::new(it.clone(), it.clone()))
-            .collect();
-        let option = SessionConfigOption::select(MODEL, "Model", current, models);
-        Some(vec![option.category(SessionConfigOptionCategory::Model)])
+        let start = &self.part.start;
+        let select =
+            |id: &'static str, name: &'static str, current: &Option<String>, all: &[String]| {
+                let all = all.iter();
+                let all: Vec<_> = all
+                    .map(|it| SessionConfigSelectOption::new(it.clone(), it.clone()))
+                    .collect();
+                Some(SessionConfigOption::select(id, name, current.clone()?, all))
+            };
+        let model = select(MODEL, "Model", &self.model, &start.models)
+            .map(|option| option.category(SessionConfigOptionCategory::Model));
+        let mode = select(MODE, "Mode", &self.mode, &start.modes)
+            .map(|option| option.category(SessionConfigOptionCategory::Mode));
+        let options: Vec<_> = model.into_iter().chain(mode).collect();
+        (!options.is_empty()).then_some(options)
     }
 }
 

@@ -18,7 +18,14 @@ const VERBS: [(&str, &[&str]); 23] = [
     ("wait_for", &["save"]),
     (
         "ask_permission",
-        &["kind", "paths", "call_id", "on_reject", "save"],
+        &[
+            "kind",
+            "paths",
+            "call_id",
+            "unannounced",
+            "on_reject",
+            "save",
+        ],
     ),
     ("read_file", &["line", "limit", "save", "expect_error"]),
     ("write_file", &["content", "save", "expect_error"]),
@@ -40,7 +47,7 @@ const VERBS: [(&str, &[&str]); 23] = [
 ];
 
 /// Names that templates have anyway, so that nothing is saved under them.
-const RESERVED: [&str; 4] = ["prompt", "name", "model", "last"];
+const RESERVED: [&str; 5] = ["prompt", "name", "model", "mode", "last"];
 
 /// One thing that an agent does.
 #[derive(Debug, PartialEq)]
@@ -124,6 +131,8 @@ pub(super) struct AskPermission {
     pub(super) paths: Vec<Template>,
     /// The id of the call, instead of a new one.
     pub(super) call_id: Option<String>,
+    /// The question is the first that is said of the call, and after a rejection nothing more is.
+    pub(super) unannounced: bool,
     pub(super) on_reject: OnReject,
     pub(super) save: Option<String>,
 }
@@ -196,6 +205,7 @@ impl Step {
                     None => Vec::new(),
                 },
                 call_id: fields.text("call_id")?.map(str::to_owned),
+                unannounced: fields.boolean("unannounced")?.unwrap_or_default(),
                 on_reject: on_reject(fields)?,
                 save: save(fields)?,
             }),

@@ -255,7 +255,7 @@ async fn a_turn_can_fail_be_refused_and_name_what_is_not_there() {
         (
             "c",
             json!({"code": -32603, "message":
-                "`{{nothing.at_all}}` names nothing; known here are `model`, `name`, `prompt`"}),
+                "`{{nothing.at_all}}` names nothing; known here are `mode`, `model`, `name`, `prompt`"}),
         ),
         (
             "d",

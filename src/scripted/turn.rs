@@ -409,10 +409,13 @@ impl Player<'_> {
         let places: Vec<_> = places.collect::<Result<_, TemplateError>>()?;
         let shown = ToolCall::new(id.clone(), title.clone())
             .kind(question.kind)
-            .locations(places)
+            .locations(places.clone())
             .status(ToolCallStatus::Pending);
-        self.update(SessionUpdate::ToolCall(shown)).await?;
+        if !question.unannounced {
+            self.update(SessionUpdate::ToolCall(shown)).await?;
+        }
         let asked = ToolCallUpdateFields::new()
+            .locations(question.unannounced.then_some(places))
             .title(title)
             .kind(question.kind)
             .status(ToolCallStatus::Pending);
@@ -450,10 +453,12 @@ impl Player<'_> {
             ToolCallStatus::Failed
         };
         let fields = ToolCallUpdateFields::new().status(status);
-        self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
-            id, fields,
-        )))
-        .await?;
+        if is_allowed || !question.unannounced {
+            self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
+                id, fields,
+            )))
+            .await?;
+        }
         self.save(
             question.save.as_ref(),
             json!({ "allowed": is_allowed, "option": option }),
@@ -482,7 +487,7 @@ pub(super) async fn write_stderr(text: &str) {
     }
 }
 
-fn chunk(text: String) -> ContentChunk {
+pub(super) fn chunk(text: String) -> ContentChunk {
     ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
 }
 

@@ -348,6 +348,12 @@ pub fn touched_ns(path: &Path) -> io::Result<i128> {
     Ok(modified_ns(&fs::symlink_metadata(path)?))
 }
 
+/// Returns how long a file is, and when it was last written, in nanoseconds since 1970. Of a link it is the link's own.
+pub fn size_and_touched_ns(path: &Path) -> io::Result<(u64, i128)> {
+    let metadata = fs::symlink_metadata(path)?;
+    Ok((metadata.len(), modified_ns(&metadata)))
+}
+
 fn modified_ns(metadata: &Metadata) -> i128 {
     i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }

@@ -12,12 +12,15 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::advice::Advice;
 use super::agent::{Begin, Ended};
+use super::choose::Offers;
 use super::human::Human;
 use super::ladder::Ladder;
 use super::launch::{Identity, Launch};
 use super::questions::Questions;
 use super::renew::Renewal;
+use super::report::{Spending, beginning};
 use super::start::{self, Started, Terms, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
@@ -27,11 +30,12 @@ use crate::acp::{
 };
 use crate::bus::event::Runs;
 use crate::bus::rules::Ask;
-use crate::bus::state::StopWanted;
+use crate::bus::state::{State, StopWanted};
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
+use crate::domain::report::Context;
 use crate::domain::secret::Secrets;
 use crate::supervisor::Supervised;
 
@@ -77,8 +81,23 @@ pub(super) struct Actor {
     pub(super) interrupted: Option<TaskId>,
     /// Whether the session is an earlier process's, taken up again.
     pub(super) resumed: bool,
+    /// What the conversation knows when the next turn begins.
+    pub(super) context: Context,
+    /// What the session has cost.
+    pub(super) spending: Spending,
+    /// Where it tells which models it offers.
+    pub(super) offers: Offers,
     pub(super) stall: Duration,
     pub(super) output_per_second: u64,
+}
+
+/// Returns what an earlier process has left: the task that it began, as only such can be running already, and its model.
+fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>) {
+    let live = state.session(session);
+    let (running, model) = live
+        .map(|live| (live.running.clone(), live.model.clone()))
+        .unzip();
+    (running.flatten(), model.flatten())
 }
 
 /// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
@@ -115,9 +134,14 @@ impl Actor {
             human,
             stall,
             output_per_second,
+            earlier: _,
+            offers,
         } = begin;
-        let failed =
-            |error: start::StartError| Ended::new(Departure::Failed, Some(error.to_string()));
+        let now_ms = seat.bus().now().wall_ms;
+        let failed = |error: start::StartError| Ended {
+            error: error.task_error(Advice::of(&profile, now_ms)),
+            ..Ended::new(Departure::Failed, Some(error.to_string()))
+        };
         let presence = seat.bus().share(identity.session);
         let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
@@ -125,10 +149,13 @@ impl Actor {
         record_run(&seat, identity.session, &child, None).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
+        let (interrupted, model) = seat.bus().look(|state| left_by(state, identity.session));
         let terms = Terms {
             profile: &profile,
+            model: model.as_deref(),
             earlier: earlier.as_ref(),
             output_per_second,
+            now_ms,
         };
         let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, terms);
         let started = tokio::select! {
@@ -148,17 +175,16 @@ impl Actor {
         } = match started {
             Ok(started) => started,
             Err(error) => {
-                let detail = error.to_string();
+                let ended = failed(error);
                 // It may run still, and not be an agent.
                 let left = stop::stop(&child, None, StopWanted::AtOnce, &hurry).await;
-                return Err(Ended::new(Departure::Failed, Some(left.unwrap_or(detail))));
+                return Err(Ended {
+                    detail: left.or(ended.detail),
+                    ..ended
+                });
             }
         };
-        // Only what an earlier process began can be running already.
-        let interrupted = seat.bus().look(|state| {
-            let live = state.session(identity.session);
-            live.and_then(|live| live.running.clone())
-        });
+        let (context, spending) = beginning(earlier.is_some(), resumed);
         let mut actor = Self {
             seat,
             launch,
@@ -185,6 +211,9 @@ impl Actor {
             mail_failed: 0,
             interrupted,
             resumed,
+            context,
+            spending,
+            offers,
             stall,
             output_per_second,
         };
@@ -200,10 +229,10 @@ impl Actor {
     }
 
     pub(super) async fn announce(&mut self) {
-        let model = self.acp.model_choices().and_then(|models| models.current);
+        self.offers.note(self.identity.session, &self.acp);
         let ready = Ask::Ready {
             session: self.identity.session,
-            model,
+            model: self.acp.model(),
             pid: self.child.pid(),
         };
         self.write(ready).await;
@@ -226,8 +255,9 @@ impl Actor {
                 Step::Renew => match self.renew_unless_stopped().await {
                     Renewal::Done => continue,
                     Renewal::Stopped(wanted) => return self.stop(wanted).await,
-                    Renewal::Failed(detail) => {
-                        return Ended::new(Departure::Failed, Some(detail));
+                    Renewal::Failed(detail, error) => {
+                        let ended = Ended::new(Departure::Failed, Some(detail));
+                        return Ended { error, ..ended };
                     }
                 },
                 Step::Rest(until) => {
@@ -443,6 +473,7 @@ impl Actor {
             detail: Some(detail),
             session: (can_go_on && self.used).then(|| self.acp.id.clone()),
             in_task,
+            error: None,
         }
     }
 

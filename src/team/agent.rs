@@ -8,15 +8,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::Actor;
+use super::choose::Offers;
 use super::human::Human;
 use super::launch::{Identity, Launch};
 use super::restart::{Restarts, Verdict};
 use crate::acp::AcpSessionId;
-use crate::bus::rules::{Ask, Broken, Refusal};
+use crate::bus::event::{Body, Report};
+use crate::bus::rules::{Ask, Broken, Ending, Refusal};
 use crate::bus::{BusError, Seat};
 use crate::config::Profile;
 use crate::domain::id::SessionId;
 use crate::domain::member::Departure;
+use crate::domain::task::{TaskError, TaskStatus};
 
 /// What an actor begins with.
 #[derive(Clone)]
@@ -32,6 +35,10 @@ pub(super) struct Begin {
     pub(super) stall: Duration,
     /// Bytes a second that are read of the agent's stdout.
     pub(super) output_per_second: u64,
+    /// The session of an earlier life, to be taken up again.
+    pub(super) earlier: Option<AcpSessionId>,
+    /// Where it tells which models it offers.
+    pub(super) offers: Offers,
 }
 
 /// How the life of a process ended.
@@ -42,6 +49,8 @@ pub(super) struct Ended {
     pub(super) session: Option<AcpSessionId>,
     /// Whether a task was in its turn.
     pub(super) in_task: bool,
+    /// What to tell those whose tasks waited for it, where there is more to tell than that it ended.
+    pub(super) error: Option<TaskError>,
 }
 
 impl Ended {
@@ -51,6 +60,7 @@ impl Ended {
             detail,
             session: None,
             in_task: false,
+            error: None,
         }
     }
 }
@@ -60,7 +70,7 @@ pub(super) async fn run(begin: Begin) {
     let (seat, session) = (begin.seat.clone(), begin.identity.session);
     let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
     let mut restarts = Restarts::default();
-    let mut earlier = None;
+    let mut earlier = begin.earlier.clone();
     loop {
         let mut ended = match Actor::start(begin.clone(), earlier.take()).await {
             Ok(actor) => {
@@ -106,8 +116,37 @@ pub(super) async fn run(begin: Begin) {
                 Some(format!("{detail}; it is not started again: {reason}"))
             }
         };
+        if let Some(error) = ended.error {
+            let message = format!("{} has failed: {}", begin.identity.name, error.message);
+            let message = secrets.hidden(message);
+            fail_queue(&seat, session, TaskError { message, ..error }).await;
+        }
         leave(&seat, session, ended.departure, detail).await;
+        begin.offers.forget(session);
         return;
+    }
+}
+
+/// Ends the tasks that waited for an agent which could not be started, with the reason. What is left its leave ends.
+async fn fail_queue(seat: &Seat, session: SessionId, error: TaskError) {
+    let queue: Vec<_> = seat.bus().look(|state| {
+        let live = state.session(session);
+        live.map(|live| live.queue.iter().cloned().collect())
+            .unwrap_or_default()
+    });
+    for task in queue {
+        let ending = Ending {
+            status: TaskStatus::Failed,
+            output: Body::Text(String::new()),
+            stop_reason: None,
+            error: Some(error.clone()),
+            report: Report::default(),
+        };
+        match seat.ask(Ask::FinishTask(task, Box::new(ending))).await {
+            // It was cancelled meanwhile.
+            Ok(_) | Err(BusError::Refused(_)) => {}
+            Err(error) => tracing::warn!("failed to write why a task has failed: {error}"),
+        }
     }
 }
 

@@ -1,18 +1,22 @@
 //! Assigning work: to a live agent's queue, or to a new agent of a profile.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agent::Begin;
+use super::choose::{What, check};
 use super::launch::Identity;
 use super::live::{Team, TeamError};
+use crate::acp::AcpSessionId;
 use crate::bus::event::{Body, Event, Starting};
 use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
 use crate::bus::seat::token_hash;
-use crate::bus::state::{Permission, Task};
+use crate::bus::state::{Past, Permission, Task};
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
+use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
@@ -34,6 +38,8 @@ pub struct Assignment {
     pub cwd: Option<String>,
     /// Whether to begin a new session of the agent.
     pub fresh: bool,
+    /// Whether an ended agent of this name is meant, also where a profile is called so.
+    pub resume: bool,
     /// What the agent may do in it, instead of what its profile says.
     pub permissions: Option<Policy>,
     /// The step of a workflow that it is.
@@ -60,6 +66,49 @@ pub struct Waited {
     pub asks: bool,
 }
 
+/// Where a new agent comes from.
+struct Origin {
+    /// Who is called back; none for somebody new.
+    name: Option<Name>,
+    profile: String,
+    cwd: Option<String>,
+    model: Option<String>,
+    /// The conversation to be taken up again.
+    earlier: Option<AcpSessionId>,
+}
+
+impl Origin {
+    fn of_profile(assignment: &Assignment) -> Self {
+        Self {
+            name: None,
+            profile: assignment.agent.clone(),
+            cwd: None,
+            model: None,
+            earlier: None,
+        }
+    }
+
+    fn of_past(name: Name, past: &Past, fresh: bool) -> Self {
+        let earlier = past.acp_session.as_deref().filter(|_| !fresh);
+        Self {
+            name: Some(name),
+            profile: past.profile.clone(),
+            cwd: Some(past.cwd.clone()),
+            model: past.model.clone().filter(|_| !fresh),
+            earlier: earlier.map(AcpSessionId::from),
+        }
+    }
+}
+
+fn told_return(name: &Name, earlier: Option<&AcpSessionId>) -> String {
+    let conversation = if earlier.is_some() {
+        "`context` of its result says whether its conversation came back"
+    } else {
+        "its conversation begins anew"
+    };
+    format!("`{name}` is called back: {conversation}")
+}
+
 impl Team {
     /// Assigns work. A live member's name wins; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
@@ -73,12 +122,43 @@ impl Team {
             _ => None,
         };
         let prompt = self.bus().body(assignment.prompt.clone()).await?;
-        match live {
-            Some((session, name, cwd)) => {
-                self.queue(assignment, prompt, session, name, cwd.as_deref())
-                    .await
-            }
-            None => self.begin(assignment, prompt).await,
+        if let Some((session, name, cwd)) = live {
+            return self
+                .queue(assignment, prompt, session, name, cwd.as_deref())
+                .await;
+        }
+        let past = self.past(&assignment)?;
+        let origin = past.unwrap_or_else(|| Origin::of_profile(&assignment));
+        self.begin(assignment, prompt, origin).await
+    }
+
+    /// Finds the ended agent that is to be called back: one of that name, unless a profile is called so and nobody insists.
+    fn past(&self, assignment: &Assignment) -> Result<Option<Origin>, TeamError> {
+        let is_profile = self.inner.config.profile(&assignment.agent).is_ok();
+        let wanted = assignment.resume || (assignment.name.is_none() && !is_profile);
+        let found = Name::parse(&assignment.agent).ok().and_then(|name| {
+            self.bus().look(|state| {
+                let (left, past) = state.past_agent(&name)?;
+                Some(Origin::of_past(left.name.clone(), past, assignment.fresh))
+            })
+        });
+        match found.filter(|_| wanted) {
+            None if assignment.resume => Err(self.never_here(&assignment.agent)),
+            origin => Ok(origin),
+        }
+    }
+
+    fn never_here(&self, name: &str) -> TeamError {
+        let names: BTreeSet<Name> = self.bus().look(|state| {
+            let left = state.departed().filter(|left| left.past.is_some());
+            let left = left.filter(|left| state.live(&left.name).is_none());
+            left.map(|left| left.name.clone()).collect()
+        });
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let like = nearest(name, &names);
+        TeamError::NeverHere {
+            name: name.chars().take(limits::SHOWN_NAME_CHARS).collect(),
+            nearest: if like.is_empty() { names } else { like },
         }
     }
 
@@ -86,7 +166,8 @@ impl Team {
     pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
         let prompt = self.bus().body(assignment.prompt.clone()).await?;
-        self.begin(assignment, prompt).await
+        let origin = Origin::of_profile(&assignment);
+        self.begin(assignment, prompt, origin).await
     }
 
     async fn queue(
@@ -103,6 +184,14 @@ impl Team {
                 return Err(TeamError::OtherCwd { agent });
             }
         }
+        if let Some(model) = &assignment.model {
+            // Of another bridge's agent it is not known here: then the task itself fails.
+            let known = self.inner.offers.models(session);
+            check(What::Model, model, &known).map_err(|error| TeamError::Model {
+                agent: agent.clone(),
+                problem: error.message,
+            })?;
+        }
         let task = NewTask {
             prompt,
             model: assignment.model,
@@ -118,21 +207,27 @@ impl Team {
         })
     }
 
-    async fn begin(&self, assignment: Assignment, prompt: Body) -> Result<Assigned, TeamError> {
-        let profile = self.profile(&assignment)?;
+    async fn begin(
+        &self,
+        assignment: Assignment,
+        prompt: Body,
+        origin: Origin,
+    ) -> Result<Assigned, TeamError> {
+        let profile = self.profile(&origin.profile, &assignment)?;
         let program = self.inner.launch.program(&profile)?;
-        let cwd = self.cwd(assignment.cwd.as_deref())?;
-        let wish = match &assignment.name {
-            Some(name) => Wish::Chosen(Name::parse(name)?),
-            None => Wish::Like(profile.name.clone()),
+        let cwd = self.cwd_of(&assignment, &origin)?;
+        let wish = match (&origin.name, &assignment.name) {
+            (Some(name), _) => Wish::Chosen(name.clone()),
+            (None, Some(name)) => Wish::Chosen(Name::parse(name)?),
+            (None, None) => Wish::Like(profile.name.clone()),
         };
         let (session, token) = (ids::session(), ids::token());
         let starting = Starting {
             session,
             name: profile.name.clone(),
-            chosen: assignment.name.is_some(),
+            chosen: matches!(wish, Wish::Chosen(_)),
             profile: profile.name.to_string(),
-            model: assignment.model.clone(),
+            model: assignment.model.clone().or(origin.model),
             cwd: cwd.to_string_lossy().into_owned(),
             roles: profile.roles.value.clone(),
             owner: self.inner.seat.session(),
@@ -156,7 +251,15 @@ impl Team {
             }
         };
         let (task, agent) = (assigned_in(&receipt)?, named_in(&receipt)?);
-        let note = self.note(&profile, &program);
+        let called_back = origin
+            .name
+            .map(|name| told_return(&name, origin.earlier.as_ref()));
+        let notes: Vec<_> = self
+            .note(&profile, &program)
+            .into_iter()
+            .chain(called_back)
+            .collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
         let identity = Identity {
             session,
             name: agent.clone(),
@@ -173,15 +276,19 @@ impl Team {
             human: self.inner.human.clone(),
             stall: self.inner.config.limits().stall(),
             output_per_second: self.inner.config.limits().output_per_second.value,
+            earlier: origin.earlier,
+            offers: self.inner.offers.clone(),
         });
         Ok(Assigned { task, agent, note })
     }
 
-    fn profile(&self, assignment: &Assignment) -> Result<Profile, TeamError> {
+    fn profile(&self, name: &str, assignment: &Assignment) -> Result<Profile, TeamError> {
         let config = &self.inner.config;
-        match config.profile(&assignment.agent) {
+        match config.profile(name) {
             Ok(profile) => Ok(profile.clone()),
-            Err(error) if assignment.name.is_some() => Err(error.into()),
+            Err(error) if assignment.name.is_some() || name != assignment.agent => {
+                Err(error.into())
+            }
             Err(_) => {
                 let profiles: Vec<_> = config
                     .profiles()
@@ -201,6 +308,19 @@ impl Team {
                     profiles,
                 })
             }
+        }
+    }
+
+    /// Resolves where a new agent works. A conversation that is to be taken up again stays where it was.
+    fn cwd_of(&self, assignment: &Assignment, origin: &Origin) -> Result<PathBuf, TeamError> {
+        let cwd = self.cwd(assignment.cwd.as_deref().or(origin.cwd.as_deref()))?;
+        match (&origin.name, &origin.cwd) {
+            (Some(agent), Some(before)) if origin.earlier.is_some() && Path::new(before) != cwd => {
+                Err(TeamError::OtherCwd {
+                    agent: agent.clone(),
+                })
+            }
+            _ => Ok(cwd),
         }
     }
 

@@ -2,12 +2,16 @@
 
 use super::actor::Actor;
 use super::transcript;
-use crate::acp::AgentEvent;
+use crate::acp::{AgentEvent, Update};
 
 impl Actor {
     pub(super) fn hear(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Update { session, update } => {
+                if let (Update::ConfigOptions(options), true) = (&update, session == self.acp.id) {
+                    self.acp.config_options.clone_from(options);
+                    self.offers.note(self.identity.session, &self.acp);
+                }
                 // The agent's earlier sessions are over, whatever it still says in them.
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.acp.id) else {
                     return;

@@ -25,6 +25,8 @@ pub(super) struct Ladder {
     steering: Option<Steering>,
     /// Before when nothing more is put there.
     not_before: Option<Instant>,
+    /// How often it has said that it has no turn, since it last took something.
+    in_vain: u32,
     /// Whether the agent does not steer as it says it does.
     steers_not: bool,
     /// Whether it has asked for messages.
@@ -59,6 +61,12 @@ impl Ladder {
         self.steering
             .as_ref()
             .is_some_and(|steering| steering.call == call)
+    }
+
+    /// Waits after an attempt in vain.
+    fn wait(&mut self) {
+        self.in_vain = self.in_vain.saturating_add(1);
+        self.not_before = Some(Instant::now() + steer::pause(self.in_vain));
     }
 
     pub(super) fn not_before(&self) -> Option<Instant> {
@@ -172,7 +180,7 @@ impl Actor {
         let (letters, more) = self.take_mail(call, Way::Steer).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
-            self.ladder.not_before = Some(Instant::now() + steer::AGAIN);
+            self.ladder.wait();
             return;
         }
         let text = steer::steer_text(&letters, &self.identity.name, more);
@@ -191,11 +199,11 @@ impl Actor {
         let Some(Steering { call, .. }) = self.ladder.steering.take() else {
             return;
         };
-        let now = Instant::now();
-        self.ladder.not_before = Some(now + steer::AGAIN);
+        self.ladder.wait();
         match told {
             Ok(Steered::Taken) => {
-                self.ladder.not_before = Some(now + wake::GATHER);
+                self.ladder.in_vain = 0;
+                self.ladder.not_before = Some(Instant::now() + wake::GATHER);
                 self.settle_call(call, true).await;
                 return;
             }
@@ -237,6 +245,7 @@ impl Actor {
             self.settle_call(call, seen).await;
         }
         self.ladder.not_before = None;
+        self.ladder.in_vain = 0;
         let session = self.identity.session;
         let has_calls = self.seat.bus().look(|state| {
             let live = state.session(session);

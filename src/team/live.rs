@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::agent::{self, Begin};
+use super::choose::Offers;
 use super::human::Human;
 use super::launch::Launch;
 use crate::bus::rules::{Ask, Refusal};
@@ -57,6 +58,22 @@ pub enum TeamError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// The agent does not offer the model.
+    #[error("`{agent}` cannot take this task: {problem}")]
+    Model {
+        /// Whose.
+        agent: Name,
+        /// Which models it offers.
+        problem: String,
+    },
+    /// Nobody of that name has been here, as far as is remembered.
+    #[error("no ended agent is called `{name}`{}", ended(.nearest))]
+    NeverHere {
+        /// The name.
+        name: String,
+        /// Names like it, else all.
+        nearest: Vec<String>,
+    },
     /// A live agent stays where it is.
     #[error(
         "`{agent}` works in another directory: assign without `cwd`, or start a new agent with `name`"
@@ -91,6 +108,14 @@ fn known(nearest: &[String], profiles: &[String]) -> String {
     }
 }
 
+fn ended(names: &[String]) -> String {
+    if names.is_empty() {
+        return ": assign without `resume` to start one".to_owned();
+    }
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!(": there are {}", names.join(", "))
+}
+
 /// The agents of one bridge. Cheap to clone.
 #[derive(Clone)]
 pub struct Team {
@@ -106,6 +131,8 @@ pub(super) struct Inner {
     hurry: CancellationToken,
     /// Profiles of the project's own file that the user has been told of.
     pub(super) told: Mutex<BTreeSet<Name>>,
+    /// The models that its agents offer.
+    pub(super) offers: Offers,
 }
 
 impl Team {
@@ -119,6 +146,7 @@ impl Team {
             actors: TaskTracker::new(),
             hurry: CancellationToken::new(),
             told: Mutex::default(),
+            offers: Offers::default(),
         };
         Self {
             inner: Arc::new(inner),

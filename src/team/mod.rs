@@ -6,19 +6,22 @@
 //! [`Team`]: crate::team::Team
 
 mod actor;
+mod advice;
 mod agent;
 mod assign;
 mod check;
+mod choose;
 mod files;
+mod git;
 mod hearing;
 mod human;
 mod known;
 mod ladder;
 mod launch;
 mod live;
-mod login;
 mod questions;
 mod renew;
+mod report;
 mod restart;
 mod results;
 mod start;
@@ -28,6 +31,7 @@ mod sweep;
 mod transcript;
 mod turn;
 mod work;
+mod worktree;
 
 pub use self::assign::{Assigned, Assignment, Waited};
 pub use self::human::Human;

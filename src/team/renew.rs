@@ -6,11 +6,15 @@
 use tokio::time::Instant;
 
 use super::actor::{Actor, record_run, stop_wanted};
+use super::advice::Advice;
+use super::report::Spending;
 use super::start::{self, StartError, Started, Terms};
 use super::stop;
 use crate::bus::rules::Ask;
 use crate::bus::state::StopWanted;
 use crate::domain::member::Tools;
+use crate::domain::report::Context;
+use crate::domain::task::TaskError;
 
 /// What became of it.
 pub(super) enum Renewal {
@@ -18,8 +22,8 @@ pub(super) enum Renewal {
     Done,
     /// Somebody wants the agent's end.
     Stopped(StopWanted),
-    /// There is no process any more, for this reason.
-    Failed(String),
+    /// There is no process any more, for this reason, and this is what tasks that wait for it are told.
+    Failed(String, Option<TaskError>),
 }
 
 impl Actor {
@@ -30,13 +34,15 @@ impl Actor {
         let failed = tokio::select! {
             renewed = self.renew() => match renewed {
                 Ok(()) => return Renewal::Done,
-                Err(error) => error.to_string(),
+                Err(error) => error,
             },
             wanted = stop_wanted(&seat, session, &hurry, |_| true) => return Renewal::Stopped(wanted),
         };
         // It may run still, and not be an agent.
         let left = stop::stop(&self.child, None, StopWanted::AtOnce, &hurry).await;
-        Renewal::Failed(left.unwrap_or(failed))
+        let advice = Advice::of(&self.profile, self.wall_ms());
+        let error = failed.task_error(advice);
+        Renewal::Failed(left.unwrap_or_else(|| failed.to_string()), error)
     }
 
     async fn renew(&mut self) -> Result<(), StartError> {
@@ -64,7 +70,9 @@ impl Actor {
         let terms = Terms {
             profile: &self.profile,
             earlier: None,
+            model: None,
             output_per_second: self.output_per_second,
+            now_ms: self.wall_ms(),
         };
         let endpoint = self.endpoint.clone();
         let Started {
@@ -82,6 +90,8 @@ impl Actor {
         self.primed = false;
         self.used = false;
         self.resumed = false;
+        self.context = Context::New;
+        self.spending = Spending::Nothing;
         self.announce().await;
         Ok(())
     }

@@ -7,6 +7,8 @@ use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::Task;
 use crate::bus::{BusError, log::LogError};
 use crate::domain::id::TaskId;
+use crate::domain::limits;
+use crate::domain::report::Details;
 
 /// A part of a task's output.
 #[derive(Clone, Debug)]
@@ -21,6 +23,10 @@ pub struct TaskOutput {
     pub next_offset: Option<usize>,
     /// The length of the whole so far.
     pub total: usize,
+    /// Which files changed and which calls failed, once it is over.
+    pub details: Option<Details>,
+    /// Whether it runs, and its agent has shown no sign of life for too long.
+    pub is_silent: bool,
 }
 
 impl Team {
@@ -57,6 +63,12 @@ impl Team {
             // It runs, or its agent ended before its end and could not say more: what it had said is in the transcript.
             _ => self.said_so_far(id)?,
         };
+        // What comes along with the first part has to fit into the same answer.
+        let max = if offset == 0 && task.has_details {
+            max.min(limits::ANSWER_BYTES - 2 * limits::LIST_BYTES)
+        } else {
+            max
+        };
         let (offset, text) = part(&whole, offset, max);
         let end = offset + text.len();
         let next_offset = (end < whole.len()).then_some(end);
@@ -64,13 +76,35 @@ impl Team {
             // Losing this leaves a notice that is superfluous, nothing else.
             let _ = self.inner.seat.ask(Ask::ResultTaken(id.clone())).await;
         }
+        let is_silent = !task.status.is_final()
+            && self.bus().look(|state| {
+                let agent = state.session(task.session);
+                agent.is_some_and(|agent| agent.stalled && agent.running.as_ref() == Some(id))
+            });
         Ok(TaskOutput {
+            details: self.details(&task)?,
+            is_silent,
             text: text.to_owned(),
             offset,
             next_offset,
             total: whole.len(),
             task,
         })
+    }
+
+    fn details(&self, task: &Task) -> Result<Option<Details>, TeamError> {
+        let Some(output) = task.output.filter(|_| task.has_details) else {
+            return Ok(None);
+        };
+        let text = self.bus().details(output)?;
+        let details = text.and_then(|text| match serde_json::from_str(&text) {
+            Ok(details) => Some(details),
+            Err(error) => {
+                tracing::warn!("the details of {} are not understood: {error}", task.id);
+                None
+            }
+        });
+        Ok(details)
     }
 
     fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {

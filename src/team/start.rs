@@ -3,13 +3,16 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use super::advice::Advice;
+use super::choose::{What, choose};
 use super::launch::{Identity, Launch};
-use super::login;
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Feature, FileSystem,
     McpServerSpec, SessionInfo, connect,
 };
 use crate::config::Profile;
+use crate::domain::failure;
+use crate::domain::task::TaskError;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::meter::Metered;
 
@@ -37,12 +40,10 @@ pub(super) enum StartError {
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
-    #[error("{error}{login}{}", stderr_shown(.stderr))]
+    #[error("{}{}", .error.message, stderr_shown(.stderr))]
     Protocol {
-        /// What it did or did not answer.
-        error: Box<AcpError>,
-        /// How to log in, if that is what is missing.
-        login: String,
+        /// What it did or did not answer, and what to do about it.
+        error: Box<TaskError>,
         /// The end of its stderr.
         stderr: String,
     },
@@ -65,8 +66,30 @@ pub(super) struct Terms<'a> {
     pub(super) profile: &'a Profile,
     /// The session of the process before, to be taken up again.
     pub(super) earlier: Option<&'a AcpSessionId>,
+    /// The model that this session used.
+    pub(super) model: Option<&'a str>,
     /// Bytes that are read of its stdout in a second.
     pub(super) output_per_second: u64,
+    /// The wall time.
+    pub(super) now_ms: i64,
+}
+
+impl StartError {
+    /// Returns what a task is told that waits for the agent, where there is more to tell than that it did not start.
+    pub(super) fn task_error(&self, advice: Advice<'_>) -> Option<TaskError> {
+        let error = match self {
+            Self::Protocol { error, .. } => TaskError {
+                message: self.to_string(),
+                ..(**error).clone()
+            },
+            // Its last words may say that a login is missing; what else they say is not the reason for certain.
+            Self::Ended(words) if failure::class(None, words) == Some(failure::AUTH) => {
+                advice.on_words(words, self.to_string())
+            }
+            Self::Spawn(_) | Self::Ended(_) => return None,
+        };
+        (error.class != failure::AGENT).then_some(error)
+    }
 }
 
 /// Connects to a started process, and begins its session.
@@ -84,14 +107,21 @@ pub(super) async fn connect_to(
         exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string()))),
     };
     match begun {
-        Ok((connection, events, session, resumed)) => Ok(Started {
-            child,
-            connection,
-            events,
-            session,
-            endpoint,
-            resumed,
-        }),
+        Ok((connection, events, mut session, resumed)) => {
+            let setting_up = set_up(&connection, &mut session, resumed, terms);
+            setting_up.await.map_err(|error| StartError::Protocol {
+                error: Box::new(error),
+                stderr: child.stderr_tail(),
+            })?;
+            Ok(Started {
+                child,
+                connection,
+                events,
+                session,
+                endpoint,
+                resumed,
+            })
+        }
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
@@ -101,10 +131,44 @@ pub(super) async fn connect_to(
             }
         }
         Err(error) => Err(StartError::Protocol {
-            login: login::hint(&error, terms.profile),
-            error: Box::new(error),
+            error: Box::new(Advice::of(terms.profile, terms.now_ms).on(&error)),
             stderr: child.stderr_tail(),
         }),
+    }
+}
+
+/// Puts a session into the mode that its profile wants, and one that was taken up again back to the model that it used.
+///
+/// In another mode it could do more than its profile allows, so that has to succeed; another model is told by the session.
+async fn set_up(
+    connection: &Connection,
+    session: &mut SessionInfo,
+    resumed: bool,
+    terms: Terms<'_>,
+) -> Result<(), TaskError> {
+    let advice = Advice::of(terms.profile, terms.now_ms);
+    set_mode(connection, session, terms.profile, advice).await?;
+    let model = terms.model.filter(|_| resumed);
+    let Some(model) = model.filter(|model| session.model().as_deref() != Some(*model)) else {
+        return Ok(());
+    };
+    match choose(What::Model, model, connection, session, advice).await {
+        Ok(()) => session.note_model(model),
+        Err(error) => tracing::warn!("a session goes on with another model: {}", error.message),
+    }
+    Ok(())
+}
+
+/// Puts a session into the mode that its profile wants.
+pub(super) async fn set_mode(
+    connection: &Connection,
+    session: &SessionInfo,
+    profile: &Profile,
+    advice: Advice<'_>,
+) -> Result<(), TaskError> {
+    match &profile.mode {
+        Some(mode) => choose(What::Mode, &mode.value, connection, session, advice).await,
+        None => Ok(()),
     }
 }
 
@@ -171,7 +235,11 @@ async fn take_up(
     tokio::pin!(taking);
     loop {
         tokio::select! {
-            taken = &mut taking => return taken,
+            taken = &mut taking => {
+                // What was said before the answer waits already, and is history too.
+                while events.try_recv().is_some() {}
+                return taken;
+            }
             // The history is known; unless it is taken, the answer behind it is not read.
             Some(_) = events.recv() => {}
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::turn::Outcome;
-use crate::acp::Update;
+use crate::acp::{TokenUsage, Update};
 use crate::domain::message::Way;
 use crate::domain::time::iso8601;
 
@@ -22,11 +22,18 @@ pub(super) fn of_words(wall_ms: i64, way: Way, text: &str) -> String {
 /// Writes the line of the end: why, what went wrong, and the tokens of the turn where the agent tells.
 pub(super) fn of_end(wall_ms: i64, outcome: &Outcome) -> String {
     let error = outcome.error.as_ref().map(|error| error.message.as_str());
-    let usage = outcome
-        .usage
-        .map(|usage| json!({ "input": usage.input, "output": usage.output, "total": usage.total }));
+    let usage = outcome.usage.map(tokens_told);
     let body = json!({ "stop_reason": outcome.stop_reason, "error": error, "usage": usage });
     line(wall_ms, "end", &body)
+}
+
+fn tokens_told(usage: TokenUsage) -> Value {
+    json!({ "input": usage.input, "output": usage.output, "cached": usage.cached, "total": usage.total })
+}
+
+/// Writes the line of what git was seen to tell.
+pub(super) fn of_git(wall_ms: i64, told: &str) -> String {
+    line(wall_ms, "git", &json!({ "told": told }))
 }
 
 /// Writes the line of a permission question and its answer.
@@ -58,7 +65,10 @@ pub(super) fn of_update(wall_ms: i64, update: &Update) -> String {
                 .collect();
             ("plan", json!({ "entries": entries }))
         }
-        Update::Usage { used, size, cost } => {
+        Update::Tokens(tokens) => ("tokens", tokens_told(*tokens)),
+        Update::Usage {
+            used, size, cost, ..
+        } => {
             let cost = cost
                 .as_ref()
                 .map(|cost| json!({ "amount": cost.amount, "currency": cost.currency }));

@@ -3,7 +3,10 @@
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::advice::Advice;
+use super::report::Gathered;
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
+use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
 use crate::domain::task::{TaskError, TaskStatus};
 
@@ -49,6 +52,8 @@ pub(super) struct Turn {
     pub(super) alive: bool,
     /// The tool calls of the turn.
     pub(super) calls: ToolCalls,
+    /// What comes of it besides its words.
+    pub(super) gathered: Gathered,
 }
 
 /// What the end of a turn means.
@@ -82,6 +87,7 @@ impl Turn {
             failing: None,
             alive: false,
             calls: ToolCalls::default(),
+            gathered: Gathered::default(),
         }
     }
 
@@ -97,10 +103,13 @@ impl Turn {
     pub(super) fn goes_on_from(&mut self, earlier: Turn) {
         self.output = earlier.output;
         self.overlong = earlier.overlong;
+        self.gathered = earlier.gathered;
+        self.calls = earlier.calls;
     }
 
     /// Takes in what the agent says.
     pub(super) fn hear(&mut self, update: &Update) {
+        self.gathered.hear(update, self.output.len());
         match update {
             Update::MessageText(text) => {
                 self.alive = true;
@@ -114,9 +123,9 @@ impl Turn {
             }
             Update::ToolCall(call) => {
                 self.alive = true;
-                self.calls.see((**call).clone());
+                self.gathered.see(self.calls.see((**call).clone()));
             }
-            Update::ThoughtText(_) | Update::Plan(_) => self.alive = true,
+            Update::ThoughtText(_) | Update::Plan(_) | Update::Tokens(_) => self.alive = true,
             Update::Failing(failing) => self.failing = failing.then(Instant::now),
             _ => {}
         }
@@ -124,9 +133,12 @@ impl Turn {
 }
 
 impl Outcome {
-    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end, `login` how to log in if the
-    /// end is about that.
-    pub(super) fn of(ended: &Result<PromptOutcome, AcpError>, asked: bool, login: &str) -> Self {
+    /// Says what the end of a prompt means. `asked` tells whether somebody asked for the end.
+    pub(super) fn of(
+        ended: &Result<PromptOutcome, AcpError>,
+        asked: bool,
+        advice: Advice<'_>,
+    ) -> Self {
         match ended {
             Ok(outcome) => Self {
                 usage: outcome.usage,
@@ -142,16 +154,13 @@ impl Outcome {
             },
             // Some agents answer a cancelled prompt with an error.
             Err(_) if asked => Self::plain(TaskStatus::Cancelled),
-            Err(error) => {
-                let class = if error.wants_login() { "auth" } else { "agent" };
-                Self::error(TaskStatus::Failed, class, &format!("{error}{login}"))
-            }
+            Err(error) => Self::failed(advice.on(error)),
         }
     }
 
     /// Says what the end means of a turn in which the agent told that it could not go on: it ends well, and its words are
     /// the reason.
-    pub(super) fn of_failing(self, output: &str) -> Self {
+    pub(super) fn of_failing(self, output: &str, advice: Advice<'_>) -> Self {
         if self.status != TaskStatus::Done {
             return self;
         }
@@ -160,7 +169,7 @@ impl Outcome {
         Self {
             stop_reason: self.stop_reason,
             usage: self.usage,
-            ..Self::error(TaskStatus::Failed, "agent", &message)
+            ..Self::failed(advice.on_words(&reason, message))
         }
     }
 
@@ -184,12 +193,12 @@ impl Outcome {
             }
             StopReason::MaxTokens => Self::error(
                 TaskStatus::Failed,
-                "limit",
+                failure::LIMIT,
                 "the limit of tokens is reached",
             ),
             StopReason::MaxTurnRequests => Self::error(
                 TaskStatus::Failed,
-                "limit",
+                failure::LIMIT,
                 "the limit of model requests in one turn is reached",
             ),
         };
@@ -198,23 +207,26 @@ impl Outcome {
     }
 
     pub(super) fn error(status: TaskStatus, class: &str, message: &str) -> Self {
-        let error = TaskError {
-            class: class.to_owned(),
-            message: message.to_owned(),
-        };
+        Self {
+            error: Some(TaskError::new(class, message)),
+            ..Self::plain(status)
+        }
+    }
+
+    pub(super) fn failed(error: TaskError) -> Self {
         Self {
             error: Some(error),
-            ..Self::plain(status)
+            ..Self::plain(TaskStatus::Failed)
         }
     }
 
     /// Says whether the model has taken what its prompt carried, given that it showed a sign of its own.
     pub(super) fn proves_taking(&self) -> bool {
-        self.error.is_none()
-            || self
-                .error
-                .as_ref()
-                .is_some_and(|error| error.class == "limit")
+        let is_limit = |error: &TaskError| error.class == failure::LIMIT;
+        // A prompt that is too long is refused with an error, and then there is no reason of a turn.
+        self.error
+            .as_ref()
+            .is_none_or(|error| is_limit(error) && self.stop_reason.is_some())
     }
 }
 
@@ -230,7 +242,7 @@ mod tests {
                 meta: None,
             }),
             false,
-            "",
+            Advice::default(),
         )
     }
 
@@ -248,34 +260,29 @@ mod tests {
 
     #[test]
     fn a_good_end_of_a_turn_that_could_not_go_on_is_a_failure() {
-        let failed = stop(StopReason::EndTurn).of_failing("no model\n");
+        let failed = stop(StopReason::EndTurn).of_failing("no model\n", Advice::default());
         assert_eq!(failed.status, TaskStatus::Failed);
         assert!(!failed.proves_taking());
         assert_eq!(
             failed.error.unwrap().message,
             "the agent could not go on: no model"
         );
-        let cancelled = stop(StopReason::Cancelled).of_failing("no model");
+        let cancelled = stop(StopReason::Cancelled).of_failing("no model", Advice::default());
         assert_eq!(cancelled.status, TaskStatus::Cancelled);
     }
 
     #[test]
-    fn a_missing_login_has_a_class_of_its_own_and_says_how() {
-        let refused = Err(AcpError::Refused {
-            method: "session/prompt".into(),
-            code: -32000,
-            message: "Authentication required".into(),
-            data: None,
-        });
-        let error = Outcome::of(&refused, false, "; to log in, set KEY")
-            .error
-            .unwrap();
-        assert_eq!(error.class, "auth");
-        assert!(
-            error.message.ends_with("; to log in, set KEY"),
-            "{}",
-            error.message
-        );
+    fn the_words_of_a_turn_that_could_not_go_on_tell_the_class() {
+        let words = "exceeded retry limit, last status: 429 Too Many Requests";
+        let failed = stop(StopReason::EndTurn).of_failing(words, Advice::default());
+        assert_eq!(failed.error.unwrap().class, failure::QUOTA);
+    }
+
+    #[test]
+    fn only_a_limit_that_ended_a_turn_proves_that_its_prompt_was_taken() {
+        assert!(stop(StopReason::MaxTokens).proves_taking());
+        let too_long = TaskError::new(failure::LIMIT, "the prompt is too long");
+        assert!(!Outcome::failed(too_long).proves_taking());
     }
 
     #[test]
@@ -288,7 +295,7 @@ mod tests {
                 data: None,
             })
         };
-        let of = |asked| Outcome::of(&refused(), asked, "");
+        let of = |asked| Outcome::of(&refused(), asked, Advice::default());
         assert_eq!(of(true).status, TaskStatus::Cancelled);
         assert_eq!(of(false).error.unwrap().class, "agent");
     }

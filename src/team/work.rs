@@ -4,18 +4,23 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
-use super::login;
+use super::advice::Advice;
+use super::choose::{What, choose};
+use super::report::Spending;
+use super::start;
 use super::transcript;
 use super::turn::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
-use crate::bus::event::Body;
+use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Ending};
 use crate::bus::{BusError, Letter};
 use crate::delivery::{inject, primer, wake};
+use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
 use crate::domain::member::{Activity, Tools};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
+use crate::domain::report::Context;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
 
@@ -97,10 +102,17 @@ impl Actor {
                 .connection
                 .new_session(&self.identity.cwd, servers)
                 .await;
-            self.acp = session
-                .map_err(|error| Outcome::error(TaskStatus::Failed, "agent", &error.to_string()))?;
+            let advice = Advice::of(&self.profile, self.wall_ms());
+            let session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
+            let set = start::set_mode(&self.connection, &session, &self.profile, advice).await;
+            // In the wrong mode the new session is not used at all.
+            set.map_err(Outcome::failed)?;
+            self.acp = session;
+            self.offers.note(self.identity.session, &self.acp);
             self.primed = false;
             self.used = false;
+            self.context = Context::New;
+            self.spending = Spending::Nothing;
             self.record_session().await;
             // The new session has to find the tools anew, and who needs this shows them late.
             tokio::time::sleep(self.profile.settle.value).await;
@@ -112,11 +124,10 @@ impl Actor {
             .filter(|_| !self.used)
             .map(|model| model.value.clone());
         if let Some(model) = model.map(str::to_owned).or(default) {
-            let chosen = self.connection.set_model(&self.acp, &model).await;
-            chosen.map_err(|error| {
-                let message = format!("the model `{model}` cannot be used: {error}");
-                Outcome::error(TaskStatus::Failed, "model", &message)
-            })?;
+            let advice = Advice::of(&self.profile, self.wall_ms());
+            let chosen = choose(What::Model, &model, &self.connection, &self.acp, advice).await;
+            chosen.map_err(Outcome::failed)?;
+            self.acp.note_model(&model);
             let session = self.identity.session;
             self.write(Ask::Model { session, model }).await;
         }
@@ -167,7 +178,9 @@ impl Actor {
         self.transcribe(&transcript, line);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let prompting = tokio::spawn(async move { connection.prompt(&session, &prompt).await });
+        let gathered = task.as_ref().map(|task| self.gather(task));
         let mut turn = Turn::new(task, transcript, AbortOnDropHandle::new(prompting));
+        turn.gathered = gathered.unwrap_or_default();
         turn.injected = (!letters.is_empty()).then_some(call);
         turn.newest_mail = letters
             .iter()
@@ -177,6 +190,7 @@ impl Actor {
         self.turn = Some(turn);
         self.primed = true;
         self.used = true;
+        self.context = Context::Kept;
     }
 
     /// Takes unread messages for a prompt; returns them and how many are left.
@@ -253,14 +267,12 @@ impl Actor {
         let Some(turn) = &mut self.turn else { return };
         turn.given_up = true;
         let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
+        let (gathered, calls) = (std::mem::take(&mut turn.gathered), turn.calls.clone());
         if let Some(task) = task {
             let message = "the agent does not end its turn: kill_agent ends the agent";
-            self.finish(
-                task,
-                Outcome::error(TaskStatus::Cancelled, "cancelled", message),
-                output,
-            )
-            .await;
+            let outcome = Outcome::error(TaskStatus::Cancelled, failure::SILENT, message);
+            let report = self.report(gathered, None, &output, &calls).await;
+            self.finish_with(task, outcome, output, report).await;
         }
     }
 
@@ -271,17 +283,17 @@ impl Actor {
             self.hear(event);
         }
         self.drop_questions().await;
-        let Some(turn) = self.turn.take() else {
+        let Some(mut turn) = self.turn.take() else {
             return false;
         };
-        let login = ended
-            .as_ref()
-            .err()
-            .map(|error| login::hint(error, &self.profile));
+        let advice = Advice {
+            resets_at: turn.gathered.resets_at,
+            ..Advice::of(&self.profile, self.wall_ms())
+        };
         let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
-        let outcome = Outcome::of(&ended, asked, &login.unwrap_or_default());
+        let outcome = Outcome::of(&ended, asked, advice);
         let outcome = if turn.failing.is_some() {
-            outcome.of_failing(&turn.output)
+            outcome.of_failing(&turn.output, advice)
         } else {
             outcome
         };
@@ -298,6 +310,7 @@ impl Actor {
         }
         let goes_on = is_cut && turn.task.is_some();
         if is_cut {
+            turn.gathered.is_cut(outcome.usage);
             self.cut_short(turn);
         } else {
             self.conclude(turn, outcome).await;
@@ -309,11 +322,21 @@ impl Actor {
     }
 
     /// Writes what the end of a turn means for its task, or for the mail that it was about.
-    async fn conclude(&mut self, turn: Turn, outcome: Outcome) {
+    async fn conclude(&mut self, mut turn: Turn, outcome: Outcome) {
         match turn.task {
-            Some(task) if !turn.given_up => self.finish(task, outcome, turn.output).await,
+            Some(task) if !turn.given_up => {
+                let Turn {
+                    gathered,
+                    output,
+                    calls,
+                    ..
+                } = turn;
+                let report = self.report(gathered, outcome.usage, &output, &calls).await;
+                self.finish_with(task, outcome, output, report).await;
+            }
             Some(_) => {}
             None => {
+                self.spending.grow(turn.gathered.spent());
                 if outcome.error.is_some() || !turn.alive {
                     self.mail_failed = self.mail_failed.max(turn.newest_mail);
                 }
@@ -371,6 +394,14 @@ impl Actor {
     }
 
     pub(super) async fn finish(&self, id: TaskId, outcome: Outcome, output: String) {
+        let report = Report {
+            context: Some(self.context),
+            ..Report::default()
+        };
+        self.finish_with(id, outcome, output, report).await;
+    }
+
+    async fn finish_with(&self, id: TaskId, outcome: Outcome, output: String, report: Report) {
         let output = self.secrets.hidden(output);
         let output = match self.seat.bus().long_body(output).await {
             Ok(output) => output,
@@ -396,6 +427,7 @@ impl Actor {
                 output,
                 stop_reason,
                 error,
+                report,
             }),
         ))
         .await;

@@ -4,14 +4,27 @@
 //! next one asks the same question and gets the same answer.
 
 use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::failure;
 use crate::domain::id::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
 
-/// Kinds of errors after which another agent may do better: the agent is missing, has no quota left, or has crashed.
-const AGENTS_OWN: [&str; 6] = ["start", "crashed", "agent", "limit", "model", "timeout"];
+/// Kinds of errors after which another agent may do better: the agent is missing, has no login or quota left, or has crashed.
+const AGENTS_OWN: [&str; 11] = [
+    "start",
+    "crashed",
+    "timeout",
+    failure::AGENT,
+    failure::AUTH,
+    failure::LIMIT,
+    failure::MODE,
+    failure::MODEL,
+    failure::QUOTA,
+    failure::SILENT,
+    failure::UNAVAILABLE,
+];
 
 /// What has come of the task of a step that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,6 +18,7 @@ use super::template::{self, Part};
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
+use crate::domain::failure;
 use crate::domain::id::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -229,10 +230,10 @@ impl Runner {
             let mut error = task.error.clone();
             if self.overdue.contains(&task.id) && task.status == TaskStatus::Cancelled {
                 let seconds = step.plan.timeout_seconds.unwrap_or_default();
-                error = Some(TaskError {
-                    class: "timeout".to_owned(),
-                    message: format!("it took longer than {seconds} s"),
-                });
+                error = Some(TaskError::new(
+                    "timeout",
+                    format!("it took longer than {seconds} s"),
+                ));
             }
             let status = task.status;
             return Seen::Ended(TaskEnd { status, error });
@@ -403,6 +404,7 @@ fn hindrance(error: TeamError) -> Hindrance {
             other => Hindrance::Never("start", other.to_string()),
         },
         TeamError::Bus(_) => Hindrance::Busy,
+        other @ TeamError::Model { .. } => Hindrance::Never(failure::MODEL, other.told()),
         other => Hindrance::Never("start", other.told()),
     }
 }

@@ -124,6 +124,21 @@ async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_re
     stage.check_nobody_is_left();
 }
 
+/// Gemini can only load: the agent says again what was said before, and none of it belongs to the turn that follows.
+#[tokio::test]
+async fn a_session_that_is_loaded_says_its_history_again_and_nobody_takes_it_for_news() {
+    let script = AGENTS.replace("load = true", "history = 'half of it'");
+    let stage = Stage::new(&script).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let first = rise(&lead, "phil", "hello").await;
+    lead.done(&first).await;
+    let crashing = lead.assign("phil", "crash").await;
+    assert_eq!(lead.done(&crashing).await, "went on");
+    lead.hear_notice("of phil is resumed").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
 #[tokio::test]
 async fn without_its_session_a_restarted_agent_has_its_task_interrupted_and_works_on() {
     let stage = Stage::new(FORGETFUL).with_profiles(PROFILES);

@@ -365,7 +365,8 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     let why =
         "dead has failed: it ended before it was ready: exit code 3; its stderr ends: no api key";
     assert_eq!(result["status"], "failed", "{result}");
-    assert_eq!(result["error"], json!({ "class": "start", "message": why }));
+    // Its last words tell what is missing.
+    assert_eq!(result["error"], json!({ "class": "auth", "message": why }));
     let again = lead.call("assign_task", dead).await;
     assert_eq!(again.get("note"), None, "the user is told once: {again}");
 
@@ -548,13 +549,10 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
     assert_eq!(ann["tools"], "ready");
     let all = lead.call("list_agents", json!({})).await;
     assert_eq!(all["agents"][1]["model"], "large", "{all}");
-    let unknown = ask(model("huge")).await;
-    assert_eq!(unknown["status"], "failed", "{unknown}");
-    assert_eq!(unknown["error"]["class"], "model");
-    let message = unknown["error"]["message"].as_str().unwrap();
+    let unknown = lead.refused("assign_task", model("huge")).await;
     assert!(
-        message.contains("`huge`") && message.contains("large"),
-        "{message}"
+        unknown.contains("`huge`") && unknown.contains("large"),
+        "{unknown}"
     );
 
     // It knows who it is until its session is a new one.

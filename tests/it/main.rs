@@ -23,6 +23,8 @@ mod logs;
 mod message_bus;
 mod permissions;
 mod request_claim;
+mod results;
+mod returning;
 mod secrets;
 #[cfg(target_os = "linux")]
 mod stopping;

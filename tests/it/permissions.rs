@@ -18,6 +18,13 @@ steps = [
   { say = "{{inside.option}} {{read.option}} {{outside.option}}" },
 ]
 [[agents.default.turns]]
+when = "Your task: unannounced"
+steps = [
+  { ask_permission = "read it", kind = "read", paths = ["notes.txt"], unannounced = true, save = "inside" },
+  { ask_permission = "change it", kind = "edit", paths = ["out/x"], unannounced = true, on_reject = "go_on", save = "outside" },
+  { say = "{{inside.option}} {{outside.option}}" },
+]
+[[agents.default.turns]]
 when = "Your task: files"
 steps = [
   { write_file = "notes.txt", content = "one\ntwo\nthree\n" },
@@ -160,6 +167,19 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
         )
         .await;
     assert!(words.contains("allow_once"), "{words}");
+    lead.close().await;
+}
+
+/// Gemini says nothing of a call before it asks, and nothing more after a no.
+#[tokio::test]
+async fn a_call_that_is_first_heard_of_in_its_question_is_judged_like_any_other() {
+    let stage = stage("rules", 120);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "unannounced").await;
+    let question = asked(&lead, "ann", "change it").await;
+    assert_eq!(question["kind"], "edit");
+    answer(&lead, &question, "reject").await;
+    assert_eq!(lead.done(&task).await, "allow_once reject_once");
     lead.close().await;
 }
 

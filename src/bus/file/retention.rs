@@ -147,7 +147,10 @@ fn bodies(event: &Event) -> Vec<&Body> {
             [&opened.description].into_iter().chain(context).collect()
         }
         Event::TaskAssigned(assigned) => vec![&assigned.prompt],
-        Event::TaskFinished(finished) => vec![&finished.output],
+        Event::TaskFinished(finished) => {
+            let details = finished.report.details.as_ref();
+            [&finished.output].into_iter().chain(details).collect()
+        }
         _ => Vec::new(),
     }
 }

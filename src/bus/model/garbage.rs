@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
-    Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepStarted,
+    Report, Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -361,6 +361,10 @@ fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
             output: body(byte),
             stop_reason: None,
             error: None,
+            report: Report {
+                details: Some(body(byte)),
+                ..Report::default()
+            },
         }),
     }
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Step;
 use super::ledger::Ledger;
-use crate::bus::event::{Body, Event, Starting};
+use crate::bus::event::{Body, Event, Report, Starting};
 use crate::bus::log::{Appended, Log, Replica};
 use crate::bus::memory::{MemoryLog, Store};
 use crate::bus::rules::{
@@ -290,6 +290,7 @@ impl World {
             output: text(),
             stop_reason: None,
             error: None,
+            report: Report::default(),
         };
         match task.status {
             TaskStatus::Queued if agent.running.is_none() => Some((by, Ask::StartTask(id))),

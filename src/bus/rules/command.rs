@@ -1,6 +1,6 @@
 //! Everything that can be asked of a bus.
 
-use crate::bus::event::{Body, Question, Runs, Starting};
+use crate::bus::event::{Body, Question, Report, Runs, Starting};
 use crate::domain::id::{
     CallId, CommandId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
@@ -141,6 +141,8 @@ pub struct Ending {
     pub stop_reason: Option<String>,
     /// What went wrong.
     pub error: Option<TaskError>,
+    /// What came of it besides.
+    pub report: Report,
 }
 
 /// What becomes of the task of an agent that is started again.

@@ -5,7 +5,7 @@ use super::messages::check_body;
 use super::refusal::Refusal;
 use super::workflows;
 use super::writer::{Post, Writer};
-use crate::bus::event::{Assigned, Body, Event, Finished};
+use crate::bus::event::{Assigned, Body, Event, Finished, Report};
 use crate::bus::state::{Session, Task};
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
@@ -145,6 +145,7 @@ pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Endi
         output: ending.output.clone(),
         stop_reason: ending.stop_reason.clone(),
         error: ending.error.clone(),
+        report: ending.report.clone(),
     }));
     // Who leads a workflow is told of its end, and not of each task in it.
     if task.workflow.is_some() || !writer.reaches(&task.by) {
@@ -160,7 +161,7 @@ pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Endi
 fn told_end(task: &Task, ending: &Ending) -> String {
     let said = match (&ending.error, &ending.output) {
         (Some(error), _) => &error.message,
-        (None, Body::Text(text)) => text,
+        (None, Body::Text(text)) => last_words(text, ending.report.last_words),
         (None, Body::Blob { .. }) => "",
     };
     let mut head: String = said
@@ -178,6 +179,13 @@ fn told_end(task: &Task, ending: &Ending) -> String {
         task.agent,
         ending.status.told()
     )
+}
+
+/// Returns what an agent said in the end, rather than what it said on its way.
+fn last_words(text: &str, from: Option<u64>) -> &str {
+    let from = from.and_then(|from| usize::try_from(from).ok());
+    let last = from.and_then(|from| text.get(from..)).unwrap_or(text);
+    if last.trim().is_empty() { text } else { last }
 }
 
 pub(super) fn cancel(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
@@ -218,10 +226,8 @@ pub(super) fn ended(status: TaskStatus, class: &str, message: String) -> Ending 
         status,
         output: Body::Text(String::new()),
         stop_reason: None,
-        error: Some(TaskError {
-            class: class.to_owned(),
-            message,
-        }),
+        error: Some(TaskError::new(class, message)),
+        report: Report::default(),
     }
 }
 

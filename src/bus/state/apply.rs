@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    BodyRef, Claim, Departed, Due, Member, Message, Origin, Request, Session, State, StopWanted,
-    Task, Wait,
+    BodyRef, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
+    StopWanted, Task, Wait,
 };
 use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
 use crate::bus::log::Place;
@@ -335,7 +335,14 @@ impl State {
             self.leave_to_be_swept(id, session.run.clone());
         }
         self.forget_member_if_idle(&session.name);
+        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| Past {
+            profile,
+            cwd,
+            model: session.model,
+            acp_session: session.run.and_then(|run| run.acp_session),
+        });
         self.departed.push_back(Departed {
+            past,
             name: session.name,
             session: id,
             kind: session.kind,
@@ -485,6 +492,10 @@ impl State {
             output: None,
             stop_reason: None,
             error: None,
+            context: None,
+            usage: None,
+            last_words: None,
+            has_details: false,
             notice: None,
         };
         if let Some(session) = self.sessions.get_mut(&assigned.session) {
@@ -517,6 +528,10 @@ impl State {
         task.output = Some(at.body(&finished.output));
         task.stop_reason.clone_from(&finished.stop_reason);
         task.error.clone_from(&finished.error);
+        task.context = finished.report.context;
+        task.usage.clone_from(&finished.report.usage);
+        task.last_words = finished.report.last_words;
+        task.has_details = finished.report.details.is_some();
         if let Some(session) = self.sessions.get_mut(&task.session) {
             session.stalled = false;
             session.queue.retain(|queued| queued != &finished.id);

@@ -32,6 +32,7 @@ use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools}
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
+use crate::domain::report::{Context, Usage};
 use crate::domain::request::RequestStatus;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::time::Tick;
@@ -179,6 +180,24 @@ pub struct Departed {
     pub at: Tick,
     /// When it last did something, in wall time.
     pub last_ms: i64,
+    /// How it lived, so that it can be called back; only of agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<Past>,
+}
+
+/// How an agent lived that has left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// The profile it was started from.
+    pub profile: String,
+    /// Where it worked.
+    pub cwd: String,
+    /// The model that it used, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The agent's own id of its ACP session, if it got so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp_session: Option<String>,
 }
 
 /// A call that waits for a message.
@@ -348,6 +367,18 @@ pub struct Task {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
+    /// What the agent's conversation knew at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// What it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where in the output the agent's last words begin, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<u64>,
+    /// Whether the event of its end tells of files and failed calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_details: bool,
     /// The notice that told its assigner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<MessageId>,

@@ -1,6 +1,6 @@
 //! What everyone asks of the state.
 
-use super::{Delivery, Departed, Member, Message, Request, Session, State, Task, Wait};
+use super::{Delivery, Departed, Member, Message, Past, Request, Session, State, Task, Wait};
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark};
 use crate::domain::message::{MessageKind, Way};
@@ -52,6 +52,12 @@ impl State {
     /// Returns the sessions that left last, oldest first.
     pub fn departed(&self) -> impl DoubleEndedIterator<Item = &Departed> {
         self.departed.iter()
+    }
+
+    /// Returns how the last agent of a name lived that has left, if that is remembered.
+    pub fn past_agent(&self, name: &Name) -> Option<(&Departed, &Past)> {
+        let mut of_name = self.departed.iter().rev().filter(|left| left.name == *name);
+        of_name.find_map(|left| Some((left, left.past.as_ref()?)))
     }
 
     /// Returns a request, if the state still has it.

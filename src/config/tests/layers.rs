@@ -51,6 +51,7 @@ fn every_field_of_a_profile_is_read() {
         permissions = "ask"
         roles = ["reviewer"]
         default_model = "large"
+        mode = "plan"
         install = "npm install agent"
         login = "set KEY"
         settle_ms = 1_500
@@ -74,6 +75,7 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.permissions.value, Policy::Ask);
     assert_eq!(profile.roles.value, ["reviewer"]);
     assert_eq!(profile.default_model, Some(sourced("large")));
+    assert_eq!(profile.mode, Some(sourced("plan")));
     assert_eq!(profile.install, Some(sourced("npm install agent")));
     assert_eq!(profile.login, Some(sourced("set KEY")));
     assert!(profile.one_session.value);

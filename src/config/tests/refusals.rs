@@ -21,7 +21,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `restart`, \
+         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `mode`, `restart`, \
          `install`, `login`, `settle_ms`, `one_session` and `mid_turn`",
     );
     check_refused(
@@ -185,6 +185,10 @@ fn a_value_out_of_its_bounds_is_refused() {
         (
             "roles = [\"\"]",
             "2:10: each element of `roles` of [agents.a] is empty: set it, or leave it out",
+        ),
+        (
+            "mode = \"\"",
+            "2:8: `mode` of [agents.a] is empty: set it, or leave it out",
         ),
         (
             "default_model = \"\"",

@@ -25,7 +25,8 @@ pub(super) struct AssignTask {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// A live agent, whose queue it joins; else a profile, of which a new agent is started.
+    /// A live agent, whose queue it joins; a profile, of which a new agent is started; or an ended agent, which is called
+    /// back with its conversation.
     agent: String,
     /// What to do.
     prompt: String,
@@ -38,6 +39,9 @@ pub(super) struct Input {
     /// Forget the agent's conversation before this task.
     #[serde(default)]
     fresh: bool,
+    /// An ended agent is meant, also where a profile has its name.
+    #[serde(default)]
+    resume: bool,
     /// What it may do, for this task: allow, rules, ask or deny.
     permissions: Option<String>,
     /// Wait for the result.
@@ -74,6 +78,11 @@ impl Input {
                 ))
             })
         };
+        if self.resume && self.name.is_some() {
+            let problem =
+                "`name` starts a new agent, `resume` calls an ended one back: leave one out";
+            return Err(ToolError::Arguments(problem.to_owned()));
+        }
         Ok(Assignment {
             agent: self.agent,
             prompt: self.prompt,
@@ -81,6 +90,7 @@ impl Input {
             model: self.model,
             cwd: self.cwd,
             fresh: self.fresh,
+            resume: self.resume,
             permissions: self.permissions.map(policy).transpose()?,
             step: None,
         })
@@ -119,7 +129,7 @@ impl Tool for AssignTask {
             let task = waited(caller, &team, &assigned.task, Duration::from_secs(seconds)).await?;
             if task.status.is_final() {
                 let output = team.output(&task.id, 0, limits::ANSWER_BYTES).await?;
-                result = Some(OutputView::from(output));
+                result = Some(OutputView::of(output, 0));
             }
         }
         let task = team.task(&assigned.task)?;

@@ -12,6 +12,7 @@ mod cancel_workflow;
 mod create_workflow;
 mod kill_agent;
 mod leading;
+mod report_view;
 mod resume_workflow;
 mod shutdown_agent;
 mod task_result;

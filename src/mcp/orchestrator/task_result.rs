@@ -25,19 +25,28 @@ pub(super) struct Input {
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     max_bytes: Option<usize>,
+    /// Where to begin in the lists of files and failed calls: `next_list_offset` of the part before.
+    #[serde(default)]
+    #[schemars(with = "Option<i64>")]
+    list_offset: Option<usize>,
 }
 
 impl Tool for GetTaskResult {
     type Input = Input;
     type Output = ResultView;
     const NAME: &'static str = "get_task_result";
-    const DESCRIPTION: &'static str = "Read what an agent said in a task, also while it runs. A long output comes in parts: go on at next_offset.";
+    const DESCRIPTION: &'static str = "Read what came of a task: what the agent said, also while it runs, what went wrong, which files changed, and \
+        the cost. A long output comes in parts: go on at next_offset.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<ResultView, ToolError> {
         let id = TaskId::parse(&input.task_id)?;
         let max = output_bytes(input.max_bytes)?;
         let team = self.leading.team(caller.seat());
         let output = team.output(&id, input.offset.unwrap_or(0), max).await?;
-        Ok(ResultView::of(output, &team))
+        Ok(ResultView::of(
+            output,
+            input.list_offset.unwrap_or(0),
+            &team,
+        ))
     }
 }

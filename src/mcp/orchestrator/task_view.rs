@@ -3,31 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::report_view::{ErrorView, ListsView, UsageView};
 use crate::bus::state::{State, Task};
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task::TaskStatus;
 use crate::domain::time::iso8601;
 use crate::mcp::ToolError;
 use crate::team::{TaskOutput, Team};
-
-/// What went wrong with a task.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ErrorView {
-    /// What kind of error: start, crashed, agent, refused, limit, model, cancelled …
-    class: String,
-    /// What happened.
-    message: String,
-}
-
-impl From<TaskError> for ErrorView {
-    fn from(error: TaskError) -> Self {
-        Self {
-            class: error.class,
-            message: error.message,
-        }
-    }
-}
 
 /// Where a task stands.
 #[derive(Serialize, JsonSchema)]
@@ -77,25 +60,58 @@ pub(super) struct OutputView {
     next_offset: Option<usize>,
     /// The length of the whole output, so far if it still runs.
     total_bytes: usize,
+    /// Where the agent's last words begin, those after its last tool call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_words_offset: Option<u64>,
     /// Why the turn ended, in ACP's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<String>,
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorView>,
+    /// What the agent remembered at the beginning: new (nothing), kept, resumed, or lost (nothing, although it was to).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
+    #[serde(flatten)]
+    lists: Option<ListsView>,
+    /// What it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageView>,
+    /// From the turn's beginning to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_seconds: Option<f64>,
 }
 
-impl From<TaskOutput> for OutputView {
-    fn from(output: TaskOutput) -> Self {
+impl OutputView {
+    /// Shows a task's output, and of its lists the part from `list_offset` on; a later part of the output comes without them.
+    pub(super) fn of(output: TaskOutput, list_offset: usize) -> Self {
+        let task = output.task;
+        let with_lists = output.offset == 0 || list_offset > 0;
+        let silence = output.is_silent.then(ErrorView::of_silence);
         Self {
             output: output.text,
             offset: output.offset,
             next_offset: output.next_offset,
             total_bytes: output.total,
-            stop_reason: output.task.stop_reason,
-            error: output.task.error.map(ErrorView::from),
+            last_words_offset: task.last_words,
+            duration_seconds: duration_seconds(&task),
+            stop_reason: task.stop_reason,
+            error: task.error.map(ErrorView::from).or(silence),
+            context: task.context.map(|context| context.as_str().to_owned()),
+            lists: output
+                .details
+                .filter(|_| with_lists)
+                .map(|details| ListsView::of(details, list_offset)),
+            usage: task.usage.map(UsageView::from),
         }
     }
+}
+
+/// Returns how long a task took that is over, by the wall clock, to the tenth of a second.
+fn duration_seconds(task: &Task) -> Option<f64> {
+    let millis = task.ended_ms?.saturating_sub(task.started_ms?);
+    let tenths = u32::try_from(millis.max(0) / 100).ok()?;
+    Some(f64::from(tenths) / 10.0)
 }
 
 /// What came of a task.
@@ -110,11 +126,11 @@ pub(super) struct ResultView {
 }
 
 impl ResultView {
-    pub(super) fn of(output: TaskOutput, team: &Team) -> Self {
+    pub(super) fn of(output: TaskOutput, list_offset: usize, team: &Team) -> Self {
         Self {
             task_id: output.task.id.to_string(),
             status: status(team, &output.task).to_owned(),
-            output: output.into(),
+            output: OutputView::of(output, list_offset),
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
-use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted};
+use crate::bus::event::{Body, Entry, Event, Report, Starting, StepReturned, StepStarted};
 use crate::bus::log::Place;
 use crate::bus::rules::{
     Ask, Command, Ending, NewAgent, NewMember, NewTask, NewWorkflow, Wish, decide,
@@ -381,6 +381,7 @@ impl World {
             output: Body::Text(String::new()),
             stop_reason: None,
             error: None,
+            report: Report::default(),
         };
         self.ask(lead, Ask::FinishTask(id.clone(), Box::new(ending)));
     }

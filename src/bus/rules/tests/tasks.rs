@@ -1,6 +1,7 @@
 //! Tasks: assigned, played by the bridge that holds the agent, and told of at their end.
 
 use super::*;
+use crate::bus::event::Report;
 use crate::bus::rules::Ending;
 use crate::domain::task::TaskStatus;
 
@@ -10,6 +11,7 @@ fn done() -> Ending {
         output: text("all fine"),
         stop_reason: Some("end_turn".into()),
         error: None,
+        report: Report::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Workflows: led by one orchestrator, begun in order, once, and gone on with by the next.
 
 use super::*;
+use crate::bus::event::Report;
 use crate::bus::rules::{Approval, Ending, NewWorkflow};
 use crate::domain::id::WorkflowId;
 use crate::domain::limits;
@@ -79,6 +80,7 @@ impl Led {
             output: text("said"),
             stop_reason: None,
             error: None,
+            report: Report::default(),
         };
         self.world
             .ask(self.lead, Ask::FinishTask(id, Box::new(ending)))

@@ -1,0 +1,51 @@
+//! How a task ends, and what came of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Body;
+use crate::domain::id::TaskId;
+use crate::domain::report::{Context, Usage};
+use crate::domain::task::{TaskError, TaskStatus};
+
+/// A task is at its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Which.
+    pub id: TaskId,
+    /// How: a final status.
+    pub status: TaskStatus,
+    /// What the agent said.
+    pub output: Body,
+    /// The stop reason of the last turn, in ACP's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TaskError>,
+    /// What came of it besides.
+    #[serde(default, skip_serializing_if = "Report::is_empty")]
+    pub report: Report,
+}
+
+/// What came of a task besides its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// What the agent's conversation knew at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// What the task used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where in the output the agent's last words begin, in bytes: what it said after its last call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<u64>,
+    /// Files that changed and calls that failed: [`Details`](crate::domain::report::Details) as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Body>,
+}
+
+impl Report {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,255 @@
+//! What came of a task besides its words: what its agent remembered, which files changed, which calls failed, what it cost.
+
+use serde::{Deserialize, Serialize};
+
+/// What the agent's conversation knew when a task began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// Nothing: it was a new conversation.
+    New,
+    /// What the same process had talked about before.
+    Kept,
+    /// What an earlier process had talked about: its conversation was taken up again.
+    Resumed,
+    /// Nothing, although an earlier conversation was to be taken up again: the agent could not.
+    Lost,
+}
+
+impl Context {
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Kept => "kept",
+            Self::Resumed => "resumed",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// What a task used, as its agent tells it; what it does not tell is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens that the model read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens that it wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Tokens that came from a cache; whether the input counts them too, agents do not agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// All of it, as the agent counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<u64>,
+    /// What the task has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
+    /// Tokens in the model's context at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_used: Option<u64>,
+    /// Tokens that fit into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_size: Option<u64>,
+}
+
+/// An amount of money.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Money {
+    /// Millionths of the currency's unit: a number that can be compared and added.
+    pub micros: u64,
+    /// The currency (ISO 4217).
+    pub currency: String,
+}
+
+impl Money {
+    /// Makes an amount of what an agent tells; none when that is no amount.
+    pub fn of(amount: f64, currency: &str) -> Option<Self> {
+        let micros = (amount * 1e6).round();
+        // Beyond 2^53 a number with a fraction is not exact any more, and no task costs nine billions.
+        if !(0.0..=9e15).contains(&micros) {
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the range was checked"
+        )]
+        let micros = micros as u64;
+        Some(Self {
+            micros,
+            currency: currency.to_owned(),
+        })
+    }
+
+    /// Returns what has been added since an earlier amount; none when the two cannot be compared.
+    pub fn since(&self, earlier: &Self) -> Option<Self> {
+        let micros = self.micros.checked_sub(earlier.micros)?;
+        (self.currency == earlier.currency).then(|| Self {
+            micros,
+            currency: self.currency.clone(),
+        })
+    }
+
+    /// Returns the amount as people write it.
+    pub fn amount(&self) -> f64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "no amount that is made here is so large"
+        )]
+        let micros = self.micros as f64;
+        micros / 1e6
+    }
+}
+
+impl Usage {
+    /// Says whether the agent has told nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The lists of a task's result, which may be long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Details {
+    /// The files that have changed, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileChange>,
+    /// The calls of tools that failed, in the order in which they began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_calls: Vec<FailedCall>,
+    /// What git could tell about the files.
+    #[serde(default)]
+    pub git: GitLook,
+}
+
+impl Details {
+    /// Says whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What git could tell about the files of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GitLook {
+    /// The project is no repository, or there is no git.
+    #[default]
+    Absent,
+    /// The state at the task's start was compared with that at its end.
+    Compared,
+    /// It was not, or not wholly, for this reason.
+    Partly(String),
+}
+
+impl GitLook {
+    /// Returns what tools show.
+    pub fn told(&self) -> &str {
+        match self {
+            Self::Absent => "absent",
+            Self::Compared => "compared",
+            Self::Partly(reason) => reason,
+        }
+    }
+}
+
+/// A file that has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Relative to the project where it is inside.
+    pub path: String,
+    /// What became of it.
+    pub change: Change,
+    /// Who says so.
+    pub sources: Vec<ChangeSource>,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It was not there before.
+    Created,
+    /// It is another than before.
+    Edited,
+    /// It is not there any more.
+    Deleted,
+    /// It was moved, from here or to here.
+    Moved,
+}
+
+impl Change {
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Edited => "edited",
+            Self::Deleted => "deleted",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+/// Who says that a file has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeSource {
+    /// The agent, by a call of a tool.
+    ToolCall,
+    /// git: it changed during the task, by whomever.
+    Git,
+}
+
+impl ChangeSource {
+    /// Returns the word that tools show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolCall => "tool_call",
+            Self::Git => "git",
+        }
+    }
+}
+
+/// A call of a tool that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedCall {
+    /// What people are shown of it.
+    pub title: String,
+    /// The kind of tool, in ACP's words.
+    pub kind: String,
+    /// What it answered.
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Details as they were first written, which are read for ever.
+    #[test]
+    fn details_read_as_they_were_first_written() {
+        for details in [
+            r#"{"git":"absent"}"#,
+            r#"{"files":[{"path":"a","change":"created","sources":["tool_call","git"]}],"failed_calls":[{"title":"t","kind":"k","why":"w"}],"git":"compared"}"#,
+            r#"{"git":{"partly":"slow"}}"#,
+        ] {
+            let read: Details = serde_json::from_str(details).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), details);
+        }
+    }
+
+    #[test]
+    fn money_is_exact_and_only_like_is_taken_from_like() {
+        let dollars = |amount| Money::of(amount, "USD").unwrap();
+        assert_eq!(dollars(0.1 + 0.2).micros, 300_000);
+        let grown = dollars(1.5).since(&dollars(1.25)).unwrap();
+        assert!((grown.amount() - 0.25).abs() < 1e-9);
+        assert_eq!(dollars(1.0).since(&dollars(2.0)), None, "it began anew");
+        assert_eq!(dollars(2.0).since(&Money::of(1.0, "EUR").unwrap()), None);
+        for odd in [-1.0, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(Money::of(odd, "USD"), None);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What git can tell of the files that a task changes: a look at its start and one at its end, each a bounded child process.
+//!
+//! A look never holds a turn up at its start, writes nothing into the repository and runs nothing that the repository names. It
+//! fails without harm: then the result says what could not be told, and why. What it finds may be somebody else's doing.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::worktree::{Look, Mark, committed, compare};
+use crate::domain::report::{Change, GitLook};
+use crate::supervisor::{self, ChildSpec, SpawnError};
+use crate::sys::disk;
+
+/// How long one look may take: the end of a task waits for the last one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The most that is read of what git says: some ten thousand files.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
+const PASSED: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub(super) struct Repository {
+    /// The directory that has `.git`.
+    root: PathBuf,
+    /// The project, in it or the same.
+    project: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+}
+
+/// A look at the start of a task, under way or done.
+pub(super) struct Before {
+    repository: Repository,
+    looking: AbortOnDropHandle<Result<Look, Trouble>>,
+    /// Whether the agent may have changed files before it was done.
+    late: bool,
+}
+
+/// Why git could not tell.
+#[derive(Clone, Debug, thiserror::Error)]
+enum Trouble {
+    /// There is no git.
+    #[error("git is not there")]
+    NoGit,
+    /// It could not be started or heard.
+    #[error("git could not be asked: {0}")]
+    Unheard(String),
+    /// It says no.
+    #[error("git refuses: {0}")]
+    Refused(String),
+    /// It is not done in time.
+    #[error("git took longer than {} s", PATIENCE.as_secs())]
+    Slow,
+    /// It says too much.
+    #[error("git says more than is read of it")]
+    Long,
+}
+
+impl Repository {
+    /// Finds the repository of a project, by looking for `.git` upwards.
+    pub(super) fn of(project: &Path, environment: &[(OsString, OsString)]) -> Option<Self> {
+        let root = project
+            .ancestors()
+            .find(|directory| directory.join(".git").exists())?;
+        let passed = |(name, _): &&(OsString, OsString)| PASSED.iter().any(|known| name == known);
+        let mut environment: Vec<_> = environment.iter().filter(passed).cloned().collect();
+        // So that a look takes no lock of the repository, where an agent may be committing.
+        environment.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
+        environment.push(("LC_ALL".into(), "C".into()));
+        Some(Self {
+            root: root.to_owned(),
+            project: project.to_owned(),
+            environment,
+        })
+    }
+
+    /// Begins the look at a task's start; `done` is told when it is done.
+    pub(super) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
+        let repository = self.clone();
+        let looking = tokio::spawn(async move {
+            let look = self.look(&BTreeMap::new()).await;
+            match &look {
+                Ok(look) => done(&format!("looked: {} files differ", look.dirty.len())),
+                Err(trouble) => done(&trouble.to_string()),
+            }
+            look
+        });
+        Before {
+            repository,
+            looking: AbortOnDropHandle::new(looking),
+            late: false,
+        }
+    }
+
+    /// Looks at the working tree, and at files that are of interest anyway.
+    async fn look(&self, also: &BTreeMap<String, super::worktree::State>) -> Result<Look, Trouble> {
+        let status = [
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=dirty",
+            "--",
+            ".",
+        ];
+        let said = self.git(&status).await?;
+        let mut look = Look::parse(&said)
+            .ok_or_else(|| Trouble::Unheard("its words are not understood".to_owned()))?;
+        let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
+        let root = self.root.clone();
+        let marking = tokio::task::spawn_blocking(move || marks(&root, paths));
+        look.marks = marking
+            .await
+            .map_err(|error| Trouble::Unheard(error.to_string()))?;
+        Ok(look)
+    }
+
+    /// Returns what commits did between two of them.
+    async fn commits(
+        &self,
+        before: &Look,
+        after: &Look,
+    ) -> Result<BTreeMap<String, Change>, Trouble> {
+        if before.head == after.head {
+            return Ok(BTreeMap::new());
+        }
+        let (from, to) = (before.tree(), after.tree());
+        let diff = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--name-status",
+            from,
+            to,
+            "--",
+            ".",
+        ];
+        Ok(committed(&self.git(&diff).await?))
+    }
+
+    /// Asks git, within limits of time and length. What is too slow or says too much is ended.
+    async fn git(&self, arguments: &[&str]) -> Result<Vec<u8>, Trouble> {
+        // A repository may name programs that watch its files or page what is said: none is run.
+        let fixed = ["--no-pager", "-c", "core.fsmonitor=false"];
+        let spec = ChildSpec {
+            program: "git".into(),
+            args: fixed.iter().chain(arguments).map(OsString::from).collect(),
+            env: self.environment.clone(),
+            cwd: self.project.clone(),
+            shim: None,
+        };
+        let (child, pipes) = match supervisor::spawn(spec).await {
+            Ok(spawned) => spawned,
+            Err(SpawnError::NotOnPath { .. }) => return Err(Trouble::NoGit),
+            Err(error) => return Err(Trouble::Unheard(error.to_string())),
+        };
+        drop(pipes.stdin);
+        let mut said = Vec::new();
+        let listening = async {
+            let mut stdout = pipes.stdout.take(MOST_BYTES + 1);
+            stdout
+                .read_to_end(&mut said)
+                .await
+                .map_err(|error| Trouble::Unheard(error.to_string()))?;
+            if said.len() as u64 > MOST_BYTES {
+                return Err(Trouble::Long);
+            }
+            let exit = child.exited().await;
+            if exit.code == Some(0) {
+                return Ok(());
+            }
+            let words = child.stderr_tail();
+            Err(Trouble::Refused(
+                words.lines().next().unwrap_or_default().to_owned(),
+            ))
+        };
+        let heard = tokio::time::timeout(PATIENCE, listening).await;
+        // Dropped, a child that still runs is killed.
+        heard.unwrap_or(Err(Trouble::Slow)).map(|()| said)
+    }
+
+    /// Returns where a path of the repository is from the project, if it is in it.
+    fn in_project(&self, path: &str) -> Option<String> {
+        let whole = self.root.join(path);
+        let inner = whole.strip_prefix(&self.project).ok()?;
+        Some(inner.to_string_lossy().into_owned())
+    }
+}
+
+impl Before {
+    /// Notes that the agent may be changing files now.
+    pub(super) fn agent_acts(&mut self) {
+        self.late |= !self.looking.is_finished();
+    }
+
+    /// Looks again, and says what has changed since the start, by path from the project.
+    pub(super) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
+        let Self {
+            repository,
+            looking,
+            late,
+        } = self;
+        let compared = async {
+            let before = match looking.await {
+                Ok(look) => look?,
+                Err(error) => return Err(Trouble::Unheard(error.to_string())),
+            };
+            let after = repository.look(&before.dirty).await?;
+            let commits = repository.commits(&before, &after).await?;
+            Ok(compare(&before, &after, &commits))
+        };
+        let changes = match compared.await {
+            Ok(changes) => changes,
+            Err(Trouble::NoGit) => return (BTreeMap::new(), GitLook::Absent),
+            Err(trouble) => return (BTreeMap::new(), GitLook::Partly(trouble.to_string())),
+        };
+        let inner = changes.into_iter().filter_map(|(path, change)| {
+            let path = repository.in_project(&path)?;
+            Some((path, change))
+        });
+        let look = if late {
+            let why =
+                "the agent was at work before git had looked: what it did first may be missing";
+            GitLook::Partly(why.to_owned())
+        } else {
+            GitLook::Compared
+        };
+        (inner.collect(), look)
+    }
+}
+
+/// Returns the marks of those files that are there.
+fn marks(root: &Path, paths: Vec<String>) -> BTreeMap<String, Mark> {
+    let marked = paths.into_iter().filter_map(|path| {
+        let mark = disk::size_and_touched_ns(&root.join(&path)).ok()?;
+        Some((path, mark))
+    });
+    marked.collect()
+}

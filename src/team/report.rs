@@ -1,0 +1,479 @@
+//! What comes of a turn besides its words: gathered while it runs, put together at its end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::actor::{Actor, stop_wanted};
+use super::git::{Before, Repository};
+use super::transcript;
+use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
+use crate::bus::event::Report;
+use crate::domain::id::TaskId;
+use crate::domain::limits;
+use crate::domain::report::{
+    Change, ChangeSource, Context, Details, FailedCall, FileChange, GitLook, Money, Usage,
+};
+use crate::sys::resolve::resolve;
+
+/// The kinds of tools that may change files, in ACP's words.
+const ACTING: [&str; 4] = ["edit", "delete", "move", "execute"];
+
+/// What a turn has told of itself so far.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// What the conversation knew at the beginning.
+    pub(super) context: Option<Context>,
+    /// git's look at the beginning.
+    before: Option<Before>,
+    /// The tokens of the requests so far, where each is told by itself.
+    tokens: Option<TokenUsage>,
+    /// The tokens of turns that were ended for a message, and whose task goes on.
+    cut: Option<TokenUsage>,
+    /// How full the model's context is, and how much fits.
+    fill: Option<(u64, u64)>,
+    /// What the session has cost so far.
+    cost: Option<Money>,
+    /// When a limit that is used up begins anew, in seconds since 1970.
+    pub(super) resets_at: Option<f64>,
+    /// Where the words after the last call of a tool begin.
+    last_words: usize,
+}
+
+/// What an agent's session has cost, which agents tell as one growing sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Spending {
+    /// Nothing yet.
+    Nothing,
+    /// So much.
+    Sum(Money),
+    /// That is not known: an earlier process had the session.
+    Unknown,
+}
+
+impl Gathered {
+    /// Takes in an update; so much has been said before it.
+    pub(super) fn hear(&mut self, update: &Update, said: usize) {
+        match update {
+            Update::ToolCall(call) => {
+                let is_over = matches!(call.status.as_deref(), Some("completed" | "failed"));
+                if !is_over {
+                    self.last_words = said;
+                }
+            }
+            Update::Tokens(tokens) => {
+                self.tokens = Some(self.tokens.unwrap_or_default().and(*tokens));
+            }
+            Update::Usage {
+                used,
+                size,
+                cost,
+                resets_at,
+            } => {
+                self.fill = Some((*used, *size));
+                self.resets_at = resets_at.or(self.resets_at);
+                if let Some(Cost { amount, currency }) = cost {
+                    self.cost = Money::of(*amount, currency).or(self.cost.take());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in a call as it is known by now.
+    pub(super) fn see(&mut self, call: &ToolCall) {
+        if ACTING.contains(&call.kind())
+            && let Some(before) = &mut self.before
+        {
+            before.agent_acts();
+        }
+    }
+
+    /// Takes in the end of a turn that was ended for a message: what follows is another turn of the same task.
+    pub(super) fn is_cut(&mut self, of_turn: Option<TokenUsage>) {
+        self.cut = sum(self.cut, of_turn.or(self.tokens.take()));
+    }
+
+    /// Returns what the session has cost so far, as told in this turn.
+    pub(super) fn spent(&mut self) -> Option<Money> {
+        self.cost.take()
+    }
+
+    fn usage(&self, of_turn: Option<TokenUsage>, cost: Option<Money>) -> Option<Usage> {
+        let tokens = sum(self.cut, of_turn.or(self.tokens));
+        let usage = Usage {
+            input_tokens: tokens.map(|tokens| tokens.input),
+            output_tokens: tokens.map(|tokens| tokens.output),
+            cached_tokens: tokens.and_then(|tokens| tokens.cached),
+            total_tokens: tokens.map(|tokens| tokens.total),
+            cost,
+            context_used: self.fill.map(|(used, _)| used),
+            context_size: self.fill.map(|(_, size)| size),
+        };
+        (!usage.is_empty()).then_some(usage)
+    }
+
+    /// Says where in the output the last words begin, if something was said before them.
+    fn last_words(&self, output: &str) -> Option<u64> {
+        let last = output.get(self.last_words..)?;
+        let tells = self.last_words > 0 && !last.trim().is_empty();
+        tells.then_some(self.last_words as u64)
+    }
+}
+
+/// Says what a process begins with, given whether there was an earlier session to take up, and whether that succeeded.
+pub(super) fn beginning(earlier: bool, resumed: bool) -> (Context, Spending) {
+    match (earlier, resumed) {
+        (_, true) => (Context::Resumed, Spending::Unknown),
+        (true, false) => (Context::Lost, Spending::Nothing),
+        (false, false) => (Context::New, Spending::Nothing),
+    }
+}
+
+fn sum(one: Option<TokenUsage>, other: Option<TokenUsage>) -> Option<TokenUsage> {
+    one.into_iter().chain(other).reduce(TokenUsage::and)
+}
+
+impl Spending {
+    /// Takes in the newest sum; returns what has been added, if that can be told.
+    pub(super) fn grow(&mut self, sum: Option<Money>) -> Option<Money> {
+        let sum = sum?;
+        let added = match self {
+            Self::Nothing => Some(sum.clone()),
+            Self::Sum(earlier) => sum.since(earlier),
+            Self::Unknown => None,
+        };
+        *self = Self::Sum(sum);
+        added
+    }
+}
+
+impl Actor {
+    /// Begins to gather for a task's turn. What git is asked goes on beside the turn.
+    pub(super) fn gather(&self, task: &TaskId) -> Gathered {
+        let launch = &self.launch;
+        let repository = Repository::of(&launch.project, &launch.environment);
+        let before = repository.map(|repository| {
+            let (bus, task) = (self.seat.bus().clone(), task.clone());
+            repository.look_before(move |told| {
+                let line = transcript::of_git(bus.now().wall_ms, told);
+                bus.transcript(&task, &line);
+            })
+        });
+        Gathered {
+            context: Some(self.context),
+            before,
+            ..Gathered::default()
+        }
+    }
+
+    /// Puts together what came of a turn. Once the agent's end is asked for, git is not waited for any more.
+    pub(super) async fn report(
+        &mut self,
+        mut gathered: Gathered,
+        of_turn: Option<TokenUsage>,
+        output: &str,
+        calls: &ToolCalls,
+    ) -> Report {
+        let cost = self.spending.grow(gathered.spent());
+        let (changed, git) = match gathered.before.take() {
+            Some(before) => tokio::select! {
+                compared = before.compare() => compared,
+                _ = stop_wanted(&self.seat, self.identity.session, &self.hurry, |_| true) => {
+                    let why = "the agent's end was asked for before git had looked again";
+                    (BTreeMap::new(), GitLook::Partly(why.to_owned()))
+                }
+            },
+            None => (BTreeMap::new(), GitLook::Absent),
+        };
+        let place = Place {
+            project: &self.launch.project,
+            cwd: &self.identity.cwd,
+            bus: &self.launch.bus_dir,
+        };
+        let calls = calls.all();
+        let details = Details {
+            files: place.files(&calls, changed),
+            failed_calls: calls.into_iter().filter_map(failed).collect(),
+            git,
+        };
+        Report {
+            context: gathered.context,
+            usage: gathered.usage(of_turn, cost),
+            last_words: gathered.last_words(output),
+            details: self.details_body(&details).await,
+        }
+    }
+
+    async fn details_body(&self, details: &Details) -> Option<crate::bus::event::Body> {
+        if details.is_empty() {
+            return None;
+        }
+        let text = serde_json::to_string(details).expect("details are plain data");
+        match self.seat.bus().long_body(self.secrets.hidden(text)).await {
+            Ok(body) => Some(body),
+            Err(error) => {
+                tracing::warn!("failed to store the details of a result: {error}");
+                None
+            }
+        }
+    }
+}
+
+/// Where paths are told from.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    project: &'a Path,
+    cwd: &'a Path,
+    /// The bus: no tool tells a path of it.
+    bus: &'a Path,
+}
+
+impl Place<'_> {
+    /// Joins what calls say with what git says. Where both do, git knows better what became of the file.
+    fn files(self, calls: &[&ToolCall], by_git: BTreeMap<String, Change>) -> Vec<FileChange> {
+        let mut files: BTreeMap<String, FileChange> = BTreeMap::new();
+        for (path, change) in calls.iter().copied().flat_map(changes) {
+            let Some(path) = self.told(path) else {
+                continue;
+            };
+            let file = files.entry(path.clone()).or_insert_with(|| FileChange {
+                path,
+                change,
+                sources: vec![ChangeSource::ToolCall],
+            });
+            // What is created and then edited is new all the same.
+            file.change = match (file.change, change) {
+                (Change::Created, Change::Edited) => Change::Created,
+                (_, later) => later,
+            };
+        }
+        for (path, change) in by_git {
+            let file = files.entry(path.clone()).or_insert_with(|| FileChange {
+                path,
+                change,
+                sources: Vec::new(),
+            });
+            file.change = change;
+            file.sources.push(ChangeSource::Git);
+        }
+        files.into_values().collect()
+    }
+
+    fn told(self, path: &str) -> Option<String> {
+        let place = resolve(self.cwd, Path::new(path)).unwrap_or_else(|| self.cwd.join(path));
+        if place.starts_with(self.bus) {
+            return None;
+        }
+        let inner = place.strip_prefix(self.project).unwrap_or(&place);
+        Some(inner.to_string_lossy().into_owned())
+    }
+}
+
+/// Returns what a call that did not fail changed: the files of its diffs, else the places it names if its kind changes files.
+fn changes(call: &ToolCall) -> Vec<(&str, Change)> {
+    if call.status() == "failed" {
+        return Vec::new();
+    }
+    let known = call.known();
+    if let Some(diffs) = &known.diffs {
+        let change = |is_new| {
+            if is_new {
+                Change::Created
+            } else {
+                Change::Edited
+            }
+        };
+        return diffs
+            .iter()
+            .map(|diff| (diff.path.as_str(), change(diff.is_new)))
+            .collect();
+    }
+    let change = match call.kind() {
+        "edit" => Change::Edited,
+        "delete" => Change::Deleted,
+        "move" => Change::Moved,
+        _ => return Vec::new(),
+    };
+    // A call that was not allowed never gets as far as that.
+    if call.status() != "completed" {
+        return Vec::new();
+    }
+    let places = known.locations.iter().flatten();
+    places.map(|path| (path.as_str(), change)).collect()
+}
+
+fn failed(call: &ToolCall) -> Option<FailedCall> {
+    if call.status() != "failed" {
+        return None;
+    }
+    let title = if call.title().is_empty() {
+        call.name()
+    } else {
+        call.title()
+    };
+    Some(FailedCall {
+        title: cut(title, limits::QUESTION_CHARS),
+        kind: call.kind().to_owned(),
+        why: cut(
+            call.known().content.as_deref().unwrap_or_default(),
+            limits::FAILED_CALL_CHARS,
+        ),
+    })
+}
+
+/// Returns the beginning of a text, saying how much is left out.
+fn cut(text: &str, most: usize) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let left = text[end..].chars().count();
+            format!(
+                "{} … [{left} characters more in the transcript]",
+                &text[..end]
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acp::{Diff, ToolCallUpdate};
+
+    fn call(id: &str, kind: &str, status: &str, locations: &[&str]) -> ToolCallUpdate {
+        ToolCallUpdate {
+            id: id.into(),
+            title: Some(format!("{kind} {id}")),
+            kind: Some(kind.into()),
+            status: Some(status.into()),
+            locations: Some(locations.iter().map(|path| (*path).to_owned()).collect()),
+            ..ToolCallUpdate::default()
+        }
+    }
+
+    fn seen(updates: Vec<ToolCallUpdate>) -> ToolCalls {
+        let mut calls = ToolCalls::default();
+        for update in updates {
+            calls.see(update);
+        }
+        calls
+    }
+
+    #[test]
+    fn files_come_from_calls_that_change_them_and_from_git() {
+        let project = tempfile::tempdir().unwrap();
+        let project = project.path().canonicalize().unwrap();
+        let place = Place {
+            project: &project,
+            cwd: &project.join("src"),
+            bus: &project.join(".claude/bridge"),
+        };
+        std::fs::create_dir(project.join("src")).unwrap();
+        let whole = project.join("src/whole.rs");
+        let mut new = call("1", "edit", "completed", &["new.rs"]);
+        new.diffs = Some(vec![Diff {
+            path: "new.rs".into(),
+            is_new: true,
+        }]);
+        let calls = seen(vec![
+            new,
+            call(
+                "2",
+                "edit",
+                "completed",
+                &["new.rs", whole.to_str().unwrap()],
+            ),
+            call("3", "read", "completed", &["read.rs"]),
+            call("4", "edit", "failed", &["failed.rs"]),
+            call("5", "delete", "completed", &["../gone.rs"]),
+            call("6", "edit", "pending", &["not-allowed.rs"]),
+            call("7", "edit", "completed", &["../.claude/bridge/log/1.jsonl"]),
+            call("8", "move", "completed", &["/elsewhere/to.rs"]),
+        ]);
+        let by_git = BTreeMap::from([
+            ("src/whole.rs".to_owned(), Change::Created),
+            ("shell.txt".to_owned(), Change::Edited),
+        ]);
+        let files = place.files(&calls.all(), by_git);
+        let files: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.as_str(), file.change, file.sources.as_slice()))
+            .collect();
+        let (call, git) = (ChangeSource::ToolCall, ChangeSource::Git);
+        let expected: [(&str, Change, &[ChangeSource]); 5] = [
+            ("/elsewhere/to.rs", Change::Moved, &[call]),
+            ("gone.rs", Change::Deleted, &[call]),
+            ("shell.txt", Change::Edited, &[git]),
+            ("src/new.rs", Change::Created, &[call]),
+            ("src/whole.rs", Change::Created, &[call, git]),
+        ];
+        assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn calls_that_failed_are_told_with_their_reason() {
+        let mut update = call("1", "execute", "failed", &[]);
+        update.content = Some("x".repeat(limits::FAILED_CALL_CHARS + 7));
+        let calls = seen(vec![update, call("2", "edit", "completed", &[])]);
+        let told: Vec<_> = calls.all().into_iter().filter_map(failed).collect();
+        assert_eq!(told.len(), 1);
+        assert_eq!(
+            (told[0].title.as_str(), told[0].kind.as_str()),
+            ("execute 1", "execute")
+        );
+        assert!(
+            told[0]
+                .why
+                .ends_with(" … [7 characters more in the transcript]")
+        );
+    }
+
+    #[test]
+    fn the_last_words_are_those_after_the_last_call() {
+        let mut gathered = Gathered::default();
+        let begins = |status: &str| Update::ToolCall(Box::new(call("1", "read", status, &[])));
+        assert_eq!(gathered.last_words("all of it"), None);
+        gathered.hear(&begins("in_progress"), 8);
+        gathered.hear(&begins("completed"), 12);
+        assert_eq!(gathered.last_words("I look. Found it."), Some(8));
+        assert_eq!(gathered.last_words("I look. \n"), None, "nothing was said");
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_turn_else_the_sum_of_its_requests() {
+        let one = TokenUsage {
+            input: 10,
+            output: 1,
+            cached: Some(4),
+            total: 11,
+        };
+        let mut gathered = Gathered::default();
+        assert_eq!(gathered.usage(None, None), None);
+        gathered.hear(&Update::Tokens(one), 0);
+        gathered.hear(&Update::Tokens(one), 0);
+        let usage = gathered.usage(None, None).unwrap();
+        assert_eq!(
+            (usage.input_tokens, usage.cached_tokens),
+            (Some(20), Some(8))
+        );
+        let usage = gathered.usage(Some(one), None).unwrap();
+        assert_eq!(usage.total_tokens, Some(11));
+        gathered.is_cut(None);
+        let usage = gathered.usage(Some(one), None).unwrap();
+        assert_eq!(usage.total_tokens, Some(33), "two requests, then a turn");
+    }
+
+    #[test]
+    fn a_task_costs_what_the_sum_of_its_session_grew_by() {
+        let dollars = |amount| Money::of(amount, "USD");
+        let mut spending = Spending::Nothing;
+        assert_eq!(spending.grow(dollars(0.5)), dollars(0.5));
+        assert_eq!(spending.grow(None), None);
+        assert_eq!(spending.grow(dollars(0.75)), dollars(0.25));
+        assert_eq!(spending.grow(dollars(0.1)), None, "the agent began anew");
+        let mut taken_up = Spending::Unknown;
+        assert_eq!(taken_up.grow(dollars(3.0)), None);
+        assert_eq!(taken_up.grow(dollars(4.0)), dollars(1.0));
+    }
+}

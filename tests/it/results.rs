@@ -1,0 +1,254 @@
+//! What a result tells besides the words: files, failed calls, tokens and money, and errors as data.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Stage, until};
+
+const AGENTS: &str = r#"
+[[agents.worker.turns]]
+steps = [
+  { say = "I look around. " },
+  { wait_for = { from = "gate", seconds = 100 } },
+  { write_file = "made.txt", content = "new" },
+  { write_file = "kept.txt", content = "other" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"e1","title":"Edit kept.txt","kind":"edit","status":"completed","locations":[{"path":"kept.txt"}]}}}' },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"x1","title":"make","kind":"execute","status":"failed","content":[{"type":"content","content":{"type":"text","text":"no rule to make"}}]}}}' },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"usage_update","used":900,"size":1000,"cost":{"amount":0.25,"currency":"USD"}}}}' },
+  { say = "It is done." },
+]
+
+[[agents.plain.turns]]
+steps = [{ say = "nothing changed" }]
+
+[[agents.locked.turns]]
+when = "Your task: login"
+steps = [{ fail = "401 the key is not valid" }]
+[[agents.locked.turns]]
+when = "Your task: quota"
+steps = [{ fail = "429 Too Many Requests: try again in 2 hours" }]
+[[agents.locked.turns]]
+when = "Your task: model"
+steps = [{ fail = "there is no such model" }]
+[[agents.locked.turns]]
+when = "Your task: hang"
+steps = [{ say = "for ever" }, { hang = true }]
+[[agents.locked.turns]]
+when = "Your task: stubborn"
+steps = [{ ignore_cancel = true }, { say = "never" }, { hang = true }]
+
+[agents.outside.start]
+stderr = "Not logged in: authentication required"
+crash = 3
+"#;
+
+const PROFILES: &str = r#"
+[limits]
+stall_seconds = 1
+[agents.filer]
+command = "$self"
+args = ["scripted-agent"]
+env_pass = ["BRIDGE_SCRIPT"]
+file_system = true
+login = "turn the key"
+"#;
+
+fn git(project: &Path, home: &Path, arguments: &[&str]) {
+    let author = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"];
+    let output = Command::new("git")
+        .args(author)
+        .args(arguments)
+        .current_dir(project)
+        .env("HOME", home)
+        .output()
+        .expect("git is there");
+    assert!(output.status.success(), "{output:?}");
+}
+
+async fn filer(lead: &crate::support::Member, name: &str, prompt: &str) -> String {
+    let new = json!({ "agent": "filer", "name": name, "prompt": prompt });
+    let task = lead.call("assign_task", new).await;
+    task["task_id"].as_str().unwrap().to_owned()
+}
+
+fn paths(result: &Value) -> Vec<(String, String, Value)> {
+    let files = result["files"].as_array().unwrap().iter();
+    let told = |file: &Value, key: &str| file[key].as_str().unwrap().to_owned();
+    files
+        .map(|file| {
+            (
+                told(file, "path"),
+                told(file, "change"),
+                file["sources"].clone(),
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
+    let stage = Stage::new(AGENTS).with_profiles(PROFILES);
+    let (project, home) = (stage.project(), stage.home());
+    for (file, text) in [("kept.txt", "one"), ("dirty.txt", "one")] {
+        std::fs::write(project.join(file), text).unwrap();
+    }
+    git(project, home, &["init", "-q"]);
+    git(project, home, &["add", "."]);
+    git(project, home, &["commit", "-qm", "first"]);
+    std::fs::write(project.join("dirty.txt"), "two, before").unwrap();
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = filer(&lead, "worker", "work").await;
+    lead.until_waiting("worker").await;
+    let transcript = stage.bus().join(format!("tasks/{task}.jsonl"));
+    until("git has looked", || {
+        let text = std::fs::read_to_string(&transcript).unwrap_or_default();
+        text.contains(r#""kind":"git""#)
+    })
+    .await;
+    // Somebody else, who commits too: git cannot tell who did what.
+    for number in 0..100 {
+        let name = format!("{number:0>150}");
+        std::fs::write(project.join(name), "x").unwrap();
+    }
+    std::fs::write(project.join("committed.txt"), "x").unwrap();
+    git(project, home, &["add", "committed.txt"]);
+    git(project, home, &["commit", "-qm", "second"]);
+    gate.send("worker", "go on").await;
+
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "done", "{result}");
+    let output = result["output"].as_str().unwrap();
+    assert_eq!(output, "I look around. It is done.");
+    let last = usize::try_from(result["last_words_offset"].as_u64().unwrap()).unwrap();
+    assert_eq!(&output[last..], "It is done.");
+    assert_eq!(result["git"], "compared", "{result}");
+    assert_eq!(result["files_total"], 103, "{result}");
+    let mut files = paths(&result);
+    let mut next = result["next_list_offset"].clone();
+    assert!(next.is_u64(), "one answer does not list them all: {result}");
+    while next.is_u64() {
+        let more = json!({ "task_id": task, "list_offset": next });
+        let rest = lead.call("get_task_result", more).await;
+        files.extend(paths(&rest));
+        next = rest["next_list_offset"].clone();
+    }
+    assert_eq!(files.len(), 103);
+    let own = &files[100..];
+    let expected = [
+        ("committed.txt", "created", json!(["git"])),
+        ("kept.txt", "edited", json!(["tool_call", "git"])),
+        ("made.txt", "created", json!(["git"])),
+    ];
+    for ((path, change, sources), expected) in own.iter().zip(expected) {
+        assert_eq!(
+            (path.as_str(), change.as_str(), sources),
+            (expected.0, expected.1, &expected.2)
+        );
+    }
+    let failed = json!([{ "title": "make", "kind": "execute", "why": "no rule to make" }]);
+    assert_eq!(result["failed_calls"], failed);
+    let usage =
+        json!({ "cost": 0.25, "currency": "USD", "context_used": 900, "context_size": 1000 });
+    assert_eq!(result["usage"], usage);
+    assert!(result["duration_seconds"].is_number());
+    assert_eq!(result["context"], "new");
+    lead.hear_notice(&format!("{task} of worker is done: It is done."))
+        .await;
+    gate.close().await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn without_a_repository_and_without_changes_there_is_little_to_tell() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("plain", "go").await;
+    let first = lead.ended(&task).await;
+    for missing in [
+        "files",
+        "files_total",
+        "git",
+        "failed_calls",
+        "usage",
+        "error",
+    ] {
+        assert!(first[missing].is_null(), "{first}");
+    }
+    let second = lead.assign("plain", "again").await;
+    assert_eq!(lead.ended(&second).await["context"], "kept");
+    let fresh = json!({ "agent": "plain", "prompt": "anew", "fresh": true });
+    let third = lead.call("assign_task", fresh).await;
+    let third = third["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(lead.ended(&third).await["context"], "new");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn errors_are_told_as_data() {
+    let stage = Stage::new(AGENTS).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let task = filer(&lead, "locked", "login").await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "auth", "{result}");
+    assert_eq!(result["error"]["login"], "turn the key");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.ends_with("; to log in, turn the key"), "{message}");
+
+    let task = lead.assign("locked", "quota").await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["error"]["class"], "quota", "{result}");
+    assert!(result["error"]["retry_at"].is_string(), "{result}");
+    assert!(result["error"]["login"].is_null(), "{result}");
+    let task = lead.assign("locked", "model").await;
+    assert_eq!(lead.ended(&task).await["error"]["class"], "model");
+
+    let task = filer(&lead, "outside", "go").await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "auth", "{result}");
+    assert_eq!(result["error"]["login"], "turn the key");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn silence_is_an_error_of_its_own_in_a_running_task_and_in_one_that_is_given_up() {
+    let stage = Stage::new(AGENTS).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let task = filer(&lead, "locked", "hang").await;
+    let running = lead
+        .until("get_task_result", json!({ "task_id": task }), |result| {
+            result["error"]["class"] == "silent"
+        })
+        .await;
+    assert_eq!(running["status"], "running", "{running}");
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    let cancelled = lead.ended(&task).await;
+    assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
+    assert!(
+        cancelled["error"].is_null(),
+        "it ended its turn: {cancelled}"
+    );
+
+    let stubborn = lead.assign("locked", "stubborn").await;
+    lead.until(
+        "get_task_result",
+        json!({ "task_id": stubborn }),
+        |result| result["output"] == "never",
+    )
+    .await;
+    lead.call("cancel_task", json!({ "task_id": stubborn }))
+        .await;
+    let given_up = lead.ended(&stubborn).await;
+    assert_eq!(given_up["status"], "cancelled", "{given_up}");
+    assert_eq!(given_up["error"]["class"], "silent", "{given_up}");
+    lead.call("kill_agent", json!({ "agent": "locked" })).await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -1,0 +1,195 @@
+//! Members that ended and are called back, and what an agent is told to be: its model and its mode.
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage};
+
+const AGENTS: &str = r#"
+[agents.default.start]
+load = true
+models = ["small", "large"]
+modes = ["ask", "plan"]
+[[agents.default.turns]]
+steps = [{ say = "{{model}} {{mode}}" }]
+"#;
+
+/// Agents whose sessions end with their process.
+const FORGETFUL: &str = r#"
+[[agents.default.turns]]
+steps = [{ say = "{{prompt}}" }]
+"#;
+
+const PROFILES: &str = r#"
+[agents.planner]
+command = "$self"
+args = ["scripted-agent"]
+env_pass = ["BRIDGE_SCRIPT"]
+mode = "plan"
+[agents.odd]
+command = "$self"
+args = ["scripted-agent"]
+env_pass = ["BRIDGE_SCRIPT"]
+mode = "plam"
+"#;
+
+async fn end(lead: &Member, name: &str) {
+    lead.call("shutdown_agent", json!({ "agent": name })).await;
+    lead.until_agent(name, |agent| agent["status"] == "dead")
+        .await;
+}
+
+async fn assign(lead: &Member, task: Value) -> (Value, Value) {
+    let assigned = lead.call("assign_task", task).await;
+    let task = assigned["task_id"].as_str().unwrap().to_owned();
+    (assigned, lead.ended(&task).await)
+}
+
+/// Returns the ACP sessions that the agents have had, one for each process.
+fn acp_sessions(stage: &Stage) -> Vec<Value> {
+    let runs = stage.events_of("agent_runs").into_iter();
+    runs.filter_map(|run| run.get("acp_session").cloned())
+        .collect()
+}
+
+#[tokio::test]
+async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_model() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let first = json!({ "agent": "scripted", "name": "ann", "prompt": "hello", "model": "large" });
+    let (_, result) = assign(&lead, first).await;
+    assert_eq!(result["output"], "large ask");
+    assert_eq!(result["context"], "new");
+    end(&lead, "ann").await;
+    lead.send("ann", "while you were away").await;
+
+    let (assigned, result) = assign(&lead, json!({ "agent": "Ann", "prompt": "again" })).await;
+    assert_eq!(assigned["agent"], "ann");
+    let note = assigned["note"].as_str().unwrap();
+    assert!(note.starts_with("`ann` is called back: "), "{note}");
+    assert_eq!(result["context"], "resumed", "{result}");
+    assert_eq!(result["output"], "large ask", "{result}");
+    let sessions = acp_sessions(&stage);
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions[0], sessions[1]);
+    let handed = stage.events_of("message_handed").into_iter();
+    let to_ann = handed.filter(|handed| handed["member"] == "ann").count();
+    assert_eq!(to_ann, 1, "its mail waited");
+    end(&lead, "ann").await;
+
+    // Another orchestrator can do so too, and without the conversation.
+    lead.close().await;
+    let lead = stage.orchestrator().await;
+    let fresh = json!({ "agent": "ann", "prompt": "anew", "fresh": true });
+    let (assigned, result) = assign(&lead, fresh).await;
+    let note = assigned["note"].as_str().unwrap();
+    assert!(note.ends_with("its conversation begins anew"), "{note}");
+    assert_eq!(result["context"], "new", "{result}");
+    assert_eq!(result["output"], "small ask");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn what_cannot_take_its_conversation_up_again_says_that_it_is_lost() {
+    let stage = Stage::new(FORGETFUL);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("forgetful", "hello").await;
+    end(&lead, "forgetful").await;
+    let back = json!({ "agent": "forgetful", "prompt": "again" });
+    let (_, result) = assign(&lead, back).await;
+    assert_eq!(result["context"], "lost", "{result}");
+    // So it is told again who it is.
+    let prompt = result["output"].as_str().unwrap();
+    assert!(
+        prompt.contains("Your task: again") && prompt.contains("You are `forgetful`"),
+        "{prompt}"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_for() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let new = json!({ "agent": "scripted", "prompt": "hello" });
+    let (assigned, _) = assign(&lead, new.clone()).await;
+    assert_eq!(assigned["agent"], "scripted");
+    end(&lead, "scripted").await;
+    let (_, result) = assign(&lead, new).await;
+    assert_eq!(result["context"], "new", "{result}");
+    end(&lead, "scripted").await;
+    let back = json!({ "agent": "scripted", "prompt": "again", "resume": true });
+    let (_, result) = assign(&lead, back).await;
+    assert_eq!(result["context"], "resumed", "{result}");
+
+    let never = json!({ "agent": "nobody", "prompt": "x", "resume": true });
+    let refused = lead.refused("assign_task", never).await;
+    assert_eq!(
+        refused,
+        "no ended agent is called `nobody`: assign without `resume` to start one"
+    );
+    let both = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "resume": true });
+    let refused = lead.refused("assign_task", both).await;
+    assert!(
+        refused.starts_with("`name` starts a new agent, "),
+        "{refused}"
+    );
+    end(&lead, "scripted").await;
+    let elsewhere = json!({ "agent": "scripted", "prompt": "x", "resume": true, "cwd": ".claude" });
+    let refused = lead.refused("assign_task", elsewhere).await;
+    assert!(
+        refused.starts_with("`scripted` works in another directory"),
+        "{refused}"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let new = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "model": "lage" });
+    let (_, result) = assign(&lead, new).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    let message = "the agent has no model `lage`; did you mean `large`? It offers `small`, `large`";
+    let error = json!({ "class": "model", "message": message, "known": ["small", "large"] });
+    assert_eq!(result["error"], error);
+    // Once it is there, it is known at once.
+    let again = json!({ "agent": "ann", "prompt": "x", "model": "lage" });
+    let refused = lead.refused("assign_task", again).await;
+    assert_eq!(refused, format!("`ann` cannot take this task: {message}"));
+    let right = json!({ "agent": "ann", "prompt": "x", "model": "large" });
+    assert_eq!(assign(&lead, right).await.1["output"], "large ask");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_profile_puts_its_agents_into_a_mode_also_in_a_new_session() {
+    let stage = Stage::new(AGENTS).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let new = json!({ "agent": "planner", "prompt": "x" });
+    let (assigned, result) = assign(&lead, new).await;
+    let note = assigned["note"].as_str().unwrap();
+    assert!(
+        note.contains("env_pass, mode come from the project's own"),
+        "{note}"
+    );
+    assert_eq!(result["output"], "small plan", "{result}");
+    let fresh = json!({ "agent": "planner", "prompt": "x", "fresh": true });
+    assert_eq!(assign(&lead, fresh).await.1["output"], "small plan");
+
+    let (_, result) = assign(&lead, json!({ "agent": "odd", "prompt": "x" })).await;
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["class"], "mode", "{result}");
+    assert_eq!(result["error"]["known"], json!(["ask", "plan"]));
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("odd has failed: the agent has no mode `plam`; did you mean `plan`?"),
+        "{message}"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
