@@ -515,18 +515,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the workflow and the step that the event moves, if it moves one.
-    pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
-        match self {
-            Self::StepAsked(event) => Some((&event.workflow, &event.step)),
-            Self::StepApproved(event) => Some((&event.workflow, &event.step)),
-            Self::StepStarted(event) => Some((&event.workflow, &event.step)),
-            Self::StepReturned(event) => Some((&event.workflow, &event.step)),
-            Self::StepEnded(event) => Some((&event.workflow, &event.step)),
-            _ => None,
-        }
-    }
-
     /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
     pub fn is_progress(&self) -> bool {
         matches!(

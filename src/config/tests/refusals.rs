@@ -29,6 +29,14 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         "@1:2: unknown key `agent` in the file: did you mean `agents`?",
     );
     check_refused(
+        "[workflows]\nresume = \"soon\"",
+        "@2:10: `resume` of [workflows] is \"soon\": it is \"ask\" or \"auto\"",
+    );
+    check_refused(
+        "[workflows]\nresum = \"auto\"",
+        "@2:1: unknown key `resum` in [workflows]: did you mean `resume`?",
+    );
+    check_refused(
         "x = 1",
         "@1:1: unknown key `x` in the file: the keys here are `agents`, `limits` and `workflows`",
     );
