@@ -108,9 +108,9 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
     moves.extend(asking(workflow));
     if !moves.is_empty() {
         // Two rounds may want the same step again.
-        let mut moved = BTreeSet::new();
+        let mut known = BTreeSet::new();
         moves.retain(|action| match action {
-            Action::Move(name, _) => moved.insert(name.clone()),
+            Action::Move(name, _) => known.insert(name.clone()),
             _ => true,
         });
         return moves;

@@ -587,3 +587,32 @@ fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again(
     step.failures = 1;
     assert_eq!(after(&step, "crashed"), StepMove::Fail(oh()));
 }
+
+#[test]
+fn two_loops_that_share_a_step_do_it_again_once_for_both() {
+    let step = |depends_on: Vec<usize>, fate: Fate| Drawn {
+        depends_on,
+        fate,
+        retries: 0,
+        fallback: false,
+        repeat: true,
+    };
+    let shared = step(vec![], Fate::Good);
+    let looping = step(vec![0], Fate::Gated(1));
+    let mut world = World::new(vec![shared, looping.clone(), looping]);
+    world.look(usize::MAX);
+    let end_all = |world: &mut World| {
+        for running in world.running() {
+            world.end_task(&running);
+        }
+    };
+    end_all(&mut world);
+    world.look(usize::MAX);
+    world.look(usize::MAX);
+    end_all(&mut world);
+    world.look(usize::MAX);
+    assert_eq!(world.look(usize::MAX), 3, "the shared step and both loops");
+    assert_eq!(world.end(), WorkflowStatus::Done);
+    let attempts = world.workflow().steps.iter().map(|step| step.attempts);
+    assert_eq!(attempts.collect::<Vec<_>>(), [2, 2, 2]);
+}
