@@ -186,6 +186,11 @@ async fn the_examples_are_plans_that_run() {
     for example in std::fs::read_dir(examples).unwrap() {
         let path = example.unwrap().path();
         let plan = std::fs::read_to_string(&path).unwrap();
+        for agent in agents_of(&plan) {
+            let profile = format!("{}/agents/{agent}.toml", env!("CARGO_MANIFEST_DIR"));
+            let is_built_in = std::path::Path::new(&profile).exists();
+            assert!(is_built_in, "{}: {agent}", path.display());
+        }
         // The gate would test this very project.
         let plan = plan.replace(r#"gate = ["cargo", "test"]"#, r#"gate = ["true"]"#);
         let stage = stage(&plan);
@@ -196,4 +201,14 @@ async fn the_examples_are_plans_that_run() {
         seen += 1;
     }
     assert_eq!(seen, 3);
+}
+
+/// Returns the names of agents in a plan as the examples write it.
+fn agents_of(plan: &str) -> Vec<&str> {
+    let lines = plan.lines();
+    let naming =
+        lines.filter(|line| line.starts_with("agent = ") || line.starts_with("fallback = "));
+    naming
+        .flat_map(|line| line.split('"').skip(1).step_by(2))
+        .collect()
 }
