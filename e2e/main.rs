@@ -9,6 +9,7 @@
     reason = "a test fails by panicking, and tells what it did not do"
 )]
 
+mod chain;
 mod kinds;
 mod lifecycle;
 mod matrix;
@@ -57,6 +58,12 @@ fn main() -> ExitCode {
         "leads_two_agents_that_talk_to_each_other",
         programs.missing(&user::PROGRAMS),
         user::leads_two_agents_that_talk_to_each_other,
+    ));
+    trials.push(trial(
+        "workflow",
+        "hands_outputs_on_between_three_vendors",
+        programs.missing(&chain::PROGRAMS),
+        chain::hands_outputs_on_between_three_vendors,
     ));
     let missing = programs.missing(&way_back::PROGRAMS);
     trials.push(trial(
