@@ -201,7 +201,7 @@ async fn what_a_child_leaves_in_its_group_is_killed_when_it_exits() {
     let (child, mut pipes) =
         fixture.sh("trap '' TERM; sleep 1000 & sleep 1000 & echo ready; read word; exit 3");
     ready(&mut pipes).await;
-    assert_eq!(fixture.left().len(), 3);
+    eventually(|| fixture.left().len() == 3).await;
     drop(pipes.stdin);
     assert_eq!(soon(child.exited()).await.code, Some(3));
     fixture.assert_nothing_is_left();
@@ -287,7 +287,7 @@ async fn an_escaped_process_that_holds_the_pipes_does_not_delay_the_end() {
     assert_eq!(child.stderr_tail(), "last words\n");
 
     // Finding escaped processes is not this module's work; the test does its own.
-    assert_eq!(fixture.left().len(), 1);
+    eventually(|| fixture.left().len() == 1).await;
     fixture.kill_left();
     eventually(|| fixture.left().is_empty()).await;
 }

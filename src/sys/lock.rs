@@ -110,11 +110,20 @@ impl LockFile {
         // It is not joined: it may be blocked for as long as another process likes, and ends after that.
         std::thread::Builder::new()
             .name("bus-lock".to_owned())
-            .spawn(move || tell.send(queue.wait()))?;
+            .spawn(move || {
+                let outcome = queue.wait_for_grant();
+                let granted = matches!(outcome, Ok(true));
+                if tell.send(outcome).is_err() && granted {
+                    queue.give_back();
+                }
+            })?;
         match told.recv_timeout(patience) {
-            Ok(granted) => granted?,
+            Ok(granted) => drop(granted?),
             Err(_) => self.shared.withdraw(),
         }
+        // What is granted before this is taken now; what is granted later is given back, also by a thread that began to wait only
+        // after the withdrawal.
+        drop(told);
         self.try_acquire()
     }
 
@@ -137,6 +146,11 @@ impl Queue {
     /// Returns when this process has the lock, for whoever takes it with [`LockFile::try_acquire`], or when it is no longer
     /// wanted. It blocks for as long as another process holds it.
     pub fn wait(&self) -> io::Result<()> {
+        self.wait_for_grant().map(drop)
+    }
+
+    /// Does the same, and says whether the lock was granted.
+    fn wait_for_grant(&self) -> io::Result<bool> {
         let shared = &*self.shared;
         let mut turn = shared.turn();
         while *turn != Turn::Free {
@@ -151,14 +165,14 @@ impl Queue {
         turn = shared.turn();
         if outcome.is_ok() && *turn == Turn::Waiting {
             *turn = Turn::Granted;
-            return Ok(());
+            return Ok(true);
         }
         if outcome.is_ok() {
             release(&shared.file);
         }
         *turn = Turn::Free;
         shared.changed.notify_all();
-        outcome
+        outcome.map(|()| false)
     }
 
     /// Gives back a lock that was granted and that nobody took.
