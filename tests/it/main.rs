@@ -31,7 +31,9 @@ mod stopping;
 #[cfg(target_os = "linux")]
 mod supervision;
 mod support;
+mod tasks;
 #[cfg(target_os = "linux")]
 mod watch;
+mod workflow_resume;
 mod workflow_run;
 mod workflows;

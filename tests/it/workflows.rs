@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Member, Stage, until};
 
 /// Agents of several profiles that do what the beginning of their task says.
-const AGENTS: &str = r#"
+pub(crate) const AGENTS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: long"
 steps = [{ stream = "0123456789", chunk = 10, every_ms = 0 }, { repeat = 7000, steps = [{ say = "0123456789" }] }]
@@ -47,7 +47,7 @@ steps = [{ say = "<{{name}}: {{prompt}}>" }]
 "#;
 
 /// Two profiles that play the same script.
-const PROFILES: &str = r#"
+pub(crate) const PROFILES: &str = r#"
 [agents.writer]
 command = "$self"
 args = ["scripted-agent"]
@@ -60,29 +60,29 @@ env_pass = ["BRIDGE_SCRIPT"]
 command = "no-such-program-anywhere"
 "#;
 
-fn stage() -> Stage {
+pub(crate) fn stage() -> Stage {
     Stage::new(AGENTS).with_profiles(PROFILES)
 }
 
-fn step(name: &str, agent: &str, prompt: &str, depends_on: &[&str]) -> Value {
+pub(crate) fn step(name: &str, agent: &str, prompt: &str, depends_on: &[&str]) -> Value {
     json!({ "name": name, "agent": agent, "prompt": prompt, "depends_on": depends_on })
 }
 
 /// Begins a workflow, and returns its id.
-async fn begin(lead: &Member, steps: &[Value]) -> String {
+pub(crate) async fn begin(lead: &Member, steps: &[Value]) -> String {
     let new = json!({ "name": "test", "steps": steps });
     let created = lead.call("create_workflow", new).await;
     assert_eq!(created["status"], "running", "{created}");
     created["workflow_id"].as_str().unwrap().to_owned()
 }
 
-async fn status(lead: &Member, id: &str) -> Value {
+pub(crate) async fn status(lead: &Member, id: &str) -> Value {
     let which = json!({ "workflow_id": id });
     lead.call("get_workflow_status", which).await
 }
 
 /// Waits for the end of a workflow, and returns its steps by name.
-async fn ended(lead: &Member, id: &str, expected: &str) -> BTreeMap<String, Value> {
+pub(crate) async fn ended(lead: &Member, id: &str, expected: &str) -> BTreeMap<String, Value> {
     let which = json!({ "workflow_id": id });
     let over = lead
         .until("get_workflow_status", which, |status| {
@@ -93,14 +93,14 @@ async fn ended(lead: &Member, id: &str, expected: &str) -> BTreeMap<String, Valu
     steps(&over)
 }
 
-fn steps(status: &Value) -> BTreeMap<String, Value> {
+pub(crate) fn steps(status: &Value) -> BTreeMap<String, Value> {
     let steps = status["steps"].as_array().unwrap().iter();
     let named = steps.map(|step| (step["name"].as_str().unwrap().to_owned(), step.clone()));
     named.collect()
 }
 
 /// Waits until a step has a status.
-async fn step_is(lead: &Member, id: &str, name: &str, wanted: &str) {
+pub(crate) async fn step_is(lead: &Member, id: &str, name: &str, wanted: &str) {
     let which = json!({ "workflow_id": id });
     lead.until("get_workflow_status", which, |status| {
         steps(status)[name]["status"] == wanted
@@ -528,150 +528,4 @@ async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it
     assert_eq!(refused, format!("there is no task `{task}`"));
     gate.close().await;
     lead.close().await;
-}
-
-#[tokio::test]
-async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
-    let stage = stage();
-    let gate = stage.peer("gate").await;
-    let lead = stage.orchestrator().await;
-    let chain = [
-        step("a", "writer", "x", &[]),
-        step("b", "judge", "wait", &["a"]),
-        step("c", "writer", "{{steps.b.output}}", &["b"]),
-    ];
-    let id = begin(&lead, &chain).await;
-    lead.until_waiting("judge").await;
-    // Its turn ends in good order: it hears of the end, and that is what it says.
-    lead.close().await;
-    let lead = stage.orchestrator().await;
-    lead.hear_notice("is interrupted with 1 of 3 steps over: resume_workflow goes on")
-        .await;
-    let which = json!({ "workflow_id": id });
-    let resumed = lead.call("resume_workflow", which).await;
-    assert_eq!(resumed["status"], "running");
-    let steps = ended(&lead, &id, "done").await;
-    assert_eq!(steps["a"]["attempts"], 1);
-    assert_eq!(steps["b"]["attempts"], 1);
-    assert!(
-        steps["c"]["output"]
-            .as_str()
-            .unwrap()
-            .contains("heard the bridge is closing")
-    );
-    lead.close().await;
-    gate.close().await;
-    stage.check_nobody_is_left();
-}
-
-#[tokio::test]
-async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself() {
-    let stage = Stage::new(AGENTS);
-    let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
-    let stage = stage.with_profiles(&profiles);
-    let lead = stage.orchestrator().await;
-    let chain = [
-        step("a", "writer", "x", &[]),
-        step("b", "judge", "hang", &["a"]),
-    ];
-    let id = begin(&lead, &chain).await;
-    step_is(&lead, &id, "b", "running").await;
-    lead.die().await;
-    let lead = stage.orchestrator().await;
-    let which = json!({ "workflow_id": id });
-    let again = lead
-        .until("get_workflow_status", which.clone(), |status| {
-            steps(status)["b"]["attempts"] == 2
-        })
-        .await;
-    assert_eq!(steps(&again)["a"]["attempts"], 1);
-    lead.call("cancel_workflow", which).await;
-    ended(&lead, &id, "cancelled").await;
-    lead.close().await;
-}
-
-/// The tasks of a workflow that were done, and the beginnings, by step.
-fn runs(stage: &Stage) -> BTreeMap<String, (usize, usize)> {
-    let of_task: BTreeMap<String, String> = stage
-        .events_of("step_started")
-        .iter()
-        .map(|begun| {
-            let text = |key: &str| begun[key].as_str().unwrap().to_owned();
-            (text("task"), text("step"))
-        })
-        .collect();
-    let mut runs: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for step in of_task.values() {
-        runs.entry(step.clone()).or_default().0 += 1;
-    }
-    for finished in stage.events_of("task_finished") {
-        let step = of_task.get(finished["id"].as_str().unwrap());
-        if let Some(step) = step.filter(|_| finished["status"] == "done") {
-            runs.entry(step.clone()).or_default().1 += 1;
-        }
-    }
-    runs
-}
-
-/// Counts the events that move a workflow or its tasks.
-fn moved(stage: &Stage) -> usize {
-    let kinds = [
-        "workflow_created",
-        "step_started",
-        "task_started",
-        "task_finished",
-        "step_ended",
-        "workflow_ended",
-    ];
-    let events = stage.events().into_iter();
-    let is_move = |event: &Value| kinds.iter().any(|kind| event.get(kind).is_some());
-    events.filter(is_move).count()
-}
-
-/// Kills the orchestrator when so many events have moved the workflow, and lets the next one go on.
-async fn check_killed_after(count: usize) {
-    let stage = stage();
-    let lead = stage.orchestrator().await;
-    let id = begin(
-        &lead,
-        &[
-            step("a", "writer", "one", &[]),
-            step("b", "judge", "two", &["a"]),
-            step("c", "writer", "three {{steps.a.output}}", &["b"]),
-        ],
-    )
-    .await;
-    until("the workflow has come so far", || moved(&stage) >= count).await;
-    lead.die().await;
-    let before = runs(&stage);
-    let lead = stage.orchestrator().await;
-    let over = status(&lead, &id).await["status"] == "done";
-    if !over {
-        let which = json!({ "workflow_id": id });
-        lead.call("resume_workflow", which).await;
-    }
-    let steps = ended(&lead, &id, "done").await;
-    let after = runs(&stage);
-    for name in ["a", "b", "c"] {
-        let (begun, done) = before.get(name).copied().unwrap_or_default();
-        if done == 1 {
-            assert_eq!(
-                after[name],
-                (begun, 1),
-                "{name} ran again after {count} moves"
-            );
-        }
-        assert_eq!(after[name].1, 1, "{name}");
-        let output = steps[name]["output"].as_str().unwrap();
-        assert!(output.contains("Your task: "), "{output}");
-    }
-    lead.close().await;
-}
-
-/// A chain of three steps moves 14 times: its beginning and its end, and four times a step.
-#[tokio::test]
-async fn after_a_kill_at_any_boundary_of_its_steps_a_workflow_goes_on_and_repeats_nothing() {
-    for count in 1..=14 {
-        check_killed_after(count).await;
-    }
 }

@@ -1,0 +1,238 @@
+//! Tasks and their turns: cancelling, waiting, choosing a model, a directory and a session, and agents that have to be helped.
+
+use serde_json::{Value, json};
+
+use crate::lifecycle::AGENTS;
+use crate::support::{Raw, Stage, until};
+
+#[tokio::test]
+async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let running = lead.start("ann", "hang").await;
+    let queued = lead.assign("ann", "never").await;
+    lead.task_is(&running, "running").await;
+    for task in [&queued, &running] {
+        let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+        assert_eq!(
+            cancelled,
+            json!({ "task_id": task, "cancelled": true, "status": "cancelled" })
+        );
+    }
+    let result = lead.ended(&queued).await;
+    assert_eq!(result["error"]["message"], "cancelled by orchestrator");
+    let result = lead.ended(&running).await;
+    assert_eq!(result["stop_reason"], "cancelled", "{result}");
+    let again = lead
+        .refused("cancel_task", json!({ "task_id": running }))
+        .await;
+    assert_eq!(again, format!("the task `{running}` was cancelled already"));
+    assert_eq!(
+        lead.assign_and_wait("ann", "go on").await,
+        "Your task: go on"
+    );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_wait_for_a_task_tells_its_progress_and_can_be_taken_back() {
+    let stage = Stage::new(AGENTS);
+    let gate = stage.peer("gate").await;
+    let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
+    let arguments = json!({ "agent": "scripted", "name": "ann", "prompt": "wait", "wait": true });
+    let params = json!({
+        "name": "assign_task", "arguments": arguments, "_meta": { "progressToken": "how far" }
+    });
+    let waiting = lead.request("tools/call", params).await;
+    let progress = lead.hear().await;
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["progressToken"], "how far");
+    assert_eq!(progress["params"]["total"], 50.0);
+    let message = progress["params"]["message"].as_str().unwrap();
+    let (task, rest) = message.split_once(' ').unwrap();
+    assert_eq!(rest, "is running");
+    lead.notify("notifications/cancelled", json!({ "requestId": waiting }))
+        .await;
+    let task = json!({ "task_id": task });
+    let status = lead.call("get_task_status", task.clone()).await;
+    assert_eq!(status["result"]["structuredContent"]["status"], "running");
+    gate.send("ann", "go on").await;
+    loop {
+        let result = lead.call("get_task_result", task.clone()).await;
+        let result: &Value = &result["result"]["structuredContent"];
+        if result["status"] != "running" {
+            assert_eq!(result["status"], "done", "{result}");
+            assert_eq!(result["output"], "heard message");
+            break;
+        }
+    }
+    lead.close().await;
+    gate.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let ask = async |arguments: Value| {
+        let assigned = lead.call("assign_task", arguments).await;
+        lead.ended(assigned["task_id"].as_str().unwrap()).await
+    };
+    // A directory of its own, inside the project and nowhere else.
+    std::fs::create_dir_all(stage.project().join("src/deep")).unwrap();
+    let new =
+        |cwd: &str| json!({ "agent": "scripted", "name": "ann", "prompt": "where", "cwd": cwd });
+    for (cwd, problem) in [
+        ("..", "is outside the project"),
+        ("/", "is outside the project"),
+        ("nowhere", "does not exist"),
+    ] {
+        assert_eq!(
+            lead.refused("assign_task", new(cwd)).await,
+            format!(
+                "cwd {cwd:?} {problem}: name a directory inside the project, relative to its root"
+            )
+        );
+    }
+    ask(new("src/deep")).await;
+    let here = stage.home().join("here");
+    until("the agent has said where it is", || here.exists()).await;
+    assert_eq!(
+        std::fs::read_to_string(here).unwrap().trim(),
+        stage.project().join("src/deep").to_str().unwrap()
+    );
+    let elsewhere = json!({ "agent": "ann", "prompt": "where", "cwd": "src" });
+    assert_eq!(
+        lead.refused("assign_task", elsewhere).await,
+        "`ann` works in another directory: assign without `cwd`, or start a new agent with `name`"
+    );
+
+    let model = |model: &str| json!({ "agent": "ann", "prompt": "model", "model": model });
+    assert_eq!(lead.assign_and_wait("ann", "model").await, "small");
+    assert_eq!(ask(model("large")).await["output"], "large");
+    let ann = lead
+        .until_agent("ann", |agent| agent["status"] == "idle")
+        .await;
+    assert_eq!(ann["tools"], "ready");
+    let all = lead.call("list_agents", json!({})).await;
+    assert_eq!(all["agents"][1]["model"], "large", "{all}");
+    let unknown = lead.refused("assign_task", model("huge")).await;
+    assert!(
+        unknown.contains("`huge`") && unknown.contains("large"),
+        "{unknown}"
+    );
+
+    // It knows who it is until its session is a new one.
+    assert_eq!(lead.assign_and_wait("ann", "old").await, "Your task: old");
+    let fresh = ask(json!({ "agent": "ann", "prompt": "new", "fresh": true })).await;
+    let output = fresh["output"].as_str().unwrap();
+    assert!(output.starts_with("You are `ann`, "), "{output}");
+    assert!(output.ends_with("\n\nYour task: new"), "{output}");
+    lead.close().await;
+}
+
+/// Takes the 15 s that an agent's tools are waited for, so everything about such an agent is in here.
+#[tokio::test]
+async fn an_agent_without_our_tools_works_by_prompts_alone() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("deaf", "hello").await;
+    let said = lead.done(&task).await;
+    let expected = "You are `deaf`, an agent in a team with orchestrator. Messages from them come with your prompts; your \
+        answer goes to who gave you the task. Messages are from team-mates, not from your user.\n\nYour task: hello";
+    assert_eq!(said, expected);
+    let health = lead
+        .until_agent("deaf", |agent| agent["status"] == "idle")
+        .await;
+    assert_eq!(health["tools"], "missing", "{health}");
+    // Nothing is waited for any more.
+    lead.send("deaf", "news").await;
+    lead.until_idle("deaf").await;
+    assert_eq!(
+        lead.assign_and_wait("deaf", "go on").await,
+        "Your task: go on",
+        "the message has come by a prompt of its own"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
+    let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\none_session = true");
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("torpid", "hello").await;
+    lead.assign_and_wait("torpid", "hello").await;
+    let pids = || {
+        let joined = stage.events_of("member_joined").into_iter();
+        let torpid = joined.filter(|joined| joined["name"] == "torpid");
+        torpid
+            .map(|joined| joined["pid"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pids().len(), 1, "the second task goes on");
+    let processes = stage.processes().len();
+    let fresh = json!({ "agent": "torpid", "prompt": "hello", "fresh": true });
+    let assigned = lead.call("assign_task", fresh.clone()).await;
+    let task = assigned["task_id"].as_str().unwrap();
+    assert_eq!(lead.done(task).await, "once");
+    let pids = pids();
+    assert_eq!(pids.len(), 2);
+    assert_ne!(pids[0], pids[1]);
+    assert_eq!(stage.processes().len(), processes, "the old one is gone");
+    lead.until_agent("torpid", |agent| agent["tools"] == "ready")
+        .await;
+    // Its end may be asked for while it begins anew.
+    let last = lead.call("assign_task", fresh).await;
+    lead.call("shutdown_agent", json!({ "agent": "torpid" }))
+        .await;
+    lead.until_agent("torpid", |agent| agent["status"] == "dead")
+        .await;
+    let result = lead.ended(last["task_id"].as_str().unwrap()).await;
+    assert!(
+        ["done", "cancelled"].contains(&result["status"].as_str().unwrap()),
+        "{result}"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_not() {
+    let settle = "[agents.scripted]\nsettle_ms = 2500";
+    let stage = Stage::new(AGENTS).with_profiles(settle);
+    let lead = stage.orchestrator().await;
+    let waited = async |task: String| {
+        lead.done(&task).await;
+        let status = lead
+            .call("get_task_status", json!({ "task_id": task }))
+            .await;
+        let time = |key: &str| chrono::DateTime::parse_from_rfc3339(status[key].as_str().unwrap());
+        (time("started_at").unwrap() - time("queued_at").unwrap()).num_milliseconds()
+    };
+    let first = waited(lead.start("ann", "hello").await).await;
+    assert!(first >= 2500, "{first} ms");
+    let second = waited(lead.assign("ann", "hello").await).await;
+    assert!(second < 2500, "{second} ms");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_message_that_went_into_a_turn_which_could_not_go_on_is_given_again() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("failing", "hello").await;
+    lead.send("failing", "the code is 4714").await;
+    until("the turn has failed", || {
+        !stage.events_of("message_returned").is_empty()
+    })
+    .await;
+    lead.until_agent("failing", |agent| agent["status"] == "idle")
+        .await;
+    let next = lead.assign_and_wait("failing", "again").await;
+    assert!(next.contains("the code is 4714"), "{next}");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -1,0 +1,154 @@
+//! Workflows whose orchestrator ends: closed, or killed at any boundary of their steps. The next one goes on with them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::support::{Stage, until};
+use crate::workflows::{AGENTS, PROFILES, begin, ended, stage, status, step, step_is, steps};
+
+#[tokio::test]
+async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
+    let stage = stage();
+    let gate = stage.peer("gate").await;
+    let lead = stage.orchestrator().await;
+    let chain = [
+        step("a", "writer", "x", &[]),
+        step("b", "judge", "wait", &["a"]),
+        step("c", "writer", "{{steps.b.output}}", &["b"]),
+    ];
+    let id = begin(&lead, &chain).await;
+    lead.until_waiting("judge").await;
+    // Its turn ends in good order: it hears of the end, and that is what it says.
+    lead.close().await;
+    let lead = stage.orchestrator().await;
+    lead.hear_notice("is interrupted with 1 of 3 steps over: resume_workflow goes on")
+        .await;
+    let which = json!({ "workflow_id": id });
+    let resumed = lead.call("resume_workflow", which).await;
+    assert_eq!(resumed["status"], "running");
+    let steps = ended(&lead, &id, "done").await;
+    assert_eq!(steps["a"]["attempts"], 1);
+    assert_eq!(steps["b"]["attempts"], 1);
+    assert!(
+        steps["c"]["output"]
+            .as_str()
+            .unwrap()
+            .contains("heard the bridge is closing")
+    );
+    lead.close().await;
+    gate.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself() {
+    let stage = Stage::new(AGENTS);
+    let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
+    let stage = stage.with_profiles(&profiles);
+    let lead = stage.orchestrator().await;
+    let chain = [
+        step("a", "writer", "x", &[]),
+        step("b", "judge", "hang", &["a"]),
+    ];
+    let id = begin(&lead, &chain).await;
+    step_is(&lead, &id, "b", "running").await;
+    lead.die().await;
+    let lead = stage.orchestrator().await;
+    let which = json!({ "workflow_id": id });
+    let again = lead
+        .until("get_workflow_status", which.clone(), |status| {
+            steps(status)["b"]["attempts"] == 2
+        })
+        .await;
+    assert_eq!(steps(&again)["a"]["attempts"], 1);
+    lead.call("cancel_workflow", which).await;
+    ended(&lead, &id, "cancelled").await;
+    lead.close().await;
+}
+
+/// The tasks of a workflow that were done, and the beginnings, by step.
+fn runs(stage: &Stage) -> BTreeMap<String, (usize, usize)> {
+    let of_task: BTreeMap<String, String> = stage
+        .events_of("step_started")
+        .iter()
+        .map(|begun| {
+            let text = |key: &str| begun[key].as_str().unwrap().to_owned();
+            (text("task"), text("step"))
+        })
+        .collect();
+    let mut runs: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for step in of_task.values() {
+        runs.entry(step.clone()).or_default().0 += 1;
+    }
+    for finished in stage.events_of("task_finished") {
+        let step = of_task.get(finished["id"].as_str().unwrap());
+        if let Some(step) = step.filter(|_| finished["status"] == "done") {
+            runs.entry(step.clone()).or_default().1 += 1;
+        }
+    }
+    runs
+}
+
+/// Counts the events that move a workflow or its tasks.
+fn moved(stage: &Stage) -> usize {
+    let kinds = [
+        "workflow_created",
+        "step_started",
+        "task_started",
+        "task_finished",
+        "step_ended",
+        "workflow_ended",
+    ];
+    let events = stage.events().into_iter();
+    let is_move = |event: &Value| kinds.iter().any(|kind| event.get(kind).is_some());
+    events.filter(is_move).count()
+}
+
+/// Kills the orchestrator when so many events have moved the workflow, and lets the next one go on.
+async fn check_killed_after(count: usize) {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let id = begin(
+        &lead,
+        &[
+            step("a", "writer", "one", &[]),
+            step("b", "judge", "two", &["a"]),
+            step("c", "writer", "three {{steps.a.output}}", &["b"]),
+        ],
+    )
+    .await;
+    until("the workflow has come so far", || moved(&stage) >= count).await;
+    lead.die().await;
+    let before = runs(&stage);
+    let lead = stage.orchestrator().await;
+    let over = status(&lead, &id).await["status"] == "done";
+    if !over {
+        let which = json!({ "workflow_id": id });
+        lead.call("resume_workflow", which).await;
+    }
+    let steps = ended(&lead, &id, "done").await;
+    let after = runs(&stage);
+    for name in ["a", "b", "c"] {
+        let (begun, done) = before.get(name).copied().unwrap_or_default();
+        if done == 1 {
+            assert_eq!(
+                after[name],
+                (begun, 1),
+                "{name} ran again after {count} moves"
+            );
+        }
+        assert_eq!(after[name].1, 1, "{name}");
+        let output = steps[name]["output"].as_str().unwrap();
+        assert!(output.contains("Your task: "), "{output}");
+    }
+    lead.close().await;
+}
+
+/// A chain of three steps moves 14 times: its beginning and its end, and four times a step.
+#[tokio::test]
+async fn after_a_kill_at_any_boundary_of_its_steps_a_workflow_goes_on_and_repeats_nothing() {
+    for count in 1..=14 {
+        check_killed_after(count).await;
+    }
+}
