@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::ending::{Finished, Report};
 pub use self::workflow::{
-    Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
+    Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
 
 use crate::domain::id::{
@@ -503,6 +503,8 @@ pub enum Event {
     StepApproved(StepApproved),
     /// See [`StepStarted`].
     StepStarted(StepStarted),
+    /// See [`StepSpread`].
+    StepSpread(StepSpread),
     /// See [`StepReturned`].
     StepReturned(StepReturned),
     /// See [`StepEnded`].

@@ -537,6 +537,7 @@ pub(super) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogE
         Event::TaskAssigned(assigned) => whole(log, assigned.prompt),
         Event::TaskFinished(finished) => whole(log, finished.output),
         Event::WorkflowCreated(created) => whole(log, created.prompts),
+        Event::StepSpread(spread) => whole(log, spread.items),
         Event::RequestOpened(opened) => Ok(request_texts(log, opened)?.whole()),
         _ => Err(LogError::Gone),
     }

@@ -200,6 +200,18 @@ pub const HEAD_BYTES: usize = 32 * 1024;
 /// Steps of a workflow: the plan is one event, which has to fit into a line of the log together with its dependencies.
 pub const MAX_STEPS: usize = 200;
 
+/// Items of a list that a step is done for: each may be an agent's turn, and a bill.
+pub const MAX_ITEMS: usize = 50;
+
+/// Steps of a workflow together with all items that they are done for: bounds the state.
+pub const MAX_PLAYED: usize = 400;
+
+/// Bytes of a list that a step is done for, as JSON: as much as all outputs in one prompt.
+pub const ITEMS_BYTES: usize = FLOW_TOTAL_BYTES;
+
+/// Characters of a condition.
+pub const WHEN_CHARS: usize = 500;
+
 /// Dependencies of all steps of a workflow together, for the same reason.
 pub const MAX_DEPENDENCIES: usize = 1_000;
 

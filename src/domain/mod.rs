@@ -11,6 +11,7 @@ pub mod permission;
 pub mod report;
 pub mod request;
 pub mod secret;
+pub mod source;
 pub mod task;
 pub mod time;
 pub mod tools;

@@ -64,7 +64,16 @@ impl Name {
     /// Returns this name with a number behind it, cut so that the whole stays a name: `codex-2`.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
-        let tail = format!("-{number}");
+        self.with_tail(&format!("-{number}"))
+    }
+
+    /// Returns the name of one item of what has this name, cut so that the whole stays a name: `fix.2`.
+    #[must_use]
+    pub fn item(&self, number: u32) -> Self {
+        self.with_tail(&format!(".{number}"))
+    }
+
+    fn with_tail(&self, tail: &str) -> Self {
         let keep = self.0.len().min(MAX_NAME_BYTES - tail.len());
         Self(format!("{}{tail}", &self.0[..keep]).into())
     }

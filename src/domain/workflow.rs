@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::id::WorkflowId;
 use super::name::Name;
+use super::source::{Field, Source, When};
 
 /// A step of a plan, without its prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,12 @@ pub struct Step {
     /// The steps that have to be done before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
+    /// What has to hold once they are over; else it is not needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+    /// The list of which it does each item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<Source>,
     /// Seconds after which an attempt is given up, counted from the beginning of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
@@ -83,6 +90,8 @@ impl Step {
             agent: agent.to_owned(),
             model: None,
             depends_on: depends_on.to_vec(),
+            when: None,
+            for_each: None,
             timeout_seconds: None,
             retries: 0,
             fallback: Vec::new(),
@@ -91,6 +100,23 @@ impl Step {
             gate: None,
             repeat: None,
         }
+    }
+
+    /// Makes the step that does one item of its list, counted from 1.
+    #[must_use]
+    pub fn for_item(&self, number: u32) -> Self {
+        Self {
+            name: self.name.item(number),
+            for_each: None,
+            approve: None,
+            ..self.clone()
+        }
+    }
+
+    /// Says whether it looks at how a step ended, and so begins also when that did not end well.
+    pub fn looks_at_end_of(&self, name: &Name) -> bool {
+        let when = self.when.as_ref();
+        when.is_some_and(|when| when.source.step == *name && when.source.field == Field::Status)
     }
 }
 
@@ -125,6 +151,8 @@ pub enum StepStatus {
     Done,
     /// The last attempt failed.
     Failed,
+    /// What it is done for does not hold.
+    Unneeded,
     /// Something that it depends on did not end well.
     Skipped,
     /// Somebody asked for its end.
@@ -132,6 +160,15 @@ pub enum StepStatus {
 }
 
 impl StepStatus {
+    /// How a step can end.
+    pub const ENDS: [Self; 5] = [
+        Self::Done,
+        Self::Failed,
+        Self::Unneeded,
+        Self::Skipped,
+        Self::Cancelled,
+    ];
+
     /// Returns the word that tools show.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -140,6 +177,7 @@ impl StepStatus {
             Self::Running => "running",
             Self::Done => "done",
             Self::Failed => "failed",
+            Self::Unneeded => "unneeded",
             Self::Skipped => "skipped",
             Self::Cancelled => "cancelled",
         }
@@ -153,6 +191,7 @@ impl StepStatus {
             Self::Running => "is running",
             Self::Done => "is done",
             Self::Failed => "has failed",
+            Self::Unneeded => "is not needed",
             Self::Skipped => "was skipped",
             Self::Cancelled => "was cancelled",
         }
@@ -161,6 +200,11 @@ impl StepStatus {
     /// Says whether nothing more will happen to the step.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Waiting | Self::Asking | Self::Running)
+    }
+
+    /// Says whether what depends on the step can run.
+    pub fn lets_others(self) -> bool {
+        matches!(self, Self::Done | Self::Unneeded)
     }
 
     /// Says whether what depends on the step can never run.
@@ -177,7 +221,7 @@ pub enum WorkflowStatus {
     Running,
     /// Its owner has left; any orchestrator can resume it.
     Interrupted,
-    /// Every step is done.
+    /// Every step is done, or not needed.
     Done,
     /// A step has failed or was cancelled by itself.
     Failed,
@@ -241,6 +285,8 @@ pub enum StepMove {
     Again(Again, String),
     /// Somebody asked for its end.
     Cancel(String),
+    /// What it is done for does not hold.
+    Pass(String),
     /// Something that it depends on did not end well.
     Skip(String),
 }
@@ -254,6 +300,7 @@ impl StepMove {
             Self::Fail(_) => StepStatus::Failed,
             Self::Again(..) => StepStatus::Waiting,
             Self::Cancel(_) => StepStatus::Cancelled,
+            Self::Pass(_) => StepStatus::Unneeded,
             Self::Skip(_) => StepStatus::Skipped,
         }
     }
@@ -262,9 +309,11 @@ impl StepMove {
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Ask | Self::Finish => None,
-            Self::Fail(why) | Self::Again(_, why) | Self::Cancel(why) | Self::Skip(why) => {
-                Some(why)
-            }
+            Self::Fail(why)
+            | Self::Again(_, why)
+            | Self::Cancel(why)
+            | Self::Pass(why)
+            | Self::Skip(why) => Some(why),
         }
     }
 }
@@ -279,7 +328,7 @@ pub fn outcome(
         if !status.is_final() {
             return None;
         }
-        if status != StepStatus::Done {
+        if !status.lets_others() {
             outcome = WorkflowStatus::Failed;
         }
     }
@@ -296,9 +345,11 @@ mod tests {
 
     #[test]
     fn a_workflow_ends_with_its_last_step_and_as_its_worst() {
-        use StepStatus::{Cancelled, Done, Failed, Running, Skipped};
+        use StepStatus::{Cancelled, Done, Failed, Running, Skipped, Unneeded};
         assert_eq!(outcome([Done, Running], false), None);
         assert_eq!(outcome([Done, Done], true), Some(WorkflowStatus::Done));
+        let unneeded = outcome([Done, Unneeded], false);
+        assert_eq!(unneeded, Some(WorkflowStatus::Done));
         let failed = outcome([Done, Failed, Skipped], false);
         assert_eq!(failed, Some(WorkflowStatus::Failed));
         let cancelled = outcome([Done, Cancelled], true);

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::state::{PlayedStep, Workflow};
+use super::condition::Weighed;
+use crate::bus::state::{PlayedStep, Readiness, Workflow};
 use crate::domain::failure;
 use crate::domain::id::TaskId;
 use crate::domain::limits;
@@ -61,16 +62,22 @@ pub enum Action {
     Move(Name, StepMove),
     /// Give a step to an agent.
     Start(Name),
+    /// Find the list of a step, which then is done for each item of it.
+    Spread(Name),
     /// Ask for the end of a task.
     CancelTask(TaskId),
     /// Look whether the gate of a step holds whose task is done.
     Gate(Name),
 }
 
-/// Says what happens next. `seen` is asked about steps that run.
+/// Says what happens next. `seen` is asked about steps whose task runs, `weighed` about the conditions of steps that could begin.
 ///
 /// Moves come alone, as they may change what else is to be done; the next look says that.
-pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Action> {
+pub fn next(
+    workflow: &Workflow,
+    seen: impl Fn(&PlayedStep) -> Seen,
+    weighed: impl Fn(&PlayedStep) -> Weighed,
+) -> Vec<Action> {
     if workflow.owner.is_none() || workflow.status.is_final() {
         return Vec::new();
     }
@@ -80,6 +87,10 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
             continue;
         }
         let name = step.plan.name.clone();
+        if step.items.is_some() {
+            moves.extend(after_items(workflow, step));
+            continue;
+        }
         match seen(step) {
             Seen::Ended(end)
                 if end.status == TaskStatus::Done
@@ -105,7 +116,9 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
         }
     }
     moves.extend(stopped(workflow));
-    moves.extend(asking(workflow));
+    let (able, not_needed) = ready(workflow, weighed);
+    moves.extend(not_needed);
+    moves.extend(asking(&able));
     if !moves.is_empty() {
         // Two rounds may want the same step again.
         let mut known = BTreeSet::new();
@@ -115,7 +128,7 @@ pub fn next(workflow: &Workflow, seen: impl Fn(&PlayedStep) -> Seen) -> Vec<Acti
         });
         return moves;
     }
-    others.extend(startable(workflow));
+    others.extend(startable(workflow, &able));
     others
 }
 
@@ -130,44 +143,96 @@ fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
             let why = "the workflow was cancelled".to_owned();
             return Some(Action::Move(name, StepMove::Cancel(why)));
         }
-        let before = step.plan.depends_on.iter();
-        let mut before = before.filter_map(|name| workflow.step(name));
-        let cause = before.find(|step| step.status.stops_others())?;
+        let Readiness::Stopped(cause) = workflow.readiness(step) else {
+            return None;
+        };
         let why = format!("{} {}", cause.plan.name, cause.status.told());
         Some(Action::Move(name, StepMove::Skip(why)))
     })
 }
 
-/// Returns the moves of steps that could begin if somebody approved.
-fn asking(workflow: &Workflow) -> impl Iterator<Item = Action> {
-    let ready = ready(workflow).filter(|step| step.needs_approval());
-    ready.map(|step| Action::Move(step.plan.name.clone(), StepMove::Ask))
-}
-
-/// Returns the steps that wait for no other.
-fn ready(workflow: &Workflow) -> impl Iterator<Item = &PlayedStep> {
-    let is_done = |name: &Name| {
-        workflow
-            .step(name)
-            .is_some_and(|step| step.status == StepStatus::Done)
-    };
-    workflow.steps.iter().filter(move |step| {
+/// Returns the steps that wait for no other and are needed, and the moves of those that are not.
+fn ready(
+    workflow: &Workflow,
+    weighed: impl Fn(&PlayedStep) -> Weighed,
+) -> (Vec<&PlayedStep>, Vec<Action>) {
+    let (mut able, mut moves) = (Vec::new(), Vec::new());
+    let waiting = workflow.steps.iter().filter(|step| {
         step.status == StepStatus::Waiting
             && !workflow.cancel_asked
-            && step.plan.depends_on.iter().all(is_done)
-    })
+            && workflow.readiness(step) == Readiness::Ready
+    });
+    for step in waiting {
+        // For its items a step is weighed once.
+        let weighed = match (&step.plan.when, &step.item) {
+            (Some(_), None) => weighed(step),
+            _ => Weighed::Holds,
+        };
+        let step_move = match weighed {
+            Weighed::Holds => {
+                able.push(step);
+                continue;
+            }
+            Weighed::Not(why) => StepMove::Pass(short(&why)),
+            Weighed::Unclear(why) => StepMove::Fail(short(&why)),
+        };
+        moves.push(Action::Move(step.plan.name.clone(), step_move));
+    }
+    (able, moves)
 }
 
-/// Returns the steps that can begin, as many as may run at once.
-fn startable(workflow: &Workflow) -> impl Iterator<Item = Action> {
-    let steps = &workflow.steps;
-    let running = steps.iter();
-    let running = running.filter(|step| step.status == StepStatus::Running);
-    let free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
-    ready(workflow)
-        .filter(|step| !step.needs_approval())
-        .take(free)
-        .map(|step| Action::Start(step.plan.name.clone()))
+/// Returns the moves of steps that could begin if somebody approved.
+fn asking(able: &[&PlayedStep]) -> impl Iterator<Item = Action> {
+    let asking = able.iter().filter(|step| step.needs_approval());
+    asking.map(|step| Action::Move(step.plan.name.clone(), StepMove::Ask))
+}
+
+/// Returns the steps that can begin, as many as may run at once. One that is done for a list takes no place itself.
+fn startable(workflow: &Workflow, able: &[&PlayedStep]) -> Vec<Action> {
+    let steps = workflow.steps.iter();
+    let running = steps.filter(|step| step.status == StepStatus::Running && step.items.is_none());
+    let mut free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
+    let mut actions = Vec::new();
+    for step in able.iter().filter(|step| !step.needs_approval()) {
+        let name = step.plan.name.clone();
+        if step.plan.for_each.is_some() {
+            actions.push(Action::Spread(name));
+        } else if free > 0 {
+            free -= 1;
+            actions.push(Action::Start(name));
+        }
+    }
+    actions
+}
+
+/// Says how a step ends that is done for a list, once all items are over.
+fn after_items(workflow: &Workflow, step: &PlayedStep) -> Option<Action> {
+    let (mut count, mut failed) = (0_usize, Vec::new());
+    for item in workflow.items_of(step) {
+        if !item.status.is_final() {
+            return None;
+        }
+        count += 1;
+        if item.status != StepStatus::Done {
+            failed.push(item);
+        }
+    }
+    let step_move = match failed.first() {
+        None => StepMove::Finish,
+        Some(_) if workflow.cancel_asked => {
+            StepMove::Cancel("the workflow was cancelled".to_owned())
+        }
+        Some(first) => {
+            let (name, told) = (&first.plan.name, first.status.told());
+            let why = first.why.as_deref().unwrap_or_default();
+            let why = format!(
+                "{} of {count} items did not end well: {name} {told}: {why}",
+                failed.len()
+            );
+            StepMove::Fail(short(&why))
+        }
+    };
+    Some(Action::Move(step.plan.name.clone(), step_move))
 }
 
 fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove {
@@ -208,7 +273,7 @@ fn after_gate(workflow: &Workflow, step: &PlayedStep, why: &str) -> Vec<Action> 
     }
     let done = |name: &&Name| {
         let step = workflow.step(name);
-        step.is_some_and(|step| step.status == StepStatus::Done)
+        step.is_some_and(|step| step.status.lets_others())
     };
     let again = |name: &Name| {
         let again = StepMove::Again(Again::Repeat, short(why));

@@ -13,12 +13,14 @@ use crate::config::reader::{Entry, Reader, entries};
 use crate::domain::limits;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
-const STEP_KEYS: [&str; 14] = [
+const STEP_KEYS: [&str; 16] = [
     "name",
     "agent",
     "prompt",
     "model",
     "depends_on",
+    "when",
+    "for_each",
     "timeout_seconds",
     "retries",
     "fallback",
@@ -227,6 +229,8 @@ impl PlanReader<'_> {
             "prompt" => step.prompt = reader.string(value, &what).unwrap_or_default(),
             "model" => step.model = reader.filled_string(value, &what),
             "depends_on" => step.depends_on = strings(reader, value, &what),
+            "when" => step.when = reader.string(value, &what),
+            "for_each" => step.for_each = reader.string(value, &what),
             "timeout_seconds" => step.timeout_seconds = reader.number(value, &what, &any),
             "retries" => step.retries = reader.number(value, &what, &any),
             "fallback" => step.fallback = strings(reader, value, &what),
@@ -289,6 +293,8 @@ mod tests {
             prompt = "two"
             model = "m"
             depends_on = ["codex"]
+            when = "steps.codex.status == done"
+            for_each = "steps.codex.json"
             timeout_seconds = 60
             retries = 1
             fallback = ["claude"]
@@ -307,6 +313,8 @@ mod tests {
             prompt: "two".into(),
             model: Some("m".into()),
             depends_on: vec!["codex".into()],
+            when: Some("steps.codex.status == done".into()),
+            for_each: Some("steps.codex.json".into()),
             timeout_seconds: Some(60),
             retries: Some(1),
             fallback: vec!["claude".into()],

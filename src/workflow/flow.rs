@@ -8,69 +8,85 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::template::{self, Field, Part};
+use super::given::{self, Given};
+use super::template::{self, Part};
 use crate::bus::letter::part;
 use crate::delivery::frame::indented;
-use crate::domain::id::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::workflow::{Step, StepStatus};
+use crate::domain::source::{Field, Source};
+use crate::domain::workflow::Step;
 
-/// What a step has come to, for those that depend on it.
+/// An item of the list that a step is done for.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
-    /// Which step.
-    pub(super) step: Name,
-    /// Who did it.
-    pub(super) agent: Option<Name>,
-    /// How it ended.
-    pub(super) status: StepStatus,
-    /// Its task, by which its output is read on.
-    pub(super) task: Option<TaskId>,
-    /// What its agent said.
-    pub(super) output: String,
-    /// The files that its agent changed, as far as it told.
-    pub(super) files: Vec<String>,
+pub(super) struct Item {
+    /// The item.
+    pub(super) value: Value,
+    /// Its place in the list, counted from 1.
+    pub(super) number: u32,
+    /// How many there are.
+    pub(super) count: u32,
+    /// The step whose list it is.
+    pub(super) of: Name,
 }
 
 /// Fills a prompt. `given` has every step that the placeholders and `depends_on` name.
 ///
 /// An error is a sentence about what an output does not have.
-pub(super) fn fill(prompt: &str, step: &Step, given: &[Given]) -> Result<String, String> {
+pub(super) fn fill(
+    prompt: &str,
+    step: &Step,
+    given: &[Given],
+    item: Option<&Item>,
+) -> Result<String, String> {
     let find = |name: &Name| given.iter().find(|given| given.step == *name);
     let (parts, _) = template::parse(prompt);
-    let mentioned = |name: &Name| parts.iter().any(|part| shows_output(part, name));
+    // The item stands for the list.
+    let mentioned = |name: &Name| {
+        parts.iter().any(|part| shows_output(part, name))
+            || item.is_some_and(|item| item.of == *name)
+    };
     let appended: Vec<_> = step
         .depends_on
         .iter()
         .filter(|name| !mentioned(name))
         .filter_map(find)
+        .flat_map(Given::said)
         .filter(|given| !given.output.trim().is_empty())
         .collect();
     let in_prompt = parts.iter().filter_map(|part| match part {
-        Part::Value {
+        Part::Value(Source {
             step,
             field: Field::Output,
-        } => find(step),
+        }) => find(step),
         _ => None,
     });
-    let lengths = in_prompt.chain(appended.iter().copied());
+    let lengths = in_prompt
+        .flat_map(Given::said)
+        .chain(appended.iter().copied());
     let room = room(lengths.map(|given| given.output.len()).collect());
     let mut text = String::new();
     for part in &parts {
         match part {
             Part::Text(plain) => text.push_str(plain),
-            Part::Value { step, field } => {
-                let Some(given) = find(step) else {
-                    return Err(format!("the step `{step}` has left nothing"));
+            Part::Value(source) => {
+                let Some(given) = find(&source.step) else {
+                    return Err(format!("the step `{}` has left nothing", source.step));
                 };
-                text.push_str(&shown(given, field, room)?);
+                text.push_str(&shown(given, source, room)?);
             }
+            Part::Item(path) => text.push_str(&item_field(item, path)?),
         }
     }
     for given in appended {
         text.push_str("\n\n");
         text.push_str(&framed(given, room));
+    }
+    if let Some(item) = item.filter(|_| !parts.iter().any(|part| matches!(part, Part::Item(_)))) {
+        let Item { number, count, .. } = item;
+        let value = item_field(Some(item), &[])?;
+        write!(text, "\n\n--- Item {number} of {count}, for which this is to be done ---\n  {value}\n--- End of item {number} ---")
+            .expect("writing to a string succeeds");
     }
     Ok(text)
 }
@@ -88,10 +104,10 @@ pub(super) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> Strin
 /// Says whether a part of a prompt shows what a step's agent said, or a field of it.
 fn shows_output(part: &Part, name: &Name) -> bool {
     match part {
-        Part::Value { step, field } => {
+        Part::Value(Source { step, field }) => {
             step == name && matches!(field, Field::Output | Field::Json(_))
         }
-        Part::Text(_) => false,
+        Part::Text(_) | Part::Item(_) => false,
     }
 }
 
@@ -109,13 +125,37 @@ fn room(mut lengths: Vec<usize>) -> usize {
     limits::FLOW_BYTES
 }
 
-fn shown(given: &Given, field: &Field, room: usize) -> Result<String, String> {
-    match field {
-        Field::Output => Ok(framed(given, room)),
+fn shown(given: &Given, source: &Source, room: usize) -> Result<String, String> {
+    match &source.field {
+        Field::Output => {
+            let framed = given.said().map(|said| framed(said, room));
+            Ok(framed.collect::<Vec<_>>().join("\n\n"))
+        }
         Field::Status => Ok(given.status.as_str().to_owned()),
-        Field::Files => Ok(files(given)),
-        Field::Json(path) => json_field(given, path),
+        Field::Files => Ok(files(&given.files())),
+        Field::Json(path) => whole(&given.json(path)?, &format!("`{source}`")),
     }
+}
+
+fn item_field(item: Option<&Item>, path: &[String]) -> Result<String, String> {
+    let item = item.ok_or("there is no item, as the step is not done for a list")?;
+    let field = given::field(&item.value, path).ok_or_else(|| {
+        let (path, number) = (path.join("."), item.number);
+        format!("item {number} of the list has no field `{path}`")
+    })?;
+    whole(field, &format!("item {} of the list", item.number))
+}
+
+/// Returns a value as a piece of a prompt, whole; an error names it as `what`.
+fn whole(value: &Value, what: &str) -> Result<String, String> {
+    let text = given::as_text(value);
+    if text.len() > limits::FLOW_BYTES {
+        let most = limits::FLOW_BYTES;
+        return Err(format!(
+            "{what} is longer than {most} bytes: use the output"
+        ));
+    }
+    Ok(indented(&text))
 }
 
 /// Writes an output as its agent's words.
@@ -139,90 +179,32 @@ fn framed(given: &Given, room: usize) -> String {
     text
 }
 
-fn files(given: &Given) -> String {
-    if given.files.is_empty() {
+fn files(given: &[&str]) -> String {
+    if given.is_empty() {
         return "(no files)".to_owned();
     }
-    let shown = given.files.iter().take(limits::FLOW_FILES);
+    let shown = given.iter().take(limits::FLOW_FILES);
     let mut names: Vec<_> = shown.map(|file| indented(file)).collect();
-    if given.files.len() > names.len() {
-        names.push(format!("and {} more", given.files.len() - names.len()));
+    if given.len() > names.len() {
+        names.push(format!("and {} more", given.len() - names.len()));
     }
     names.join(", ")
 }
 
-/// Returns a field of the JSON in an output: a text as it is, anything else as JSON.
-fn json_field(given: &Given, path: &[String]) -> Result<String, String> {
-    let step = &given.step;
-    let document = json_in(&given.output)
-        .ok_or_else(|| format!("the output of step `{step}` has no JSON in it"))?;
-    let mut value = &document;
-    for key in path {
-        let next = match value {
-            Value::Array(items) => key.parse().ok().and_then(|at: usize| items.get(at)),
-            other => other.get(key),
-        };
-        value = next.ok_or_else(|| {
-            let path = path.join(".");
-            format!("the JSON in the output of step `{step}` has no field `{path}`")
-        })?;
-    }
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let (_, head) = part(&text, 0, limits::FLOW_BYTES);
-    if head.len() < text.len() {
-        let most = limits::FLOW_BYTES;
-        let path = path.join(".");
-        return Err(format!(
-            "the field `{path}` of step `{step}` is longer than {most} bytes: use its output"
-        ));
-    }
-    Ok(indented(head))
-}
-
-/// Finds the JSON in what an agent said: all of it, the last fenced block of it, or what is between its outermost brackets.
-pub(super) fn json_in(output: &str) -> Option<Value> {
-    let parse = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
-    let is_document = |value: &Value| value.is_object() || value.is_array();
-    let fenced = || {
-        let blocks: Vec<_> = output.split("```").collect();
-        let inner = blocks.iter().skip(1).step_by(2).rev();
-        let unmarked = |block: &&str| block.trim_start_matches("json").to_owned();
-        inner
-            .map(unmarked)
-            .find_map(|block| parse(&block).filter(is_document))
-    };
-    let between = |open: char, close: char| {
-        let (begin, end) = (output.find(open)?, output.rfind(close)?);
-        parse(output.get(begin..=end)?)
-    };
-    parse(output)
-        .or_else(fenced)
-        .or_else(|| between('{', '}'))
-        .or_else(|| between('[', ']'))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::given::tests::given;
     use super::*;
-
-    fn given(step: &str, output: &str) -> Given {
-        Given {
-            step: Name::parse(step).unwrap(),
-            agent: Some(Name::parse("codex").unwrap()),
-            status: StepStatus::Done,
-            task: Some(TaskId::from_bits(1)),
-            output: output.to_owned(),
-            files: vec!["src/a.rs".into(), "b\nc".into()],
-        }
-    }
+    use crate::domain::id::TaskId;
 
     fn filled(prompt: &str, given: &[Given]) -> Result<String, String> {
+        filled_for(prompt, given, None)
+    }
+
+    fn filled_for(prompt: &str, given: &[Given], item: Option<&Item>) -> Result<String, String> {
         let before: Vec<_> = given.iter().map(|given| given.step.clone()).collect();
         let step = Step::new(Name::parse("me").unwrap(), "codex", &before);
-        fill(prompt, &step, given)
+        fill(prompt, &step, given, item)
     }
 
     #[test]
@@ -282,19 +264,51 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_json_are_found_in_plain_fenced_and_mixed_outputs() {
-        let field = |output: &str, path: &str| {
-            let prompt = format!("<{{{{steps.a.json.{path}}}}}>");
-            filled(&prompt, &[given("a", output)])
+    fn a_field_of_json_is_a_piece_of_the_prompt_unless_it_is_too_long() {
+        let said = [given("a", r#"{"ok": true, "why": "a\nb"}"#)];
+        let text = filled("<{{steps.a.json.ok}} {{steps.a.json.why}}>", &said).unwrap();
+        assert_eq!(text, "<true a\n  b>");
+        let long = format!("[{:?}]", "x".repeat(limits::FLOW_BYTES + 1));
+        let told = filled("{{steps.a.json.0}}", &[given("a", &long)]).unwrap_err();
+        assert_eq!(
+            told,
+            "`steps.a.json.0` is longer than 32768 bytes: use the output"
+        );
+    }
+
+    #[test]
+    fn an_item_stands_where_it_is_wanted_and_else_behind_the_prompt_in_place_of_its_list() {
+        let item = Item {
+            value: serde_json::json!({"file": "a.rs", "line": 3}),
+            number: 2,
+            count: 5,
+            of: Name::parse("a").unwrap(),
         };
-        assert_eq!(field(r#"{"ok": true}"#, "ok").unwrap(), "<true>");
-        let fenced = "Here:\n```json\n{\"list\": [{\"id\": \"x\"}]}\n```\nbye";
-        assert_eq!(field(fenced, "list.0.id").unwrap(), "<x>");
-        assert_eq!(field("so {\"n\": 1.5} it is", "n").unwrap(), "<1.5>");
-        assert_eq!(field("[\"p\", \"q\"]", "1").unwrap(), "<q>");
-        let missing = field(fenced, "list.1.id").unwrap_err();
-        assert!(missing.contains("has no field `list.1.id`"), "{missing}");
-        let none = field("no", "x").unwrap_err();
-        assert!(none.contains("has no JSON in it"), "{none}");
+        let said = [given("a", "the list")];
+        let filled = |prompt: &str| filled_for(prompt, &said, Some(&item));
+        assert_eq!(
+            filled("Look at {{item.file}}:{{item.line}}").unwrap(),
+            "Look at a.rs:3"
+        );
+        assert_eq!(
+            filled("Look.").unwrap(),
+            "Look.\n\n--- Item 2 of 5, for which this is to be done ---\n  {\"file\":\"a.rs\",\"line\":3}\n--- End of item 2 ---"
+        );
+        let told = filled("{{item.name}}").unwrap_err();
+        assert_eq!(told, "item 2 of the list has no field `name`");
+    }
+
+    #[test]
+    fn all_that_was_done_for_a_list_flows_piece_by_piece() {
+        let all = Given {
+            items: Some(vec![given("a.1", "one"), given("a.2", "two")]),
+            ..given("a", "")
+        };
+        let one = "--- Output of step a.1, the words of codex ---\n  one\n--- End of output of step a.1 ---";
+        let two = "--- Output of step a.2, the words of codex ---\n  two\n--- End of output of step a.2 ---";
+        let shown = filled("{{steps.a.output}}", std::slice::from_ref(&all)).unwrap();
+        assert_eq!(shown, format!("{one}\n\n{two}"));
+        let appended = filled("x", std::slice::from_ref(&all)).unwrap();
+        assert_eq!(appended, format!("x\n\n{one}\n\n{two}"));
     }
 }

@@ -11,9 +11,13 @@
 pub mod plan;
 pub mod file;
 mod template;
+mod given;
+mod condition;
 mod flow;
+mod material;
 pub mod engine;
 mod runner;
 mod workflows;
 
+pub use self::condition::Weighed;
 pub use self::workflows::{WorkflowError, Workflows};

@@ -1,13 +1,14 @@
 //! Plans: what a caller wrote, checked before anything runs. Every problem is found at once, each with its place.
 
+mod check;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::template::{self, Part};
+use self::check::{Check, place};
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
-use crate::domain::workflow::{Approver, Gate, Repeat, Step};
+use crate::domain::workflow::Step;
 use crate::team::Known;
 
 /// Problems that one refusal lists before it only counts the rest.
@@ -26,6 +27,10 @@ pub struct StepDraft {
     pub model: Option<String>,
     /// The names of the steps that have to be done before.
     pub depends_on: Vec<String>,
+    /// A condition on a step before; if it does not hold, this one is not needed.
+    pub when: Option<String>,
+    /// The list in the output of a step before, for each item of which this one is done.
+    pub for_each: Option<String>,
     /// How long an attempt may take.
     pub timeout_seconds: Option<u64>,
     /// How often it is tried again.
@@ -144,6 +149,8 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
             agent: draft.agent.clone(),
             model: draft.model.clone(),
             depends_on: check.known_steps(index, ("depends_on", &draft.depends_on), &names),
+            when: check.when(index, draft.when.as_deref()),
+            for_each: check.for_each(index, draft),
             timeout_seconds: draft.timeout_seconds,
             retries: check.retries(index, draft.retries),
             fallback: check.fallback(index, &draft.fallback, known),
@@ -155,6 +162,7 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
     }
     check.cycles(&steps);
     check.rounds(&steps);
+    check.sources(&steps);
     for (index, draft) in draft.steps.iter().enumerate() {
         check.prompt(index, &draft.prompt, &steps);
     }
@@ -166,397 +174,6 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
         prompts: draft.steps.into_iter().map(|step| step.prompt).collect(),
         steps,
     })
-}
-
-/// What was found so far.
-#[derive(Default)]
-struct Check {
-    problems: Vec<Problem>,
-}
-
-impl Check {
-    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        self.problems.push(Problem {
-            place: place.into(),
-            what: what.into(),
-        });
-    }
-
-    fn limits(&mut self, draft: &Draft) {
-        let name = draft.name.trim();
-        if name.is_empty() {
-            self.add(
-                "name",
-                "it is empty: say in a few words what the workflow is for",
-            );
-        } else if name.chars().count() > limits::WORKFLOW_NAME_CHARS {
-            let most = limits::WORKFLOW_NAME_CHARS;
-            self.add("name", format!("it is longer than {most} characters"));
-        }
-        if name.chars().any(char::is_control) {
-            self.add("name", "it is to be one line of plain text");
-        }
-        let (count, most) = (draft.steps.len(), limits::MAX_STEPS);
-        if count == 0 {
-            self.add("steps", "there are none");
-        } else if count > most {
-            self.add(
-                "steps",
-                format!("there are {count}; the limit is {most}: divide the workflow"),
-            );
-        }
-        let dependencies: usize = draft.steps.iter().map(|step| step.depends_on.len()).sum();
-        if dependencies > limits::MAX_DEPENDENCIES {
-            let most = limits::MAX_DEPENDENCIES;
-            self.add(
-                "steps",
-                format!("they have {dependencies} dependencies together; the limit is {most}"),
-            );
-        }
-        let bytes: usize = draft.steps.iter().map(|step| step.prompt.len()).sum();
-        if bytes > limits::MAX_PLAN_BYTES {
-            let most = limits::MAX_PLAN_BYTES;
-            self.add(
-                "steps",
-                format!(
-                    "their prompts have {bytes} bytes together; the limit is {most}: put long texts into files of the project"
-                ),
-            );
-        }
-        for (index, step) in draft.steps.iter().enumerate() {
-            if step.prompt.trim().is_empty() {
-                self.add(place(index, "prompt"), "it is empty: say what to do");
-            }
-            if step
-                .model
-                .as_ref()
-                .is_some_and(|model| model.len() > limits::MODEL_BYTES)
-            {
-                let most = limits::MODEL_BYTES;
-                self.add(
-                    place(index, "model"),
-                    format!("it is longer than {most} bytes"),
-                );
-            }
-            let seconds = 1..=limits::MAX_STEP_SECONDS;
-            if let Some(given) = step
-                .timeout_seconds
-                .filter(|given| !seconds.contains(given))
-            {
-                let most = limits::MAX_STEP_SECONDS;
-                self.add(
-                    place(index, "timeout_seconds"),
-                    format!("it is {given}; it must be 1 to {most}"),
-                );
-            }
-        }
-    }
-
-    /// Names all steps: as they were named, and the others after their agents, by names that are still free.
-    fn names(&mut self, steps: &[StepDraft]) -> Vec<Name> {
-        let mut given: Vec<Option<Name>> = vec![None; steps.len()];
-        let mut taken = BTreeSet::new();
-        for (index, step) in steps.iter().enumerate() {
-            let Some(text) = &step.name else { continue };
-            match Name::parse(text) {
-                Ok(name) if taken.insert(name.clone()) => given[index] = Some(name),
-                Ok(name) => {
-                    let what = format!("another step is called `{name}` already");
-                    self.add(place(index, "name"), what);
-                }
-                Err(error) => self.add(place(index, "name"), error.to_string()),
-            }
-        }
-        let mut names = Vec::new();
-        for (index, step) in steps.iter().enumerate() {
-            let name = given[index].take().unwrap_or_else(|| {
-                let like = Name::parse(&step.agent).or_else(|_| Name::parse("step"));
-                free_name(&like.expect("`step` is a name"), &taken)
-            });
-            taken.insert(name.clone());
-            names.push(name);
-        }
-        names
-    }
-
-    fn fallback(&mut self, index: usize, given: &[String], known: &Known) -> Vec<String> {
-        if given.len() > limits::MAX_FALLBACKS {
-            let (count, most) = (given.len(), limits::MAX_FALLBACKS);
-            let what = format!("it names {count} agents; the limit is {most}");
-            self.add(place(index, "fallback"), what);
-            return Vec::new();
-        }
-        for (number, agent) in given.iter().enumerate() {
-            let place = format!("steps[{index}].fallback[{number}]");
-            self.agent(place, agent, known, number + 1 < given.len());
-        }
-        given.to_vec()
-    }
-
-    fn agent(&mut self, place: String, agent: &str, known: &Known, can_be_missing: bool) {
-        let name = match Name::parse(agent) {
-            Ok(name) => name,
-            Err(error) => return self.add(place, error.to_string()),
-        };
-        if known.profiles.contains(&name) || known.agents.contains(&name) {
-            return;
-        }
-        if let Some((_, reason)) = known.missing.iter().find(|(missing, _)| *missing == name) {
-            if !can_be_missing {
-                self.add(place, reason.clone());
-            }
-            return;
-        }
-        if known.others.contains(&name) {
-            let what = format!(
-                "`{name}` is not an agent that a bridge started: send_message asks it for help"
-            );
-            return self.add(place, what);
-        }
-        let candidates = known.profiles.iter().chain(&known.agents);
-        let candidates: Vec<_> = candidates.map(Name::as_str).collect();
-        let hint = match nearest(agent, &candidates).as_slice() {
-            [] => format!("; there are {}", quoted(&candidates)),
-            near => format!(": did you mean {}?", quoted(near)),
-        };
-        self.add(
-            place,
-            format!("`{name}` is neither a profile nor a live agent{hint}"),
-        );
-    }
-
-    /// Finds the steps that a field names.
-    fn known_steps(
-        &mut self,
-        index: usize,
-        (field, given): (&str, &[String]),
-        names: &[Name],
-    ) -> Vec<Name> {
-        let mut found: Vec<Name> = Vec::new();
-        for (number, text) in given.iter().enumerate() {
-            let place = format!("steps[{index}].{field}[{number}]");
-            match names.iter().find(|name| is_called(name, text)) {
-                None => {
-                    let text: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
-                    let hint = match nearest(&text, names.iter().map(Name::as_str)).as_slice() {
-                        [] => String::new(),
-                        near => format!(": did you mean {}?", quoted(near)),
-                    };
-                    self.add(place, format!("no step is called `{text}`{hint}"));
-                }
-                // Said twice is said once.
-                Some(name) if found.contains(name) => {}
-                Some(name) => found.push(name.clone()),
-            }
-        }
-        found
-    }
-
-    fn retries(&mut self, index: usize, given: Option<u64>) -> u32 {
-        let given = given.unwrap_or(0);
-        match u32::try_from(given) {
-            Ok(retries) if retries <= limits::MAX_RETRIES => retries,
-            _ => {
-                let most = limits::MAX_RETRIES;
-                self.add(
-                    place(index, "retries"),
-                    format!("it is {given}; it must be 0 to {most}"),
-                );
-                0
-            }
-        }
-    }
-
-    fn approver(&mut self, index: usize, given: Option<&str>) -> Option<Approver> {
-        let given = given?;
-        let approver = Approver::parse(given);
-        if approver.is_none() {
-            let shown: String = given.chars().take(limits::SHOWN_NAME_CHARS).collect();
-            let what = format!("it is {shown:?}; it can only be \"human\"");
-            self.add(place(index, "approve"), what);
-        }
-        approver
-    }
-
-    fn gate(&mut self, index: usize, draft: &StepDraft) -> Option<Gate> {
-        let timeout_seconds = draft.gate_seconds.unwrap_or(limits::GATE_SECONDS);
-        if !(1..=limits::MAX_STEP_SECONDS).contains(&timeout_seconds) {
-            let most = limits::MAX_STEP_SECONDS;
-            let what = format!("it is {timeout_seconds}; it must be 1 to {most}");
-            self.add(place(index, "gate_seconds"), what);
-        }
-        let Some(program) = draft.gate.first() else {
-            for (field, given) in [
-                ("gate_seconds", draft.gate_seconds.is_some()),
-                ("repeat", draft.repeat.is_some()),
-            ] {
-                if given {
-                    self.add(place(index, field), "it needs a `gate`");
-                }
-            }
-            return None;
-        };
-        let bytes: usize = draft.gate.iter().map(String::len).sum();
-        if program.trim().is_empty() {
-            self.add(place(index, "gate"), "it names no program");
-        } else if bytes > limits::GATE_BYTES {
-            let most = limits::GATE_BYTES;
-            let what = format!("it has {bytes} bytes; the limit is {most}: put it into a script");
-            self.add(place(index, "gate"), what);
-        }
-        Some(Gate {
-            command: draft.gate.clone(),
-            timeout_seconds,
-        })
-    }
-
-    fn repeat(&mut self, index: usize, draft: &StepDraft, names: &[Name]) -> Option<Repeat> {
-        let Some(given) = draft.repeat else {
-            if !draft.repeat_steps.is_empty() {
-                self.add(place(index, "repeat_steps"), "it needs `repeat`");
-            }
-            return None;
-        };
-        if !(2..=limits::MAX_ROUNDS).contains(&given) {
-            let most = limits::MAX_ROUNDS;
-            let what = format!("it is {given}; it must be 2 to {most}");
-            self.add(place(index, "repeat"), what);
-        }
-        let steps = self.known_steps(index, ("repeat_steps", &draft.repeat_steps), names);
-        let times = u32::try_from(given).unwrap_or(u32::MAX);
-        Some(Repeat { times, steps })
-    }
-
-    /// Only what comes before a step can be done again with it.
-    fn rounds(&mut self, steps: &[Step]) {
-        for (index, step) in steps.iter().enumerate() {
-            let before = before(step, steps);
-            for name in step.repeat.iter().flat_map(|repeat| &repeat.steps) {
-                if !before.contains(name) {
-                    let what = format!("`{name}` does not come before this step");
-                    self.add(place(index, "repeat_steps"), what);
-                }
-            }
-        }
-    }
-
-    /// Finds circles, each once and named in full.
-    fn cycles(&mut self, steps: &[Step]) {
-        let mut over = BTreeSet::new();
-        for step in steps {
-            let mut path = Vec::new();
-            self.follow(step, steps, &mut path, &mut over);
-        }
-    }
-
-    fn follow<'a>(
-        &mut self,
-        step: &'a Step,
-        steps: &'a [Step],
-        path: &mut Vec<&'a Name>,
-        over: &mut BTreeSet<&'a Name>,
-    ) {
-        if over.contains(&step.name) {
-            return;
-        }
-        if let Some(begin) = path.iter().position(|name| **name == step.name) {
-            let mut circle: Vec<_> = path[begin..].iter().map(|name| name.as_str()).collect();
-            circle.push(step.name.as_str());
-            let what = format!(
-                "they depend on each other in a circle: {}",
-                circle.join(" → ")
-            );
-            return self.add("steps", what);
-        }
-        path.push(&step.name);
-        for name in &step.depends_on {
-            if let Some(next) = steps.iter().find(|step| step.name == *name) {
-                self.follow(next, steps, path, over);
-            }
-        }
-        path.pop();
-        over.insert(&step.name);
-    }
-
-    fn prompt(&mut self, index: usize, prompt: &str, steps: &[Step]) {
-        let place = place(index, "prompt");
-        let (parts, problems) = template::parse(prompt);
-        for problem in problems {
-            self.add(&*place, problem);
-        }
-        let mut mentioned = Vec::new();
-        for part in parts {
-            if let Part::Value { step, .. } = part {
-                mentioned.push(step);
-            }
-        }
-        if mentioned.len() > limits::MAX_PLACEHOLDERS {
-            let (count, most) = (mentioned.len(), limits::MAX_PLACEHOLDERS);
-            self.add(
-                &*place,
-                format!("it has {count} placeholders; the limit is {most}"),
-            );
-        }
-        let (me, before) = (&steps[index].name, before(&steps[index], steps));
-        mentioned.sort();
-        mentioned.dedup();
-        for name in mentioned {
-            let what = if !steps.iter().any(|step| step.name == name) {
-                let near = nearest(name.as_str(), steps.iter().map(|step| step.name.as_str()));
-                let hint = match near.as_slice() {
-                    [] => String::new(),
-                    near => format!(": did you mean {}?", quoted(near)),
-                };
-                format!("a placeholder names the step `{name}`, which is not there{hint}")
-            } else if name == *me {
-                "a placeholder names this very step, which has no output before it runs".to_owned()
-            } else if before.contains(&name) {
-                continue;
-            } else {
-                format!(
-                    "a placeholder names the step `{name}`, on which this one does not depend: add it to depends_on"
-                )
-            };
-            self.add(&*place, what);
-        }
-    }
-}
-
-/// Returns the names of all steps that a step depends on, directly or not.
-fn before<'a>(step: &'a Step, steps: &'a [Step]) -> BTreeSet<&'a Name> {
-    let mut found = BTreeSet::new();
-    let mut open: Vec<&Name> = step.depends_on.iter().collect();
-    while let Some(name) = open.pop() {
-        if found.insert(name) {
-            let next = steps.iter().find(|step| step.name == *name);
-            open.extend(next.iter().flat_map(|step| &step.depends_on));
-        }
-    }
-    found
-}
-
-fn free_name(like: &Name, taken: &BTreeSet<Name>) -> Name {
-    let numbered = (2..).map(|number| like.numbered(number));
-    let mut candidates = std::iter::once(like.clone()).chain(numbered);
-    candidates
-        .find(|name| !taken.contains(name))
-        .expect("there are more numbers than steps")
-}
-
-fn is_called(name: &Name, text: &str) -> bool {
-    name.as_str().eq_ignore_ascii_case(text)
-}
-
-fn place(index: usize, field: &str) -> String {
-    format!("steps[{index}].{field}")
-}
-
-fn quoted<S: AsRef<str>>(names: &[S]) -> String {
-    let quoted: Vec<_> = names
-        .iter()
-        .map(|name| format!("`{}`", name.as_ref()))
-        .collect();
-    quoted.join(", ")
 }
 
 #[cfg(test)]

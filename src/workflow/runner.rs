@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
-use super::flow::{self, Given};
-use super::template::{self, Part};
-use crate::bus::rules::{Ask, Refusal};
+use super::flow;
+use super::material::{Material, NoList};
+use crate::bus::rules::{Ask, NewItems, Refusal};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::domain::failure;
@@ -23,7 +23,7 @@ use crate::domain::id::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::workflow::{StepOf, StepStatus};
+use crate::domain::workflow::{StepMove, StepOf, StepStatus};
 use crate::team::{Assignment, Taker, Team, TeamError};
 
 /// How long to wait before something is tried again that the bus or an agent could not take.
@@ -124,13 +124,16 @@ impl Runner {
         for step in &workflow.steps {
             seen.push(self.seen(step).await);
         }
-        let actions = engine::next(&workflow, |step| {
-            let at = workflow
-                .steps
-                .iter()
-                .position(|other| std::ptr::eq(other, step));
+        let seen = |step: &PlayedStep| {
+            let mut steps = workflow.steps.iter();
+            let at = steps.position(|other| std::ptr::eq(other, step));
             at.and_then(|at| seen[at].clone()).unwrap_or(Seen::Going)
-        });
+        };
+        let material = Material {
+            team: &self.team,
+            workflow: &workflow,
+        };
+        let actions = engine::next(&workflow, seen, |step| material.weigh(step));
         let (mut moves, mut did) = (Vec::new(), false);
         for action in actions {
             if ending.is_cancelled() {
@@ -140,15 +143,14 @@ impl Runner {
                 Action::Move(step, step_move) => moves.push((step, step_move)),
                 Action::Gate(step) => did |= self.look_at_gate(&workflow, &step),
                 Action::CancelTask(task) => did |= self.cancel_task(&task).await,
-                Action::Start(step) => match self.start(&workflow, &step).await {
-                    Ok(()) => did = true,
-                    Err(Hindrance::MovedOn | Hindrance::Busy) => self.again(),
-                    Err(Hindrance::Never(class, why)) => {
-                        if let Some(played) = workflow.step(&step) {
-                            moves.push((step, after_failure(played, class, &why)));
-                        }
-                    }
-                },
+                Action::Start(step) => {
+                    let begun = self.start(&workflow, &step).await;
+                    did |= self.begun(&workflow, step, begun, &mut moves);
+                }
+                Action::Spread(step) => {
+                    let begun = self.spread(&workflow, &step).await;
+                    did |= self.begun(&workflow, step, begun, &mut moves);
+                }
             }
         }
         // Whole rounds of a loop stay together: what goes before a step's own return is below the limit.
@@ -156,6 +158,26 @@ impl Runner {
             did |= self.write(Ask::MoveSteps(id.clone(), moves.to_vec())).await;
         }
         did
+    }
+
+    /// Returns whether a step has begun; if it never can, that is one of the moves.
+    fn begun(
+        &mut self,
+        workflow: &Workflow,
+        step: Name,
+        begun: Result<(), Hindrance>,
+        moves: &mut Vec<(Name, StepMove)>,
+    ) -> bool {
+        match begun {
+            Ok(()) => return true,
+            Err(Hindrance::MovedOn | Hindrance::Busy) => self.again(),
+            Err(Hindrance::Never(class, why)) => {
+                if let Some(played) = workflow.step(&step) {
+                    moves.push((step, after_failure(played, class, &why)));
+                }
+            }
+        }
+        false
     }
 
     /// Begins to look whether the gate of a step holds.
@@ -284,17 +306,22 @@ impl Runner {
 
     /// Gives a step to an agent.
     async fn start(&mut self, workflow: &Workflow, name: &Name) -> Result<(), Hindrance> {
-        let at = workflow
-            .steps
-            .iter()
-            .position(|step| step.plan.name == *name);
-        let Some((at, step)) = at.map(|at| (at, &workflow.steps[at])) else {
+        let Some(step) = workflow.step(name) else {
             return Err(Hindrance::MovedOn);
         };
         let prompts = self.prompts_of(workflow)?;
-        let template = prompts.get(at).map_or("", String::as_str);
-        let given = self.given(workflow, step, template)?;
-        let prompt = flow::fill(template, &step.plan, &given)
+        // The prompts are those of the plan, to which items are no addition.
+        let planned = step.item.as_ref().map_or(name, |item| &item.of);
+        let mut plan = workflow.steps.iter().filter(|step| step.item.is_none());
+        let at = plan.position(|step| step.plan.name == *planned);
+        let template = at.and_then(|at| prompts.get(at));
+        let template = template.map_or("", String::as_str);
+        let material = Material {
+            team: &self.team,
+            workflow,
+        };
+        let (given, item) = (material.given(step, template)?, material.item(step)?);
+        let prompt = flow::fill(template, &step.plan, &given, item.as_ref())
             .map_err(|why| Hindrance::Never("flow", why))?;
         let prompt = flow::with_feedback(prompt, step.feedback.as_deref());
         let assignment = Assignment {
@@ -332,6 +359,28 @@ impl Runner {
         }
     }
 
+    /// Does a step for each item of its list from here on.
+    async fn spread(&self, workflow: &Workflow, name: &Name) -> Result<(), Hindrance> {
+        let Some(step) = workflow.step(name) else {
+            return Err(Hindrance::MovedOn);
+        };
+        let material = Material {
+            team: &self.team,
+            workflow,
+        };
+        let (items, count) = material.list(step)?;
+        let items = NewItems {
+            count,
+            items: self.bus().long_body(items).await?,
+        };
+        let step = StepOf {
+            workflow: workflow.id.clone(),
+            step: name.clone(),
+        };
+        let asked = self.team.seat().ask(Ask::SpreadStep(step, items)).await;
+        asked.map(|_| ()).map_err(|error| hindrance(error.into()))
+    }
+
     fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Hindrance> {
         if let Some(prompts) = self.prompts.get(&workflow.id) {
             return Ok(Arc::clone(prompts));
@@ -345,49 +394,18 @@ impl Runner {
             .insert(workflow.id.clone(), Arc::clone(&prompts));
         Ok(prompts)
     }
-
-    /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
-    fn given(
-        &self,
-        workflow: &Workflow,
-        step: &PlayedStep,
-        template: &str,
-    ) -> Result<Vec<Given>, Hindrance> {
-        let (parts, _) = template::parse(template);
-        let mut names: BTreeSet<Name> = step.plan.depends_on.iter().cloned().collect();
-        names.extend(parts.into_iter().filter_map(|part| match part {
-            Part::Value { step, .. } => Some(step),
-            Part::Text(_) => None,
-        }));
-        let before = names.iter().filter_map(|name| workflow.step(name));
-        before.map(|before| self.given_by(before)).collect()
-    }
-
-    fn given_by(&self, step: &PlayedStep) -> Result<Given, Hindrance> {
-        let task = match &step.task {
-            Some(id) => self.bus().find_task(id)?,
-            None => None,
-        };
-        let output = match task.as_ref().and_then(|task| task.output) {
-            Some(body) => self.bus().text(body)?,
-            None => String::new(),
-        };
-        let files = task.as_ref().map(|task| self.team.changed_files(&task.id));
-        Ok(Given {
-            step: step.plan.name.clone(),
-            agent: step.agent.clone(),
-            status: step.status,
-            task: step.task.clone(),
-            output,
-            files: files.unwrap_or_default(),
-        })
-    }
 }
 
 /// Something cannot be read that was on the bus.
 impl From<BusError> for Hindrance {
     fn from(error: BusError) -> Self {
         Self::Never("bus", error.told())
+    }
+}
+
+impl From<NoList> for Hindrance {
+    fn from((class, why): NoList) -> Self {
+        Self::Never(class, why)
     }
 }
 
@@ -399,6 +417,7 @@ fn hindrance(error: TeamError) -> Hindrance {
             | Refusal::LedByAnother { .. }
             | Refusal::StepElsewhere { .. }
             | Refusal::Left => Hindrance::MovedOn,
+            other @ Refusal::TooManyItems { .. } => Hindrance::Never("flow", other.to_string()),
             // An agent that is being stopped is gone soon, and then there is another or none.
             Refusal::QueueFull { .. } | Refusal::Stopping { .. } => Hindrance::Busy,
             other => Hindrance::Never("start", other.to_string()),

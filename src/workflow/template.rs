@@ -1,4 +1,4 @@
-//! Prompts with placeholders: `{{steps.NAME.output}}`, `.status`, `.files`, `.json.FIELD`.
+//! Prompts with placeholders: `{{steps.NAME.output}}`, `.status`, `.files`, `.json.FIELD`, and `{{item.FIELD}}`.
 //!
 //! Only what looks like a path of words between `{{` and `}}` is a placeholder, so that code with braces stays what it is; `\{{`
 //! stands for `{{` itself.
@@ -6,25 +6,16 @@
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
-
-/// What a placeholder can ask of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Field {
-    /// What the agent said.
-    Output,
-    /// The word for how it ended.
-    Status,
-    /// The files that it changed.
-    Files,
-    /// A field of the JSON in what the agent said, as a path of keys and indices.
-    Json(Vec<String>),
-}
+use crate::domain::source::{Field, Source};
 
 /// What stands between a step and the path of a field.
 const JSON: &str = ".json.";
 
+/// What the item of a list is called.
+const ITEM: &str = "item";
+
 /// The fields by their names.
-const FIELDS: [&str; 4] = ["output", "status", "files", "json.FIELD"];
+const FIELDS: [&str; 4] = ["output", "status", "files", "json"];
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +23,9 @@ pub(super) enum Part {
     /// As it stands.
     Text(String),
     /// Something of another step.
-    Value {
-        /// Whose.
-        step: Name,
-        /// What.
-        field: Field,
-    },
+    Value(Source),
+    /// The item of the list that the step is for, or a field of it as a path of keys and indices.
+    Item(Vec<String>),
 }
 
 /// A prompt in pieces, and what is wrong with it. A placeholder that is wrong stays as text.
@@ -61,11 +49,11 @@ pub(super) fn parse(prompt: &str) -> (Vec<Part>, Vec<String>) {
         let whole = &braces[..inner.len() + 4];
         rest = &braces[whole.len()..];
         match placeholder(inner.trim()) {
-            Ok((step, field)) => {
+            Ok(part) => {
                 if !text.is_empty() {
                     parts.push(Part::Text(std::mem::take(&mut text)));
                 }
-                parts.push(Part::Value { step, field });
+                parts.push(part);
             }
             Err(problem) => {
                 let shown: String = whole.chars().take(limits::SHOWN_NAME_CHARS).collect();
@@ -94,19 +82,34 @@ fn inner(text: &str) -> Option<&str> {
     is_path.then_some(inner)
 }
 
-fn placeholder(path: &str) -> Result<(Name, Field), String> {
-    const FORMS: &str =
-        "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
+fn placeholder(path: &str) -> Result<Part, String> {
+    if path == ITEM {
+        return Ok(Part::Item(Vec::new()));
+    }
+    if let Some(path) = path
+        .strip_prefix(ITEM)
+        .and_then(|rest| rest.strip_prefix('.'))
+    {
+        return keys(path).map(Part::Item);
+    }
+    source(path).map(Part::Value)
+}
+
+const FORMS: &str =
+    "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
+
+/// Reads what is asked of a step, as it stands between braces. An error says what would be right.
+pub(super) fn source(path: &str) -> Result<Source, String> {
     let named = |step: &str| Name::parse(step).map_err(|error| error.to_string());
     let Some(rest) = path.strip_prefix("steps.") else {
         return Err(FORMS.to_owned());
     };
-    if let Some((step, keys)) = rest.split_once(JSON) {
-        let keys: Vec<_> = keys.split('.').map(str::to_owned).collect();
-        if keys.iter().any(String::is_empty) {
-            return Err(FORMS.to_owned());
-        }
-        return Ok((named(step)?, Field::Json(keys)));
+    if let Some((step, path)) = rest.split_once(JSON) {
+        let field = Field::Json(keys(path)?);
+        return Ok(Source {
+            step: named(step)?,
+            field,
+        });
     }
     // The name of a step may have dots in it.
     let Some((step, field)) = rest.rsplit_once('.') else {
@@ -116,6 +119,7 @@ fn placeholder(path: &str) -> Result<(Name, Field), String> {
         "output" => Field::Output,
         "status" => Field::Status,
         "files" => Field::Files,
+        "json" => Field::Json(Vec::new()),
         _ => {
             let near = nearest(field, FIELDS);
             return Err(match near.first() {
@@ -124,7 +128,18 @@ fn placeholder(path: &str) -> Result<(Name, Field), String> {
             });
         }
     };
-    Ok((named(step)?, field))
+    Ok(Source {
+        step: named(step)?,
+        field,
+    })
+}
+
+fn keys(path: &str) -> Result<Vec<String>, String> {
+    let keys: Vec<_> = path.split('.').map(str::to_owned).collect();
+    if keys.iter().any(String::is_empty) {
+        return Err(FORMS.to_owned());
+    }
+    Ok(keys)
 }
 
 #[cfg(test)]
@@ -133,7 +148,7 @@ mod tests {
 
     fn value(step: &str, field: Field) -> Part {
         let step = Name::parse(step).unwrap();
-        Part::Value { step, field }
+        Part::Value(Source { step, field })
     }
 
     fn text(text: &str) -> Part {
@@ -162,6 +177,10 @@ mod tests {
         check("{{steps.x.files}}", &[value("x", Field::Files)]);
         let path = Field::Json(vec!["items".into(), "0".into(), "id".into()]);
         check("{{steps.x.json.items.0.id}}", &[value("x", path)]);
+        check("{{steps.x.json}}", &[value("x", Field::Json(vec![]))]);
+        check("{{item}}", &[Part::Item(vec![])]);
+        let path = vec!["file".into(), "name".into()];
+        check("{{ item.file.name }}", &[Part::Item(path)]);
     }
 
     #[test]
@@ -189,6 +208,8 @@ mod tests {
         );
         assert!(problem("{{name}}").contains("write `{{steps.NAME.output}}`"));
         assert!(problem("{{steps.x.json.}}").contains("`.json.FIELD`"));
+        assert!(problem("{{item.}}").contains("`.json.FIELD`"));
+        assert!(problem("{{items}}").contains("write `{{steps.NAME.output}}`"));
         assert!(problem("{{steps.x}}").contains("write `{{steps.NAME.output}}`"));
         assert!(problem("{{steps.all.output}}").contains("reserved"));
         assert_eq!(parse("{{a}} {{b}}").1.len(), 2);

@@ -16,6 +16,9 @@ steps = [{ hang = true }]
 when = "Your task: fail"
 steps = [{ fail = "no way" }]
 [[agents.default.turns]]
+when = "Answer with JSON alone"
+steps = [{ say = "{\"places\": [{\"file\": \"a\", \"line\": 1, \"claim\": \"c\"}], \"real\": 1, \"list\": [\"a\"]}" }]
+[[agents.default.turns]]
 steps = [{ say = "{{name}} has done it" }]
 "#;
 
@@ -200,7 +203,7 @@ async fn the_examples_are_plans_that_run() {
         assert!(printed.contains(") is done\n"), "{printed}");
         seen += 1;
     }
-    assert_eq!(seen, 3);
+    assert_eq!(seen, 4);
 }
 
 /// Returns the names of agents in a plan as the examples write it.

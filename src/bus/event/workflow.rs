@@ -48,6 +48,19 @@ pub struct StepStarted {
     pub agent: Name,
 }
 
+/// A step is done for each item of a list from here on: its items are steps of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepSpread {
+    /// Of which workflow.
+    pub workflow: WorkflowId,
+    /// Which step.
+    pub step: Name,
+    /// How many items there are.
+    pub count: u32,
+    /// The items, as a JSON list.
+    pub items: Body,
+}
+
 /// A step waits once more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReturned {
@@ -102,6 +115,7 @@ impl Event {
             Self::StepAsked(event) => Some((&event.workflow, &event.step)),
             Self::StepApproved(event) => Some((&event.workflow, &event.step)),
             Self::StepStarted(event) => Some((&event.workflow, &event.step)),
+            Self::StepSpread(event) => Some((&event.workflow, &event.step)),
             Self::StepReturned(event) => Some((&event.workflow, &event.step)),
             Self::StepEnded(event) => Some((&event.workflow, &event.step)),
             _ => None,

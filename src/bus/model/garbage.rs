@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
-    Report, Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepStarted,
+    Report, Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -331,6 +331,12 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             why: None,
         }),
         _ if e < 32 => Event::StepAsked(StepAsked { workflow, step }),
+        _ if e < 48 => Event::StepSpread(StepSpread {
+            workflow,
+            step,
+            count: u32::from(c) * u32::from(c),
+            items: body(d),
+        }),
         _ if e < 64 => Event::WorkflowEnded {
             id: workflow,
             status: WorkflowStatus::Failed,

@@ -90,6 +90,15 @@ pub struct NewWorkflow {
     pub prompts: Body,
 }
 
+/// A list that a step is done for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewItems {
+    /// How many items it has.
+    pub count: u32,
+    /// The items, as a JSON list.
+    pub items: Body,
+}
+
 /// What is said to a step that asks for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
@@ -342,6 +351,8 @@ pub enum Ask {
     CreateWorkflow(Box<NewWorkflow>),
     /// Who leads a workflow says what happens to its steps, in this order.
     MoveSteps(WorkflowId, Vec<(Name, StepMove)>),
+    /// Who leads a workflow does a step for each item of a list.
+    SpreadStep(StepOf, NewItems),
     /// An orchestrator wants the end of a workflow.
     CancelWorkflow(WorkflowId),
     /// An orchestrator says whether a step that asks for it may begin.

@@ -78,6 +78,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             // Who leads the workflow writes them itself.
             | Event::StepAsked(_)
             | Event::StepStarted(_)
+            | Event::StepSpread(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_)
             | Event::WorkflowEnded { .. }

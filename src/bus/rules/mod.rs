@@ -21,8 +21,8 @@ mod writer;
 mod tests;
 
 pub use self::command::{
-    Approval, Ask, Asking, Broken, Command, Ending, NewAgent, NewMember, NewQuestion, NewTask,
-    NewWorkflow, Pick, Saying, Wish,
+    Approval, Ask, Asking, Broken, Command, Ending, NewAgent, NewItems, NewMember, NewQuestion,
+    NewTask, NewWorkflow, Pick, Saying, Wish,
 };
 pub use self::concerns::concerned;
 pub use self::messages::known_member;
@@ -173,6 +173,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
         Ask::CreateWorkflow(new) => workflows::create(writer, me, new),
         Ask::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
+        Ask::SpreadStep(step, items) => workflows::spread(writer, me, step, items),
         Ask::CancelWorkflow(id) => workflows::cancel(writer, me, id),
         Ask::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
         Ask::ResumeWorkflow(id) => workflows::resume(writer, me, id),

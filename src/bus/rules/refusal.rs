@@ -213,6 +213,18 @@ pub enum Refusal {
         /// Where it stands.
         status: StepStatus,
     },
+    /// A list with very many items.
+    #[error(
+        "the step `{step}` has a list of {count} items; a list may have {}, and a workflow {} steps together with all items",
+        limits::MAX_ITEMS,
+        limits::MAX_PLAYED
+    )]
+    TooManyItems {
+        /// The step that is to be done for each.
+        step: Name,
+        /// How many there are.
+        count: u32,
+    },
     /// The agent has asked very much at once.
     #[error(
         "`{name}` has {} permission questions open, which is the limit",

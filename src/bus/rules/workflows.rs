@@ -1,14 +1,15 @@
 //! Workflows: led by one orchestrator at a time, whose engine says what happens to the steps. What cannot happen is refused here,
 //! so that no step is begun twice or too early, whoever says so.
 
-use super::command::{Approval, NewWorkflow};
+use super::command::{Approval, NewItems, NewWorkflow};
 use super::refusal::Refusal;
 use super::tasks;
 use super::writer::Writer;
 use crate::bus::event::{
-    Created, Event, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepStarted,
+    Created, Event, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread,
+    StepStarted,
 };
-use crate::bus::state::{PlayedStep, Session, State, Workflow};
+use crate::bus::state::{PlayedStep, Readiness, Session, State, Workflow};
 use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -54,11 +55,7 @@ pub(super) fn start_step(
         return Err(led_by_another(workflow));
     }
     let played = known_step(workflow, &step.step)?;
-    let before = played.plan.depends_on.iter();
-    let mut before = before.filter_map(|name| workflow.step(name));
-    let ready = before.all(|step| step.status == StepStatus::Done);
-    let may_begin = ready && !played.needs_approval() && !workflow.cancel_asked;
-    if played.status != StepStatus::Waiting || !may_begin {
+    if !may_begin(workflow, played) || played.plan.for_each.is_some() {
         return Err(elsewhere(played));
     }
     writer.push(Event::StepStarted(StepStarted {
@@ -68,6 +65,43 @@ pub(super) fn start_step(
         agent: agent.clone(),
     }));
     Ok(())
+}
+
+/// Writes that a step is done for each item of a list from here on.
+pub(super) fn spread(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    step: &StepOf,
+    NewItems { count, items }: &NewItems,
+) -> Result<(), Refusal> {
+    let workflow = unended(writer.state, &step.workflow)?;
+    if workflow.owner != Some(me) {
+        return Err(led_by_another(workflow));
+    }
+    let played = known_step(workflow, &step.step)?;
+    if !may_begin(workflow, played) || played.plan.for_each.is_none() {
+        return Err(elsewhere(played));
+    }
+    let many = usize::try_from(*count).unwrap_or(usize::MAX);
+    if many > limits::MAX_ITEMS || workflow.steps.len() + many > limits::MAX_PLAYED {
+        let (step, count) = (played.plan.name.clone(), *count);
+        return Err(Refusal::TooManyItems { step, count });
+    }
+    writer.push(Event::StepSpread(StepSpread {
+        workflow: workflow.id.clone(),
+        step: played.plan.name.clone(),
+        count: *count,
+        items: items.clone(),
+    }));
+    Ok(())
+}
+
+/// Says whether nothing stands between a step and its beginning. Whether its condition holds is its leader's to look at.
+fn may_begin(workflow: &Workflow, step: &PlayedStep) -> bool {
+    step.status == StepStatus::Waiting
+        && !step.needs_approval()
+        && !workflow.cancel_asked
+        && workflow.readiness(step) == Readiness::Ready
 }
 
 pub(super) fn move_steps(
@@ -145,14 +179,19 @@ fn is_possible(
     // A task that ended so long ago that the state has forgotten it has ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
     let task_ended = task.is_none_or(|task| task.status.is_final());
-    let before = step.plan.depends_on.iter();
-    let mut before = before.filter_map(|name| workflow.step(name));
+    let readiness = workflow.readiness(step);
     match (step.status, step_move) {
-        (StepStatus::Running, StepMove::Ask | StepMove::Skip(_)) => false,
-        (StepStatus::Running, _) => task_ended,
-        (StepStatus::Waiting, StepMove::Skip(_)) => before.any(|step| step.status.stops_others()),
+        (StepStatus::Running, StepMove::Ask | StepMove::Skip(_) | StepMove::Pass(_)) => false,
+        (StepStatus::Running, StepMove::Again(..)) if step.items.is_some() => false,
+        (StepStatus::Running, _) => {
+            task_ended && workflow.items_of(step).all(|item| item.status.is_final())
+        }
+        (StepStatus::Waiting, StepMove::Skip(_)) => matches!(readiness, Readiness::Stopped(_)),
+        (StepStatus::Waiting, StepMove::Pass(_)) => {
+            step.plan.when.is_some() && readiness == Readiness::Ready
+        }
         // The gate of a step that names it did not hold.
-        (StepStatus::Done, StepMove::Again(Again::Repeat, _)) => {
+        (StepStatus::Done | StepStatus::Unneeded, StepMove::Again(Again::Repeat, _)) => {
             workflow.steps.iter().any(|other| {
                 let repeat = other.plan.repeat.as_ref();
                 other.status == StepStatus::Running
@@ -160,7 +199,7 @@ fn is_possible(
             })
         }
         (StepStatus::Waiting, StepMove::Ask) => {
-            step.needs_approval() && before.all(|step| step.status == StepStatus::Done)
+            step.needs_approval() && readiness == Readiness::Ready
         }
         // Nobody could be given it.
         (StepStatus::Waiting, StepMove::Again(again, _)) => *again != Again::Repeat,
@@ -181,21 +220,25 @@ fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowSta
 
 /// The sentence that tells how a workflow ended, with what went wrong first.
 fn told_end(workflow: &Workflow, status: WorkflowStatus) -> String {
-    let done = workflow.steps.iter();
-    let done = done.filter(|step| step.status == StepStatus::Done).count();
-    let failed = workflow.steps.iter();
-    let mut failed = failed.filter(|step| step.status == StepStatus::Failed);
+    let planned = || workflow.steps.iter().filter(|step| step.item.is_none());
+    let count = |status| planned().filter(|step| step.status == status).count();
+    let done = count(StepStatus::Done);
+    let unneeded = match count(StepStatus::Unneeded) {
+        0 => String::new(),
+        count => format!(", {count} not needed"),
+    };
+    let mut failed = planned().filter(|step| step.status == StepStatus::Failed);
     let why = failed.next().map_or_else(String::new, |step| {
         let why = step.why.as_deref().unwrap_or_default();
         let head: String = why.chars().take(limits::NOTICE_HEAD_CHARS).collect();
         format!("; {} failed: {head}", step.plan.name)
     });
     format!(
-        "{} ({}) {}: {done} of {} steps done{why}. get_workflow_status has the outputs",
+        "{} ({}) {}: {done} of {} steps done{unneeded}{why}. get_workflow_status has the outputs",
         workflow.id,
         workflow.name,
         status.told(),
-        workflow.steps.len(),
+        planned().count(),
     )
 }
 

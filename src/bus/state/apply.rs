@@ -173,6 +173,7 @@ impl State {
             | Event::StepAsked(_)
             | Event::StepApproved(_)
             | Event::StepStarted(_)
+            | Event::StepSpread(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}

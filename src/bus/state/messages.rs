@@ -204,7 +204,7 @@ impl State {
     }
 
     /// Returns the place of the oldest text that somebody may still have to read: of a message that is not settled, a request that
-    /// is not answered, a task that is not over.
+    /// is not answered, a task that is not over, a workflow that has not ended: its steps are all younger than its prompts.
     pub fn oldest_text_alive(&self) -> Option<Place> {
         let messages = self.messages.values();
         let messages = messages
@@ -215,7 +215,11 @@ impl State {
         let tasks = tasks
             .filter(|task| !task.status.is_final())
             .map(|task| task.prompt.place);
-        messages.chain(requests).chain(tasks).min()
+        let workflows = self.workflows.values();
+        let workflows = workflows
+            .filter(|workflow| !workflow.status.is_final())
+            .map(|workflow| workflow.prompts.place);
+        messages.chain(requests).chain(tasks).chain(workflows).min()
     }
 
     pub(super) fn wait_started(

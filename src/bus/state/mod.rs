@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use self::deliveries::Deliveries;
 pub(super) use self::header::Origin;
 pub use self::timers::{Due, Timers};
-pub use self::workflows::{PlayedStep, Workflow};
+pub use self::workflows::{PlayedStep, Readiness, Workflow};
 
 use super::event::Question;
 use super::log::Place;

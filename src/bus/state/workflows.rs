@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::At;
 use super::{BodyRef, State};
-use crate::bus::event::{Created, Event, StepEnded, StepReturned, StepStarted};
+use crate::bus::event::{Created, Event, StepEnded, StepReturned, StepSpread, StepStarted};
 use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -38,11 +38,46 @@ pub struct Workflow {
     pub ended_ms: Option<i64>,
 }
 
-/// A step, and what it has come to.
+/// The list that a step is done for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Items {
+    /// How many items it has.
+    pub count: u32,
+    /// Where the items are.
+    pub list: BodyRef,
+}
+
+/// Which item of a list a step is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The step that is done for the list.
+    pub of: Name,
+    /// Its place in the list, counted from 1.
+    pub number: u32,
+}
+
+/// Whether a step can begin as far as the others are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness<'a> {
+    /// It can.
+    Ready,
+    /// Others have to come to their ends before.
+    Waits,
+    /// It never can: this one did not end well.
+    Stopped(&'a PlayedStep),
+}
+
+/// A step, and what it has come to. Items of a list follow the step that is done for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayedStep {
     /// As it was planned.
     pub plan: Step,
+    /// The item that it is for, when it is not of the plan itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Item>,
+    /// The list that it is done for, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Items>,
     /// Where it stands.
     pub status: StepStatus,
     /// How often it was begun.
@@ -86,6 +121,8 @@ impl PlayedStep {
     fn planned(plan: Step) -> Self {
         Self {
             plan,
+            item: None,
+            items: None,
             status: StepStatus::Waiting,
             attempts: 0,
             failures: 0,
@@ -149,7 +186,7 @@ impl Workflow {
         self.steps.iter().find(|step| step.plan.name == *name)
     }
 
-    /// Returns all steps that a step depends on, directly or not.
+    /// Returns all steps that a step depends on, directly or not, with all items that these were done for.
     pub fn before(&self, step: &PlayedStep) -> Vec<&PlayedStep> {
         let mut found: Vec<&PlayedStep> = Vec::new();
         let mut open: Vec<&Name> = step.plan.depends_on.iter().collect();
@@ -159,7 +196,79 @@ impl Workflow {
                 found.push(next);
             }
         }
+        let items: Vec<_> = found.iter().flat_map(|step| self.items_of(step)).collect();
+        found.extend(items);
         found
+    }
+
+    /// Returns the steps that do the items of a step's list.
+    pub fn items_of<'a>(&'a self, step: &PlayedStep) -> impl Iterator<Item = &'a PlayedStep> {
+        let name = step.items.map(|_| step.plan.name.clone());
+        self.steps.iter().filter(move |other| {
+            let item = other.item.as_ref();
+            item.is_some_and(|item| Some(&item.of) == name.as_ref())
+        })
+    }
+
+    /// Says whether a step can begin as far as those that it depends on are concerned.
+    pub fn readiness(&self, step: &PlayedStep) -> Readiness<'_> {
+        let mut readiness = Readiness::Ready;
+        let before = step.plan.depends_on.iter();
+        for before in before.filter_map(|name| self.step(name)) {
+            let any_end = step.plan.looks_at_end_of(&before.plan.name);
+            if before.status.lets_others() || (any_end && before.status.is_final()) {
+                continue;
+            }
+            if before.status.stops_others() {
+                return Readiness::Stopped(before);
+            }
+            readiness = Readiness::Waits;
+        }
+        readiness
+    }
+
+    /// Makes a step be done for each item of a list.
+    fn spread(&mut self, spread: &StepSpread, at: &At) {
+        let place = self.steps.iter().position(|step| {
+            let plan = &step.plan;
+            plan.name == spread.step && plan.for_each.is_some() && step.items.is_none()
+        });
+        let Some(place) = place else {
+            return;
+        };
+        // More are refused before they are written.
+        let most = u32::try_from(limits::MAX_ITEMS).unwrap_or(u32::MAX);
+        let count = spread.count.min(most);
+        let step = &mut self.steps[place];
+        step.status = StepStatus::Running;
+        step.attempts = step.attempts.saturating_add(1);
+        step.started_ms = Some(at.ts);
+        step.ended_ms = None;
+        step.items = Some(Items {
+            count,
+            list: at.body(&spread.items),
+        });
+        let plan = step.plan.clone();
+        let items = (1..=count).map(|number| PlayedStep {
+            item: Some(Item {
+                of: plan.name.clone(),
+                number,
+            }),
+            ..PlayedStep::planned(plan.for_item(number))
+        });
+        let behind = place + 1;
+        self.steps.splice(behind..behind, items);
+    }
+
+    /// Forgets the items that a step was done for: it is done anew, perhaps for others.
+    fn gather(&mut self, name: &Name) {
+        if let Some(step) = self.steps.iter_mut().find(|step| step.plan.name == *name)
+            && step.items.take().is_some()
+        {
+            let is_item =
+                |step: &PlayedStep| step.item.as_ref().is_some_and(|item| item.of == *name);
+            self.steps.retain(|step| !is_item(step));
+        }
     }
 
     /// Takes what happens to a step as a fact. `now_ms` is wall time.
@@ -203,6 +312,8 @@ impl Workflow {
                 }
                 step.status = StepStatus::Waiting;
                 step.why = Some(why.clone());
+                let name = step.plan.name.clone();
+                self.gather(&name);
             }
             Event::StepEnded(StepEnded { status, why, .. }) => {
                 step.status = *status;
@@ -279,6 +390,11 @@ impl State {
                 }
             }
             Event::WorkflowEnded { id, status } => self.workflow_ended(id, *status, at),
+            Event::StepSpread(spread) => {
+                if let Some(workflow) = self.unended(&spread.workflow) {
+                    workflow.spread(spread, at);
+                }
+            }
             event => {
                 if let Some((id, _)) = event.step_of()
                     && let Some(workflow) = self.unended(id)

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
 
 /// Says in which order the steps run, and which at once.
@@ -12,7 +13,7 @@ pub(super) fn order(plan: &Plan) -> String {
             .steps
             .iter()
             .filter(|step| group.contains(&step.name))
-            .map(|step| format!("{} ({})", step.name, step.agent))
+            .map(|step| format!("{} ({}{})", step.name, step.agent, conditions(step)))
             .collect();
         let at_once = if group.len() > 1 { ", at once" } else { "" };
         write!(text, "\n{:>3}. {}{at_once}", number + 1, members.join(", "))
@@ -27,8 +28,13 @@ pub(super) fn mermaid(plan: &Plan) -> String {
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
             text,
-            "\n    n{number}[\"{}<br/>{}\"]",
-            step.name, step.agent
+            "\n    n{number}[\"{}<br/>{}{}\"]",
+            step.name,
+            step.agent,
+            // In a label, these are HTML.
+            quotable(&conditions(step))
+                .replace('<', "#lt;")
+                .replace('>', "#gt;")
         )
         .expect("writing to a string succeeds");
     }
@@ -40,14 +46,15 @@ pub(super) fn mermaid(plan: &Plan) -> String {
 
 /// Draws the plan for Graphviz.
 pub(super) fn dot(plan: &Plan) -> String {
-    // A name is one line without quotes and backslashes after this.
-    let name = plan.name.replace(['"', '\\'], "'");
+    let name = quotable(&plan.name);
     let mut text = format!("digraph \"{name}\" {{\n    node [shape=box];");
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
             text,
-            "\n    n{number} [label=\"{}\\n{}\"];",
-            step.name, step.agent
+            "\n    n{number} [label=\"{}\\n{}{}\"];",
+            step.name,
+            step.agent,
+            quotable(&conditions(step))
         )
         .expect("writing to a string succeeds");
     }
@@ -56,6 +63,24 @@ pub(super) fn dot(plan: &Plan) -> String {
     }
     text.push_str("\n}");
     text
+}
+
+/// Says for what a step is done, and when it is needed.
+fn conditions(step: &Step) -> String {
+    let for_each = step.for_each.as_ref();
+    let for_each = for_each.map(|source| format!(", for each of {source}"));
+    let when = step.when.as_ref().map(|when| format!(", when {when}"));
+    format!(
+        "{}{}",
+        for_each.unwrap_or_default(),
+        when.unwrap_or_default()
+    )
+}
+
+/// Makes a text one that can stand between double quotes, as one line.
+fn quotable(text: &str) -> String {
+    text.replace(['"', '\\'], "'")
+        .replace(char::is_control, " ")
 }
 
 /// Returns which step hands on to which, as places in the plan.
@@ -75,7 +100,7 @@ fn edges(plan: &Plan) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::domain::name::Name;
-    use crate::domain::workflow::Step;
+    use crate::domain::source::{Field, Relation, Source, When};
 
     fn plan() -> Plan {
         let name = |text: &str| Name::parse(text).unwrap();
@@ -98,6 +123,26 @@ mod tests {
             order(&plan()),
             "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), at once\n  2. c (codex)"
         );
+    }
+
+    #[test]
+    fn what_a_step_hangs_on_is_shown_with_it() {
+        let mut plan = plan();
+        let source = Source {
+            step: plan.steps[0].name.clone(),
+            field: Field::Json(vec!["list".into()]),
+        };
+        plan.steps[2].for_each = Some(source.clone());
+        plan.steps[2].when = Some(When {
+            source,
+            relation: Relation::Contains,
+            value: "a \"b\"".into(),
+        });
+        assert!(order(&plan).ends_with(
+            "2. c (codex, for each of steps.a.json.list, when steps.a.json.list contains a \"b\")"
+        ));
+        assert!(mermaid(&plan).contains("contains a 'b'\"]"));
+        assert!(dot(&plan).contains("contains a 'b'\"];"));
     }
 
     #[test]

@@ -87,8 +87,9 @@ pub(super) fn summary(workflow: &Workflow) -> String {
 pub(super) fn last(workflow: &Workflow) -> Vec<&PlayedStep> {
     let is_last = |step: &&PlayedStep| {
         let mut others = workflow.steps.iter();
-        step.status == StepStatus::Done
-            && !others.any(|other| other.plan.depends_on.contains(&step.plan.name))
+        // Who depends on a step that was done for a list depends on all of its items.
+        let name = step.item.as_ref().map_or(&step.plan.name, |item| &item.of);
+        step.status == StepStatus::Done && !others.any(|other| other.plan.depends_on.contains(name))
     };
     workflow.steps.iter().filter(is_last).collect()
 }

@@ -34,12 +34,17 @@ struct StepInput {
     /// A profile, or a live agent.
     agent: String,
     /// What to do. {{steps.NAME.output}} stands for what was said in a step before; also .status, .files, .json.FIELD. Outputs of
-    /// `depends_on` that it does not mention are appended.
+    /// `depends_on` that it does not mention are appended. {{item.FIELD}} with `for_each`.
     prompt: String,
     model: Option<String>,
     /// Names of the steps that have to be done before.
     #[serde(default)]
     depends_on: Vec<String>,
+    /// Only needed if this holds of a step in `depends_on`: "steps.NAME.json.FIELD == VALUE", or .status (done, failed, ...; then
+    /// any end of it will do) or .output; also != < <= > >= contains.
+    when: Option<String>,
+    /// A list, "steps.NAME.json.FIELD": do this step for each item, at once, as NAME.1, NAME.2 and so on.
+    for_each: Option<String>,
     /// How long an attempt may take.
     #[schemars(with = "Option<i64>")]
     timeout_seconds: Option<u64>,
@@ -101,6 +106,8 @@ impl From<StepInput> for StepDraft {
             prompt: input.prompt,
             model: input.model,
             depends_on: input.depends_on,
+            when: input.when,
+            for_each: input.for_each,
             timeout_seconds: input.timeout_seconds,
             retries: input.retries,
             fallback: input.fallback,

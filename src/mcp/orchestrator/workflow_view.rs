@@ -44,7 +44,7 @@ pub(super) struct StepView {
     name: String,
     /// Who does it; else who is to do it.
     agent: String,
-    /// waiting, running, done, failed, skipped or cancelled.
+    /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
     status: String,
     /// The steps that it waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]

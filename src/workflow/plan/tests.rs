@@ -170,3 +170,54 @@ fn gates_and_rounds_are_checked() {
         ],
     );
 }
+
+#[test]
+fn conditions_and_lists_are_checked() {
+    let with = |name: &str, depends_on: &[&str], when: &str, for_each: &str| StepDraft {
+        when: (!when.is_empty()).then(|| when.to_owned()),
+        for_each: (!for_each.is_empty()).then(|| for_each.to_owned()),
+        ..step(name, depends_on, "{{item}}")
+    };
+    let all = [
+        step("a", &[], "x"),
+        with("b", &["a"], "steps.a.json.ok == true", "steps.a.json.list"),
+        with("c", &["b"], "steps.b.status == done", "steps.a.json"),
+    ];
+    let plan = checked(all.to_vec()).unwrap();
+    let when = plan.steps[1].when.as_ref().unwrap();
+    assert_eq!(when.to_string(), "steps.a.json.ok == true");
+    let for_each = plan.steps[2].for_each.as_ref().unwrap();
+    assert_eq!(for_each.to_string(), "steps.a.json");
+    let mut rounds = with("d", &["a"], "", "steps.a.json");
+    rounds.repeat_steps = vec!["a".into()];
+    rounds.repeat = Some(2);
+    rounds.gate = vec!["true".into()];
+    refused(
+        vec![
+            step("a", &[], "{{item.x}}"),
+            with("b", &["a"], "steps.q.status == done", "steps.q.json"),
+            with("c", &["b"], "steps.a.status == done", "steps.a.output"),
+            rounds,
+            step("D.12", &[], "x"),
+            with(
+                &"x".repeat(62),
+                &["a"],
+                "steps.a.state == done",
+                "steps.c.json",
+            ),
+        ],
+        &[
+            "steps[2].for_each: write `steps.NAME.json` or `steps.NAME.json.FIELD`, which is to be a list",
+            "steps[3].repeat_steps: the items of a list are repeated each by itself, without other steps",
+            "steps[5].when: did you mean `.status`?",
+            "steps[1].when: it names the step `q`, which is not there",
+            "steps[1].for_each: it names the step `q`, which is not there",
+            "steps[2].when: this step does not depend on `a`: add it to depends_on",
+            "steps[4].name: an item of `d`, which has `for_each`, is called so",
+            "steps[5].for_each: this step does not depend on `c`: add it to depends_on",
+            "steps[5].name: it is longer than 61 bytes: its items are called `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.1` and so on",
+            "steps[0].prompt: `{{item}}` stands for an item of a list, and this step has no `for_each`",
+            "steps[2].prompt: `{{item}}` stands for an item of a list, and this step has no `for_each`",
+        ],
+    );
+}

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::bus::event::Report;
-use crate::bus::rules::{Approval, Ending, NewWorkflow};
+use crate::bus::rules::{Approval, Ending, NewItems, NewWorkflow};
 use crate::domain::id::WorkflowId;
 use crate::domain::limits;
+use crate::domain::source::{Field, Source};
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{
     Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,
@@ -306,4 +307,64 @@ fn end_one(led: &mut Led) {
     let cancel = |step: &str| (name(step), StepMove::Cancel("over".into()));
     let moves = Ask::MoveSteps(id, vec![cancel("a"), cancel("b")]);
     led.world.ask(led.lead, moves);
+}
+
+#[test]
+fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
+    let mut world = World::new();
+    let leader = world.lead();
+    let mut listed = Step::new(name("b"), "codex", &[name("a")]);
+    listed.for_each = Some(Source {
+        step: name("a"),
+        field: Field::Json(Vec::new()),
+    });
+    let new = NewWorkflow {
+        name: "test".into(),
+        steps: vec![Step::new(name("a"), "codex", &[]), listed],
+        prompts: text("[]"),
+    };
+    let id = created(&world.ask(leader, Ask::CreateWorkflow(Box::new(new))));
+    let agent = world.agent(leader, "codex");
+    let mut led = Led {
+        world,
+        lead: leader,
+        agent,
+        id,
+    };
+    let spread = |led: &Led, step: &str, count: u32| {
+        let step = StepOf {
+            workflow: led.id.clone(),
+            step: name(step),
+        };
+        let items = text("[1]");
+        Ask::SpreadStep(step, NewItems { count, items })
+    };
+    let early = spread(&led, "b", 2);
+    assert!(matches!(led.refuse(early), Refusal::StepElsewhere { .. }));
+    led.play("a", TaskStatus::Done);
+    led.world.ask(leader, led.moving("a", StepMove::Finish));
+    let whole = led.begin("b");
+    assert!(matches!(led.refuse(whole), Refusal::StepElsewhere { .. }));
+    let plain = spread(&led, "a", 2);
+    assert!(matches!(led.refuse(plain), Refusal::StepElsewhere { .. }));
+    let many = u32::try_from(limits::MAX_ITEMS).unwrap() + 1;
+    let many = spread(&led, "b", many);
+    assert_eq!(
+        led.refuse(many).to_string(),
+        "the step `b` has a list of 51 items; a list may have 50, and a workflow 400 steps together with all items"
+    );
+    let other = led.world.lead();
+    let right = spread(&led, "b", 2);
+    let refused = led.world.refuse(other, right.clone());
+    assert!(matches!(refused, Refusal::LedByAnother { .. }));
+    led.world.ask(leader, right.clone());
+    assert!(matches!(led.refuse(right), Refusal::StepElsewhere { .. }));
+    let early = led.moving("b", StepMove::Finish);
+    assert!(matches!(led.refuse(early), Refusal::StepElsewhere { .. }));
+    for item in ["b.1", "b.2"] {
+        led.play(item, TaskStatus::Done);
+        led.world.ask(leader, led.moving(item, StepMove::Finish));
+    }
+    led.world.ask(leader, led.moving("b", StepMove::Finish));
+    assert_eq!(led.status(), WorkflowStatus::Done);
 }

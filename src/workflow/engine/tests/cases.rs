@@ -9,6 +9,8 @@ fn drawn_chain() -> Vec<Drawn> {
         retries: 0,
         fallback: false,
         repeat: false,
+        when: None,
+        items: None,
     };
     vec![step(vec![]), step(vec![0]), step(vec![1])]
 }
@@ -74,6 +76,8 @@ fn two_loops_that_share_a_step_do_it_again_once_for_both() {
         retries: 0,
         fallback: false,
         repeat: true,
+        when: None,
+        items: None,
     };
     let shared = step(vec![], Fate::Good);
     let looping = step(vec![0], Fate::Gated(1));
@@ -93,4 +97,55 @@ fn two_loops_that_share_a_step_do_it_again_once_for_both() {
     assert_eq!(world.end(), WorkflowStatus::Done);
     let attempts = world.workflow().steps.iter().map(|step| step.attempts);
     assert_eq!(attempts.collect::<Vec<_>>(), [2, 2, 2]);
+}
+
+#[test]
+fn what_looks_at_a_failure_runs_after_it_and_what_depends_on_it_alone_does_not() {
+    use StepStatus::{Done, Failed, Skipped, Unneeded};
+    let mut drawn = drawn_chain();
+    drawn[0].fate = Fate::Fails(9);
+    drawn[1].when = Some(Wants::Status(StepStatus::Failed));
+    drawn.push(Drawn {
+        when: Some(Wants::Status(StepStatus::Done)),
+        ..drawn[1].clone()
+    });
+    drawn.push(Drawn {
+        when: None,
+        ..drawn[1].clone()
+    });
+    let mut world = World::new(drawn);
+    assert_eq!(world.end(), WorkflowStatus::Failed);
+    let ends = world.workflow().steps.iter().map(|step| step.status);
+    assert_eq!(
+        ends.collect::<Vec<_>>(),
+        [Failed, Done, Done, Unneeded, Skipped]
+    );
+}
+
+#[test]
+fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
+    let mut drawn = drawn_chain();
+    let count = u32::try_from(limits::WORKFLOW_WIDTH).unwrap() + 3;
+    drawn[1].items = Some(count);
+    let mut world = World::new(drawn);
+    world.look(usize::MAX);
+    let first = world.running().remove(0);
+    world.end_task(&first);
+    world.look(usize::MAX);
+    assert_eq!(world.look(usize::MAX), 1, "it is done for the list");
+    assert_eq!(world.look(usize::MAX), limits::WORKFLOW_WIDTH);
+    assert_eq!(world.look(usize::MAX), 0);
+    let (name, task) = world.running().remove(2);
+    assert_eq!(name.as_str(), "step-1.3");
+    world.ask(world.lead, Ask::CancelTask(task));
+    assert_eq!(world.end(), WorkflowStatus::Failed);
+    let steps = &world.workflow().steps;
+    assert_eq!(steps.len(), 3 + usize::try_from(count).unwrap());
+    let why = steps[1].why.as_deref().unwrap();
+    assert_eq!(
+        why,
+        "1 of 11 items did not end well: step-1.3 was cancelled: cancelled by orchestrator"
+    );
+    let last = steps.last().unwrap();
+    assert_eq!(last.why.as_deref(), Some("step-1 has failed"));
 }

@@ -1,0 +1,261 @@
+//! Conditions of a plan: `steps.NAME.FIELD == VALUE`, read, and looked at when the step that they name is over.
+
+use serde_json::Value;
+
+use super::given::{Given, as_text};
+use super::template;
+use crate::domain::limits;
+use crate::domain::nearest::nearest;
+use crate::domain::source::{Field, Relation, Source, When};
+use crate::domain::workflow::StepStatus;
+
+/// What a condition has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Weighed {
+    /// It holds.
+    Holds,
+    /// It does not: why, in a few words.
+    Not(String),
+    /// It has no answer: what it looks at is not there, or is no number.
+    Unclear(String),
+}
+
+/// Reads a condition. An error says what would be right.
+pub(super) fn parse(text: &str) -> Result<When, String> {
+    const FORM: &str = "write `steps.NAME.FIELD == VALUE`, with `status`, `output` or `json.FIELD` and one of == != < <= > >= \
+        contains";
+    if text.chars().count() > limits::WHEN_CHARS {
+        let most = limits::WHEN_CHARS;
+        return Err(format!("it is longer than {most} characters"));
+    }
+    // A path has no space and no sign in it, so it ends where the first of them stands.
+    let text = text.trim();
+    let end = text.find(|letter: char| letter.is_whitespace() || "=!<>".contains(letter));
+    let (path, rest) = text.split_at(end.ok_or(FORM)?);
+    let rest = rest.trim_start();
+    let relation = Relation::ALL
+        .into_iter()
+        .find(|relation| rest.starts_with(relation.as_str()))
+        .ok_or(FORM)?;
+    let source = template::source(path)?;
+    let value = unquoted(rest[relation.as_str().len()..].trim());
+    if value.is_empty() && !rest.ends_with(['"', '\'']) {
+        return Err(format!("it has nothing to compare with: {FORM}"));
+    }
+    let when = When {
+        source,
+        relation,
+        value,
+    };
+    check(&when)?;
+    Ok(when)
+}
+
+fn unquoted(text: &str) -> String {
+    let single = || text.strip_prefix('\'')?.strip_suffix('\'');
+    match serde_json::from_str::<String>(text) {
+        Ok(inner) => inner,
+        Err(_) => single().unwrap_or(text).to_owned(),
+    }
+}
+
+/// Finds what can never hold.
+fn check(when: &When) -> Result<(), String> {
+    let needs_number = matches!(
+        when.relation,
+        Relation::Less | Relation::AtMost | Relation::More | Relation::AtLeast
+    );
+    if needs_number && number(&when.value).is_none() {
+        let (relation, value) = (when.relation.as_str(), &when.value);
+        return Err(format!(
+            "`{relation}` compares numbers, and `{value}` is none"
+        ));
+    }
+    match &when.source.field {
+        Field::Files => {
+            Err("files cannot be compared: look at `status`, `output` or `json.FIELD`".to_owned())
+        }
+        Field::Status if !matches!(when.relation, Relation::Is | Relation::IsNot) => {
+            Err("a status is compared with == or !=".to_owned())
+        }
+        Field::Status => {
+            let words = StepStatus::ENDS.map(StepStatus::as_str);
+            if words.contains(&when.value.as_str()) {
+                return Ok(());
+            }
+            let hint = match nearest(&when.value, words).first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are {}", words.join(", ")),
+            };
+            Err(format!("`{}` is no end of a step: {hint}", when.value))
+        }
+        Field::Output | Field::Json(_) => Ok(()),
+    }
+}
+
+/// Looks whether a condition holds for a step that is over.
+pub(super) fn weigh(when: &When, given: &Given) -> Weighed {
+    let Source { step, field } = &when.source;
+    let value = match field {
+        Field::Status => Value::from(given.status.as_str()),
+        _ if given.status == StepStatus::Unneeded => {
+            return Weighed::Not(format!("{step} {}", given.status.told()));
+        }
+        Field::Json(path) => match given.json(path) {
+            Ok(value) => value,
+            Err(why) => return Weighed::Unclear(why),
+        },
+        Field::Output | Field::Files => {
+            let said: Vec<_> = given.said().map(|said| said.output.trim()).collect();
+            Value::from(said.join("\n"))
+        }
+    };
+    match holds(when, &value) {
+        Ok(true) => Weighed::Holds,
+        Ok(false) => Weighed::Not(format!("{when} does not hold: it is {}", shown(&value))),
+        Err(why) => Weighed::Unclear(format!("{when}: {why}")),
+    }
+}
+
+fn holds(when: &When, value: &Value) -> Result<bool, String> {
+    let wanted = when.value.as_str();
+    let text = as_text(value);
+    let is = |value: &Value| {
+        let text = as_text(value);
+        let numbers = number(&text).zip(number(wanted));
+        text == wanted || numbers.is_some_and(|(one, other)| one.total_cmp(&other).is_eq())
+    };
+    let compared = || {
+        let numbers = number(&text).zip(number(wanted));
+        let (one, other) = numbers.ok_or_else(|| format!("{} is no number", shown(value)))?;
+        Ok::<_, String>(one.total_cmp(&other))
+    };
+    Ok(match when.relation {
+        Relation::Is => is(value),
+        Relation::IsNot => !is(value),
+        Relation::Less => compared()?.is_lt(),
+        Relation::AtMost => compared()?.is_le(),
+        Relation::More => compared()?.is_gt(),
+        Relation::AtLeast => compared()?.is_ge(),
+        Relation::Contains => match value {
+            Value::Array(items) => items.iter().any(is),
+            _ => text.contains(wanted),
+        },
+    })
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+}
+
+fn shown(value: &Value) -> String {
+    let text = as_text(value);
+    let head: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
+    let more = if head.len() < text.len() { "…" } else { "" };
+    format!("`{}{more}`", head.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::given::tests::given;
+    use super::*;
+
+    #[track_caller]
+    fn weighed(condition: &str, output: &str) -> Weighed {
+        weigh(&parse(condition).unwrap(), &given("a", output))
+    }
+
+    #[test]
+    fn conditions_compare_texts_numbers_and_members_of_lists() {
+        let output = r#"{"ok": false, "n": 3, "list": ["x", 2], "s": "a b", "none": null}"#;
+        for (condition, expected) in [
+            ("steps.a.json.ok == false", true),
+            ("steps.a.json.ok==true", false),
+            ("steps.a.json.ok != true", true),
+            ("steps.a.json.n == 3.0", true),
+            ("steps.a.json.n > 2", true),
+            ("steps.a.json.n >= 3", true),
+            ("steps.a.json.n < 3", false),
+            ("steps.a.json.n<=3", true),
+            ("steps.a.json.list contains x", true),
+            ("steps.a.json.list contains 2", true),
+            ("steps.a.json.list contains y", false),
+            ("steps.a.json.s == \"a b\"", true),
+            ("steps.a.json.s == 'a b'", true),
+            ("steps.a.json.s contains b", true),
+            ("steps.a.json.s == ''", false),
+            ("steps.a.json.none == null", true),
+            ("steps.a.output contains false", true),
+            ("steps.a.status == done", true),
+            ("steps.a.status != done", false),
+        ] {
+            let holds = weighed(condition, output) == Weighed::Holds;
+            assert_eq!(holds, expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_hold_says_what_is_there_instead() {
+        let told = |condition: &str| match weighed(condition, "[\"x\"]") {
+            Weighed::Holds => "holds".to_owned(),
+            Weighed::Not(why) | Weighed::Unclear(why) => why,
+        };
+        assert_eq!(
+            told("steps.a.json.0 == y"),
+            "steps.a.json.0 == y does not hold: it is `x`"
+        );
+        assert_eq!(
+            told("steps.a.json.0 > 1"),
+            "steps.a.json.0 > 1: `x` is no number"
+        );
+        assert_eq!(
+            told("steps.a.json.b == 1"),
+            "the JSON in the output of step `a` has no field `b`"
+        );
+        let unneeded = Given {
+            status: StepStatus::Unneeded,
+            ..given("a", "")
+        };
+        let when = parse("steps.a.json.ok == true").unwrap();
+        assert_eq!(
+            weigh(&when, &unneeded),
+            Weighed::Not("a is not needed".into())
+        );
+    }
+
+    #[test]
+    fn a_condition_that_cannot_be_is_refused_with_what_would_be_right() {
+        let told = |text: &str| parse(text).unwrap_err();
+        assert!(told("").starts_with("write `steps.NAME.FIELD == VALUE`"));
+        assert!(told("steps.a.status").starts_with("write `steps"));
+        assert!(told("steps.a.status = done").starts_with("write `steps"));
+        assert!(told("steps.a.status ==").starts_with("it has nothing to compare with"));
+        assert_eq!(told("steps.a.statsu == done"), "did you mean `.status`?");
+        assert_eq!(
+            told("steps.a.status == fialed"),
+            "`fialed` is no end of a step: did you mean `failed`?"
+        );
+        assert_eq!(
+            told("steps.a.status > done"),
+            "`>` compares numbers, and `done` is none"
+        );
+        assert_eq!(
+            told("steps.a.status contains done"),
+            "a status is compared with == or !="
+        );
+        assert!(told("steps.a.files == x").starts_with("files cannot be compared"));
+        assert!(
+            told(&format!("steps.a.output == {}", "x".repeat(500))).starts_with("it is longer")
+        );
+    }
+
+    #[test]
+    fn a_condition_is_shown_as_it_is_read() {
+        for text in ["steps.a.json.b.0 >= 3", "steps.a.status != done"] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
+    }
+}

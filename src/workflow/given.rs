@@ -1,0 +1,217 @@
+//! What a step has come to, as those after it are given it: its words, its files, and the JSON in its words.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::domain::id::TaskId;
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::workflow::StepStatus;
+
+/// What a step has come to, for those that depend on it.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    /// Which step.
+    pub(super) step: Name,
+    /// Who did it.
+    pub(super) agent: Option<Name>,
+    /// How it ended.
+    pub(super) status: StepStatus,
+    /// Its task, by which its output is read on.
+    pub(super) task: Option<TaskId>,
+    /// What its agent said.
+    pub(super) output: String,
+    /// The files that its agent changed, as far as it told.
+    pub(super) files: Vec<String>,
+    /// What was done for each item of its list, where it has one; then the words and files are theirs.
+    pub(super) items: Option<Vec<Given>>,
+}
+
+impl Given {
+    /// Returns all that was said in it, piece by piece.
+    pub(super) fn said(&self) -> impl Iterator<Item = &Given> {
+        let own = self.items.is_none().then_some(self);
+        own.into_iter().chain(self.items.iter().flatten())
+    }
+
+    /// Returns the files that were changed in it, each once.
+    pub(super) fn files(&self) -> Vec<&str> {
+        let mut files: Vec<&str> = Vec::new();
+        for file in self.said().flat_map(|said| &said.files) {
+            if !files.contains(&file.as_str()) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// Returns the JSON in what was said, or a field of it. Of a step that was done for a list it is a list, of the JSON of each item,
+    /// or of its words.
+    pub(super) fn json(&self, path: &[String]) -> Result<Value, String> {
+        let step = &self.step;
+        let document = match &self.items {
+            Some(items) => Some(items.iter().map(Self::document).collect()),
+            None => json_in(&self.output),
+        };
+        let document = document.ok_or_else(|| match self.status {
+            StepStatus::Done => format!("the output of step `{step}` has no JSON in it"),
+            status => format!("the step `{step}` {} and has left no JSON", status.told()),
+        })?;
+        let missing = || {
+            let path = path.join(".");
+            format!("the JSON in the output of step `{step}` has no field `{path}`")
+        };
+        field(&document, path).cloned().ok_or_else(missing)
+    }
+
+    fn document(&self) -> Value {
+        json_in(&self.output).unwrap_or_else(|| Value::String(self.output.trim().to_owned()))
+    }
+
+    /// Returns the items of a list that was said in it. One that was not needed has none.
+    pub(super) fn list(&self, path: &[String]) -> Result<Vec<Value>, String> {
+        if self.status == StepStatus::Unneeded {
+            return Ok(Vec::new());
+        }
+        let (step, value) = (&self.step, self.json(path)?);
+        let Value::Array(items) = value else {
+            let kind = kind(&value);
+            return Err(format!(
+                "what step `{step}` gives is to be a list, and is {kind}"
+            ));
+        };
+        if items.len() > limits::MAX_ITEMS {
+            let (count, most) = (items.len(), limits::MAX_ITEMS);
+            return Err(format!(
+                "the list of step `{step}` has {count} items; the limit is {most}"
+            ));
+        }
+        Ok(items)
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Follows a path of keys and indices.
+pub(super) fn field<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(document, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        other => other.get(key),
+    })
+}
+
+/// Returns a value as a text: a text as it is, anything else as JSON.
+pub(super) fn as_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Finds the JSON in what an agent said: all of it, the last fenced block of it, or what is between its outermost brackets.
+fn json_in(output: &str) -> Option<Value> {
+    let parse = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
+    let is_document = |value: &Value| value.is_object() || value.is_array();
+    let fenced = || {
+        let blocks: Vec<_> = output.split("```").collect();
+        let inner = blocks.iter().skip(1).step_by(2).rev();
+        let unmarked = |block: &&str| block.trim_start_matches("json").to_owned();
+        inner
+            .map(unmarked)
+            .find_map(|block| parse(&block).filter(is_document))
+    };
+    let between = |open: char, close: char| {
+        let (begin, end) = (output.find(open)?, output.rfind(close)?);
+        parse(output.get(begin..=end)?)
+    };
+    parse(output)
+        .or_else(fenced)
+        .or_else(|| between('{', '}'))
+        .or_else(|| between('[', ']'))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    pub(in crate::workflow) fn given(step: &str, output: &str) -> Given {
+        Given {
+            step: Name::parse(step).unwrap(),
+            agent: Some(Name::parse("codex").unwrap()),
+            status: StepStatus::Done,
+            task: Some(TaskId::from_bits(1)),
+            output: output.to_owned(),
+            files: vec!["src/a.rs".into(), "b\nc".into()],
+            items: None,
+        }
+    }
+
+    fn path(path: &str) -> Vec<String> {
+        path.split_terminator('.').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn fields_of_json_are_found_in_plain_fenced_and_mixed_outputs() {
+        let field = |output: &str, at: &str| given("a", output).json(&path(at));
+        assert_eq!(field(r#"{"ok": true}"#, "ok"), Ok(json!(true)));
+        let fenced = "Here:\n```json\n{\"list\": [{\"id\": \"x\"}]}\n```\nbye";
+        assert_eq!(field(fenced, "list.0.id"), Ok(json!("x")));
+        assert_eq!(field(fenced, "list"), Ok(json!([{"id": "x"}])));
+        assert_eq!(field("so {\"n\": 1.5} it is", "n"), Ok(json!(1.5)));
+        assert_eq!(field("[\"p\", \"q\"]", "1"), Ok(json!("q")));
+        assert_eq!(field("[1]", ""), Ok(json!([1])));
+        let missing = field(fenced, "list.1.id").unwrap_err();
+        assert!(missing.contains("has no field `list.1.id`"), "{missing}");
+        let none = field("no", "x").unwrap_err();
+        assert!(none.contains("has no JSON in it"), "{none}");
+    }
+
+    #[test]
+    fn a_list_is_a_list_and_not_too_long_and_that_of_an_unneeded_step_is_empty() {
+        let list = |output: &str| given("a", output).list(&path("files"));
+        assert_eq!(
+            list(r#"{"files": ["x", 2]}"#),
+            Ok(vec![json!("x"), json!(2)])
+        );
+        assert_eq!(
+            list(r#"{"files": "x"}"#).unwrap_err(),
+            "what step `a` gives is to be a list, and is a text"
+        );
+        let long = json!({"files": vec![0; limits::MAX_ITEMS + 1]}).to_string();
+        assert_eq!(
+            list(&long).unwrap_err(),
+            "the list of step `a` has 51 items; the limit is 50"
+        );
+        let unneeded = Given {
+            status: StepStatus::Unneeded,
+            ..given("a", "")
+        };
+        assert_eq!(unneeded.list(&path("files")), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_was_done_for_a_list_is_a_list_of_json_and_words() {
+        let all = Given {
+            items: Some(vec![
+                given("a.1", r#"{"ok": true}"#),
+                given("a.2", " so so\n"),
+            ]),
+            ..given("a", "")
+        };
+        assert_eq!(all.json(&[]), Ok(json!([{"ok": true}, "so so"])));
+        assert_eq!(all.json(&path("0.ok")), Ok(json!(true)));
+        assert_eq!(all.files(), ["src/a.rs", "b\nc"], "each once");
+    }
+}

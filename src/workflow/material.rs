@@ -1,0 +1,124 @@
+//! What a step is given of the others: read from the bus when it can begin.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::condition::{self, Weighed};
+use super::flow::Item;
+use super::given::Given;
+use super::template::{self, Part};
+use crate::bus::BusError;
+use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::source::{Field, Source};
+use crate::domain::workflow::StepStatus;
+use crate::team::Team;
+
+/// Reads what the steps of one workflow have come to.
+pub(super) struct Material<'a> {
+    pub(super) team: &'a Team,
+    pub(super) workflow: &'a Workflow,
+}
+
+/// Why a list is none: the class of the error, and what it says.
+pub(super) type NoList = (&'static str, String);
+
+impl Material<'_> {
+    /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
+    pub(super) fn given(&self, step: &PlayedStep, template: &str) -> Result<Vec<Given>, BusError> {
+        let (parts, _) = template::parse(template);
+        let mut names: BTreeSet<Name> = step.plan.depends_on.iter().cloned().collect();
+        names.extend(parts.into_iter().filter_map(|part| match part {
+            Part::Value(Source { step, .. }) => Some(step),
+            Part::Text(_) | Part::Item(_) => None,
+        }));
+        let before = names.iter().filter_map(|name| self.workflow.step(name));
+        before.map(|before| self.given_by(before)).collect()
+    }
+
+    fn given_by(&self, step: &PlayedStep) -> Result<Given, BusError> {
+        let bus = self.team.bus();
+        // What a step said in a round before this one, in which it was not needed, is not its word.
+        let task = step.task.as_ref();
+        let task = task.filter(|_| step.status != StepStatus::Unneeded);
+        let task = task.map_or(Ok(None), |id| bus.find_task(id))?;
+        let output = match task.as_ref().and_then(|task| task.output) {
+            Some(body) => bus.text(body)?,
+            None => String::new(),
+        };
+        let files = task.as_ref().map(|task| self.team.changed_files(&task.id));
+        let items = self.workflow.items_of(step);
+        let items = step.items.map(|_| items.map(|item| self.given_by(item)));
+        Ok(Given {
+            step: step.plan.name.clone(),
+            agent: step.agent.clone(),
+            status: step.status,
+            task: task.map(|task| task.id),
+            output,
+            files: files.unwrap_or_default(),
+            items: items.map(Iterator::collect).transpose()?,
+        })
+    }
+
+    /// Looks whether the condition of a step holds.
+    pub(super) fn weigh(&self, step: &PlayedStep) -> Weighed {
+        let Some(when) = &step.plan.when else {
+            return Weighed::Holds;
+        };
+        let Some(before) = self.workflow.step(&when.source.step) else {
+            return Weighed::Unclear(format!("there is no step `{}`", when.source.step));
+        };
+        match self.given_by(before) {
+            Ok(given) => condition::weigh(when, &given),
+            Err(error) => Weighed::Unclear(error.told()),
+        }
+    }
+
+    /// Finds the list that a step is to be done for, as JSON, and how many items it has.
+    pub(super) fn list(&self, step: &PlayedStep) -> Result<(String, u32), NoList> {
+        let wrong = |why: String| ("flow", why);
+        let none = || wrong("the step is not done for a list".to_owned());
+        let source = step.plan.for_each.as_ref().ok_or_else(none)?;
+        let Field::Json(path) = &source.field else {
+            return Err(none());
+        };
+        let before = self.workflow.step(&source.step).ok_or_else(none)?;
+        let given = self.given_by(before);
+        let given = given.map_err(|error| ("bus", error.told()))?;
+        let items = given.list(path).map_err(wrong)?;
+        let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        let text = Value::Array(items).to_string();
+        if text.len() > limits::ITEMS_BYTES {
+            let (bytes, most) = (text.len(), limits::ITEMS_BYTES);
+            return Err(wrong(format!(
+                "the list of step `{}` has {bytes} bytes; the limit is {most}: name files instead of what is in them",
+                source.step
+            )));
+        }
+        Ok((text, count))
+    }
+
+    /// Reads the item that a step is for, if it is for one.
+    pub(super) fn item(&self, step: &PlayedStep) -> Result<Option<Item>, NoList> {
+        let Some(item) = &step.item else {
+            return Ok(None);
+        };
+        let of = self.workflow.step(&item.of);
+        let lost = || ("bus", format!("the list of `{}` is lost", item.of));
+        let (of, items) = of.and_then(|of| Some((of, of.items?))).ok_or_else(lost)?;
+        let source = of.plan.for_each.as_ref().ok_or_else(lost)?;
+        let text = self.team.bus().text(items.list);
+        let text = text.map_err(|error| ("bus", error.told()))?;
+        let all: Vec<Value> = serde_json::from_str(&text).map_err(|_| lost())?;
+        let at = usize::try_from(item.number).unwrap_or(usize::MAX);
+        let value = all.into_iter().nth(at.saturating_sub(1)).ok_or_else(lost)?;
+        Ok(Some(Item {
+            value,
+            number: item.number,
+            count: items.count,
+            of: source.step.clone(),
+        }))
+    }
+}
