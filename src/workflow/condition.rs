@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<When, String> {
         .into_iter()
         .find(|relation| rest.starts_with(relation.as_str()))
         .ok_or(FORM)?;
-    let source = template::source(path)?;
+    let source = template::source(path).map_err(|hint| hint.unwrap_or_else(|| FORM.to_owned()))?;
     let value = unquoted(rest[relation.as_str().len()..].trim());
     if value.is_empty() && !rest.ends_with(['"', '\'']) {
         return Err(format!("it has nothing to compare with: {FORM}"));

@@ -164,7 +164,7 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
     check.rounds(&steps);
     check.sources(&steps);
     for (index, draft) in draft.steps.iter().enumerate() {
-        check.prompt(index, &draft.prompt, &steps);
+        check.prompt(index, draft, &steps);
     }
     if !check.problems.is_empty() {
         return Err(Problems(check.problems));

@@ -83,63 +83,55 @@ fn inner(text: &str) -> Option<&str> {
 }
 
 fn placeholder(path: &str) -> Result<Part, String> {
-    if path == ITEM {
-        return Ok(Part::Item(Vec::new()));
+    let item = path.strip_prefix(ITEM).and_then(|rest| match rest {
+        "" => Some(Part::Item(Vec::new())),
+        rest => keys(rest.strip_prefix('.')?).map(Part::Item),
+    });
+    match item {
+        Some(item) => Ok(item),
+        None => source(path)
+            .map(Part::Value)
+            .map_err(|hint| hint.unwrap_or_else(|| FORMS.to_owned())),
     }
-    if let Some(path) = path
-        .strip_prefix(ITEM)
-        .and_then(|rest| rest.strip_prefix('.'))
-    {
-        return keys(path).map(Part::Item);
-    }
-    source(path).map(Part::Value)
 }
 
 const FORMS: &str =
     "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
 
-/// Reads what is asked of a step, as it stands between braces. An error says what would be right.
-pub(super) fn source(path: &str) -> Result<Source, String> {
-    let named = |step: &str| Name::parse(step).map_err(|error| error.to_string());
-    let Some(rest) = path.strip_prefix("steps.") else {
-        return Err(FORMS.to_owned());
-    };
-    if let Some((step, path)) = rest.split_once(JSON) {
-        let field = Field::Json(keys(path)?);
-        return Ok(Source {
-            step: named(step)?,
-            field,
-        });
-    }
-    // The name of a step may have dots in it.
-    let Some((step, field)) = rest.rsplit_once('.') else {
-        return Err(FORMS.to_owned());
-    };
-    let field = match field {
+/// Reads what is asked of a step, as it stands between braces. An error says what was perhaps meant, where that can be said.
+pub(super) fn source(path: &str) -> Result<Source, Option<String>> {
+    let (step, field) = path
+        .strip_prefix("steps.")
+        .and_then(|rest| match rest.split_once(JSON) {
+            Some((step, path)) => Some((step, Ok(Field::Json(keys(path)?)))),
+            // The name of a step may have dots in it.
+            None => rest
+                .rsplit_once('.')
+                .map(|(step, word)| (step, field(word))),
+        })
+        .ok_or(None)?;
+    let step = Name::parse(step).map_err(|error| Some(error.to_string()))?;
+    let field = field?;
+    Ok(Source { step, field })
+}
+
+fn field(word: &str) -> Result<Field, Option<String>> {
+    Ok(match word {
         "output" => Field::Output,
         "status" => Field::Status,
         "files" => Field::Files,
         "json" => Field::Json(Vec::new()),
         _ => {
-            let near = nearest(field, FIELDS);
-            return Err(match near.first() {
-                Some(near) => format!("did you mean `.{near}`?"),
-                None => FORMS.to_owned(),
-            });
+            let near = nearest(word, FIELDS);
+            return Err(near.first().map(|near| format!("did you mean `.{near}`?")));
         }
-    };
-    Ok(Source {
-        step: named(step)?,
-        field,
     })
 }
 
-fn keys(path: &str) -> Result<Vec<String>, String> {
+/// Reads a path of keys and indices.
+fn keys(path: &str) -> Option<Vec<String>> {
     let keys: Vec<_> = path.split('.').map(str::to_owned).collect();
-    if keys.iter().any(String::is_empty) {
-        return Err(FORMS.to_owned());
-    }
-    Ok(keys)
+    (!keys.iter().any(String::is_empty)).then_some(keys)
 }
 
 #[cfg(test)]

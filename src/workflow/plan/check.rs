@@ -324,13 +324,8 @@ impl Check {
                 }
                 Some(source)
             }
-            Ok(_) => {
+            _ => {
                 self.add(place(index, "for_each"), LIST_FORM);
-                None
-            }
-            Err(problem) => {
-                let what = format!("{problem}; {LIST_FORM}");
-                self.add(place(index, "for_each"), what);
                 None
             }
         }
@@ -413,9 +408,9 @@ impl Check {
         over.insert(&step.name);
     }
 
-    pub(super) fn prompt(&mut self, index: usize, prompt: &str, steps: &[Step]) {
+    pub(super) fn prompt(&mut self, index: usize, draft: &StepDraft, steps: &[Step]) {
         let place = place(index, "prompt");
-        let (parts, problems) = template::parse(prompt);
+        let (parts, problems) = template::parse(&draft.prompt);
         for problem in problems {
             self.add(&*place, problem);
         }
@@ -427,7 +422,7 @@ impl Check {
                 Part::Text(_) => {}
             }
         }
-        if items > 0 && steps[index].for_each.is_none() {
+        if items > 0 && draft.for_each.is_none() {
             let what = "`{{item}}` stands for an item of a list, and this step has no `for_each`";
             self.add(&*place, what);
         }

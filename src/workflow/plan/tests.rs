@@ -217,7 +217,6 @@ fn conditions_and_lists_are_checked() {
             "steps[5].for_each: this step does not depend on `c`: add it to depends_on",
             "steps[5].name: it is longer than 61 bytes: its items are called `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.1` and so on",
             "steps[0].prompt: `{{item}}` stands for an item of a list, and this step has no `for_each`",
-            "steps[2].prompt: `{{item}}` stands for an item of a list, and this step has no `for_each`",
         ],
     );
 }
