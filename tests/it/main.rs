@@ -36,4 +36,5 @@ mod tasks;
 mod watch;
 mod workflow_resume;
 mod workflow_run;
+mod workflow_tree;
 mod workflows;
