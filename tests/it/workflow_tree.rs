@@ -14,6 +14,9 @@ steps = [{ hang = true }]
 when = "Your task: fail"
 steps = [{ fail = "no way" }]
 [[agents.default.turns]]
+when = "Your task: delete"
+steps = [{ ask_permission = "delete the chapter", kind = "delete" }, { say = "{{name}} was answered" }]
+[[agents.default.turns]]
 when = "Your task: be odd"
 steps = [{ repeat = 5, steps = [{ raw = '{"jsonrpc":"2.0","method":"odd","params":{}}' }, { sleep_ms = 120 }] }]
 [[agents.default.turns]]
@@ -237,12 +240,42 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
     let mut terminal = run(&stage, SIZE);
     terminal.until_shows("running").await;
     terminal.signal(Signal::SIGINT);
+    terminal
+        .until_shows("a second signal ends them at once")
+        .await;
+    terminal.signal(Signal::SIGTERM);
     let code = terminal.ended("goes on with it").await;
     let all = terminal.all();
     assert_eq!(code, Some(1), "{all:#?}");
     assert_eq!(count(&all, "0 of 4 steps done"), 1, "{all:#?}");
     assert_eq!(count(&all, "top "), 1, "{all:#?}");
-    assert!(all[5].starts_with("error: SIGINT: "), "{all:#?}");
+    assert!(all[5].starts_with("SIGINT: ending"), "{all:#?}");
+    assert_eq!(count(&all, "error: SIGINT: "), 1, "{all:#?}");
+}
+
+#[tokio::test]
+async fn what_a_step_waits_for_is_told_beside_it() {
+    let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1)
+        + "[[steps]]\nname = \"checked\"\nagent = \"grey\"\nprompt = \"look\"\n\
+           gate = [\"sh\", \"-c\", \"while :; do sleep 0.1; done\"]\n";
+    let stage = stage(&plan);
+    let mut terminal = run(&stage, (24, 120));
+    for note in [
+        "asks for permission: delete the chapter",
+        "for top",
+        "for left, right",
+        "its gate: sh -c while",
+    ] {
+        terminal.until_shows(note).await;
+    }
+    let orchestrator = stage.orchestrator().await;
+    let asked = stage.events_of("permission_asked")[0]["id"].clone();
+    let answer = serde_json::json!({ "permission_id": asked, "decision": "allow_once" });
+    orchestrator.call("answer_permission", answer).await;
+    terminal.until_shows("✓ end + left").await;
+    terminal.signal(Signal::SIGINT);
+    terminal.ended("goes on with it").await;
+    orchestrator.close().await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -16,8 +16,12 @@ use crate::cli::{Failure, ui};
 use crate::domain::id::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
+use crate::sys::process::Signal;
 use crate::sys::signals::Shutdown;
 use crate::workflow::{WorkflowError, Workflows};
+
+/// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.
+const LAST: Duration = Duration::from_secs(1);
 
 /// Who approves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +121,21 @@ impl Telling {
             ui::tell("");
         }
     }
+
+    /// Leaves what is shown as it is, soon: the agents wait for their end.
+    async fn break_off(self) {
+        if tokio::time::timeout(LAST, self.leave(None)).await.is_err() {
+            tracing::debug!("the terminal is stopped");
+        }
+    }
+}
+
+/// Why nobody has to follow any more.
+enum Ended {
+    /// The workflow is over.
+    Over(Box<Workflow>),
+    /// Somebody asks for the end.
+    Asked(Signal),
 }
 
 /// Tells what happens until the workflow is over, or a signal asks for the end.
@@ -127,19 +146,38 @@ pub(super) async fn follow(
     approving: Approving,
 ) -> Result<(), Failure> {
     let mut telling = Telling::of(&begun)?;
-    let followed = until_over(workflows, &begun, shutdown, approving, &mut telling).await;
-    telling.leave(followed.as_ref().ok()).await;
-    end(workflows, &followed?)
+    match until_over(workflows, &begun, shutdown, approving, &mut telling).await {
+        Ok(Ended::Over(workflow)) => tokio::select! {
+            () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
+            signal = shutdown.recv() => {
+                Err(format!("{signal}: the workflow {}", workflow.status.told()).into())
+            }
+        },
+        Ok(Ended::Asked(signal)) => {
+            telling.break_off().await;
+            ui::tell(&format!(
+                "{signal}: ending the agents in good order; a second signal ends them at once"
+            ));
+            let id = begun.workflow.id;
+            Err(format!(
+                "{signal}: the workflow is interrupted; `cli-team-bridge run --resume {id}` goes on with it"
+            )
+            .into())
+        }
+        Err(failure) => {
+            telling.break_off().await;
+            Err(failure)
+        }
+    }
 }
 
-/// Returns the workflow as it has ended.
 async fn until_over(
     workflows: &Workflows,
     begun: &Begun,
     shutdown: &mut Shutdown,
     approving: Approving,
     telling: &mut Telling,
-) -> Result<Workflow, Failure> {
+) -> Result<Ended, Failure> {
     let (id, bus) = (&begun.workflow.id, workflows.team().bus());
     let mut asked = BTreeSet::new();
     let mut changes = bus.changes();
@@ -148,7 +186,7 @@ async fn until_over(
     loop {
         telling.tell(&workflow, bus, begun.at);
         if workflow.status.is_final() {
-            return Ok(workflow);
+            return Ok(Ended::Over(Box::new(workflow)));
         }
         if answering.is_none()
             && approving != Approving::Others
@@ -172,12 +210,7 @@ async fn until_over(
                 workflow = workflows.find(id)?;
             }
             () = telling.go_on() => {}
-            signal = shutdown.recv() => {
-                return Err(format!(
-                    "{signal}: the workflow is interrupted; `cli-team-bridge run --resume {id}` goes on with it"
-                )
-                .into());
-            }
+            signal = shutdown.recv() => return Ok(Ended::Asked(signal)),
         }
     }
 }

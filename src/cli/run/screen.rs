@@ -21,9 +21,6 @@ use crate::sys::{clock, terminal};
 /// How often the tree is repainted at the most: what looks alive to the eye.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// How long the last painting may take; a terminal that is stopped takes for ever.
-const LAST: Duration = Duration::from_secs(1);
-
 /// A line of a terminal is not longer than this, in bytes: what the system keeps of one.
 const LONGEST_LINE: usize = 8192;
 
@@ -211,14 +208,10 @@ impl Screen {
         tree::draw(&self.head, &self.steps, &look)
     }
 
-    /// Leaves the tree as it stands now: whole when the workflow is over.
+    /// Leaves the tree as it stands now: whole when the workflow is over. It waits for a terminal that is stopped.
     pub(super) async fn leave(mut self, is_over: bool) {
         if let Some(painting) = self.painting.take() {
-            match tokio::time::timeout(LAST, painting).await {
-                Ok(left) => self.put_back(left.ok().flatten()),
-                // The terminal is stopped.
-                Err(_) => return,
-            }
+            self.put_back(painting.await.ok().flatten());
         }
         if !terminal::is_foreground(stderr()) {
             self.next.anew = true;
@@ -228,9 +221,8 @@ impl Screen {
         let mut last = std::mem::take(&mut self.next);
         let rows = (!is_over).then_some(rows.saturating_sub(1).max(1));
         last.lines = self.lines(columns, rows, false);
-        let leaving = tokio::task::spawn_blocking(move || ui::leave(last));
-        if tokio::time::timeout(LAST, leaving).await.is_err() {
-            tracing::debug!("the terminal is stopped");
+        if let Err(error) = tokio::task::spawn_blocking(move || ui::leave(last)).await {
+            tracing::debug!("the tree was not left in order: {error}");
         }
     }
 }
