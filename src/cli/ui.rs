@@ -1,15 +1,102 @@
 //! The only printer: data to stdout, conversation to stderr.
+//!
+//! Where a person looks at stderr, some lines can stay at its end and change ([`paint`]); all else that goes there, the log too, is
+//! printed above them.
+
+mod region;
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use console::Term;
+
+use self::region::Region;
 use crate::sys::reader;
+
+/// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.
+static REGION: Mutex<Option<Region>> = Mutex::new(None);
+
+/// The size of a terminal that does not tell its own: that of the oldest.
+const USUAL: (u16, u16) = (24, 80);
+
+/// What is to stay at the end of stderr from now on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Painting {
+    /// Each shorter than the terminal is wide, and all of them fewer than its rows.
+    pub(super) lines: Vec<String>,
+    /// What is asked below them.
+    pub(super) question: Option<String>,
+    /// Lines that somebody has typed there since the last painting, with their ends.
+    pub(super) typed: Vec<String>,
+    /// Whether somebody else has used the terminal since then.
+    pub(super) anew: bool,
+}
+
+/// Says whether a person looks at stderr, on a terminal on which the cursor can be moved.
+pub(super) fn can_paint() -> bool {
+    io::stderr().is_terminal() && !console::is_dumb()
+}
+
+/// Says whether colours are wanted there.
+pub(super) fn wants_colours() -> bool {
+    console::colors_enabled_stderr()
+}
+
+/// Returns the rows and the columns of the terminal.
+pub(super) fn size() -> (usize, usize) {
+    let (rows, columns) = Term::stderr().size_checked().unwrap_or(USUAL);
+    (rows.into(), columns.into())
+}
+
+/// Paints what is to stay at the end of stderr. It may wait for the terminal.
+pub(super) fn paint(painting: Painting) {
+    let (_, width) = size();
+    let mut held = held();
+    let region = held.get_or_insert_default();
+    if painting.anew {
+        region.forget();
+    }
+    for line in &painting.typed {
+        region.typed(line, width);
+    }
+    let text = region.ask(painting.question, width) + &region.show(&painting.lines, width);
+    write(&mut io::stderr(), &text);
+}
+
+/// Leaves lines at the end of stderr for good, in place of what was painted there. It may wait for the terminal.
+pub(super) fn leave(painting: Painting) {
+    let (_, width) = size();
+    let mut held = held();
+    let mut region = held.take().unwrap_or_default();
+    if painting.anew {
+        region.forget();
+    }
+    for line in &painting.typed {
+        region.typed(line, width);
+    }
+    write(&mut io::stderr(), &region.leave(painting.lines, width));
+}
+
+/// Writes to stderr as everything here does.
+pub(super) struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        above(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Prints what the reading of the arguments answers: help to stdout, what is wrong to stderr.
 pub(super) fn print_answer(answer: &clap::Error) {
     let text = answer.render().to_string();
     if answer.use_stderr() {
-        write(&mut io::stderr(), &text);
+        above(&text);
     } else {
         write(&mut io::stdout(), &text);
     }
@@ -17,12 +104,12 @@ pub(super) fn print_answer(answer: &clap::Error) {
 
 /// Prints why a command has failed.
 pub(super) fn error(failure: &(dyn Error + Send + Sync)) {
-    write(&mut io::stderr(), &format!("error: {failure}\n"));
+    above(&format!("error: {failure}\n"));
 }
 
 /// Tells a line about what happens.
 pub(super) fn tell(line: &str) {
-    write(&mut io::stderr(), &format!("{line}\n"));
+    above(&format!("{line}\n"));
 }
 
 /// Prints a line of what was asked for.
@@ -43,6 +130,23 @@ pub(super) async fn say_aside(text: String) -> io::Result<()> {
 /// Says whether anybody can still read what is printed.
 pub(super) fn has_reader() -> bool {
     reader::is_there(io::stdout())
+}
+
+/// Writes whole lines to stderr, above what stays at its end.
+fn above(text: &str) {
+    match held().as_mut() {
+        None => write(&mut io::stderr(), text),
+        Some(region) => {
+            let (_, width) = size();
+            let text = region.lift(width) + text + &region.lay();
+            write(&mut io::stderr(), &text);
+        }
+    }
+}
+
+fn held() -> MutexGuard<'static, Option<Region>> {
+    // What a panic has left there is still what is on the terminal.
+    REGION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write(to: &mut dyn Write, text: &str) {

@@ -47,6 +47,30 @@ impl Shutdown {
     }
 }
 
+/// Tells that this process goes on after it was stopped: others may have used its terminal meanwhile.
+#[derive(Debug)]
+pub struct Continuations {
+    stream: unix::Signal,
+}
+
+impl Continuations {
+    /// Begins to listen. Needs a tokio runtime.
+    pub fn listen() -> io::Result<Self> {
+        let kind = unix::SignalKind::from_raw(Signal::SIGCONT as i32);
+        Ok(Self {
+            stream: unix::signal(kind)?,
+        })
+    }
+
+    /// Waits until the process goes on the next time. Cancel safe.
+    pub async fn recv(&mut self) {
+        if self.stream.recv().await.is_none() {
+            // The stream ends only with the runtime, and this future with it.
+            pending::<()>().await;
+        }
+    }
+}
+
 /// Tells that some child of this process has changed: a reason to look at one's own.
 #[derive(Debug)]
 pub struct ChildChanges {

@@ -28,7 +28,7 @@ const UNKNOWN: [(&str, &[&str]); 4] = [
 ];
 
 /// Where the users of an outside crate are, as beginnings of paths.
-const OWNERS: [(&str, &[&str]); 7] = [
+const OWNERS: [(&str, &[&str]); 8] = [
     ("agent_client_protocol", &["acp/", "scripted/"]),
     ("rmcp", &["mcp/", "scripted/"]),
     ("nix", &["sys/"]),
@@ -36,6 +36,7 @@ const OWNERS: [(&str, &[&str]); 7] = [
     ("rustix", &["sys/"]),
     ("notify", &["bus/file/"]),
     ("clap", &["cli/"]),
+    ("console", &["cli/"]),
 ];
 
 /// Lines of a file that is one idea; more is to be divided.

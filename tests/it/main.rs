@@ -37,4 +37,5 @@ mod watch;
 mod workflow_lists;
 mod workflow_resume;
 mod workflow_run;
+mod workflow_tree;
 mod workflows;

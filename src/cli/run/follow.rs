@@ -2,21 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::report::{self, Report};
-use crate::bus::BusError;
+use super::screen::Screen;
 use crate::bus::rules::Approval;
 use crate::bus::state::Workflow;
+use crate::bus::{Bus, BusError};
 use crate::cli::{Failure, ui};
 use crate::domain::id::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
+use crate::sys::process::Signal;
 use crate::sys::signals::Shutdown;
 use crate::workflow::{WorkflowError, Workflows};
+
+/// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.
+const LAST: Duration = Duration::from_secs(1);
 
 /// Who approves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,17 +46,96 @@ impl Approving {
 
 /// A workflow that runs.
 pub(super) struct Begun {
-    id: WorkflowId,
+    workflow: Workflow,
     at: Instant,
 }
 
 impl Begun {
     pub(super) fn of(workflow: Workflow) -> Self {
         Self {
-            id: workflow.id,
+            workflow,
             at: Instant::now(),
         }
     }
+}
+
+/// How a person is told.
+enum Telling {
+    /// A line for each move.
+    Lines(Report),
+    /// A tree that changes.
+    Tree(Box<Screen>),
+}
+
+impl Telling {
+    fn of(begun: &Begun) -> Result<Self, Failure> {
+        if ui::can_paint() {
+            let screen = Screen::of(&begun.workflow, begun.at)?;
+            return Ok(Self::Tree(Box::new(screen)));
+        }
+        ui::tell(&format!("{:>7.1} s  {}", 0.0, begun.workflow.id));
+        Ok(Self::Lines(Report::default()))
+    }
+
+    fn tell(&mut self, workflow: &Workflow, bus: &Bus, at: Instant) {
+        match self {
+            Self::Lines(report) => {
+                for line in report.lines(workflow, at.elapsed()) {
+                    ui::tell(&line);
+                }
+            }
+            Self::Tree(screen) => bus.look(|state| screen.update(workflow, state)),
+        }
+    }
+
+    /// Asks a person whether a step may begin. None: somebody else has said it.
+    fn ask(&mut self, step: Name) -> BoxFuture<'static, Result<Option<bool>, Failure>> {
+        match self {
+            Self::Lines(_) => person_approves(step).boxed(),
+            Self::Tree(screen) => {
+                let answered = screen.ask(&step);
+                async move { Ok(answered.await.ok()) }.boxed()
+            }
+        }
+    }
+
+    /// Shows what there is to be shown between two changes, for ever. Cancel safe.
+    async fn go_on(&mut self) {
+        match self {
+            Self::Lines(_) => std::future::pending().await,
+            Self::Tree(screen) => loop {
+                screen.beat().await;
+            },
+        }
+    }
+
+    /// Shows the workflow as it is now for the last time.
+    async fn leave(self, workflow: Option<&Workflow>) {
+        let Self::Tree(screen) = self else { return };
+        screen.leave(workflow.is_some()).await;
+        // The tree shows no more of a reason than fits beside it.
+        for line in workflow.into_iter().flat_map(report::failures) {
+            ui::tell(&line);
+        }
+        if workflow.is_some() {
+            ui::tell("");
+        }
+    }
+
+    /// Leaves what is shown as it is, soon: the agents wait for their end.
+    async fn break_off(self) {
+        if tokio::time::timeout(LAST, self.leave(None)).await.is_err() {
+            tracing::debug!("the terminal is stopped");
+        }
+    }
+}
+
+/// Why nobody has to follow any more.
+enum Ended {
+    /// The workflow is over.
+    Over(Box<Workflow>),
+    /// Somebody asks for the end.
+    Asked(Signal),
 }
 
 /// Tells what happens until the workflow is over, or a signal asks for the end.
@@ -61,38 +145,72 @@ pub(super) async fn follow(
     shutdown: &mut Shutdown,
     approving: Approving,
 ) -> Result<(), Failure> {
-    let Begun { id, at } = begun;
-    ui::tell(&format!("{:>7.1} s  {id}", 0.0));
-    let (mut report, mut asked) = (Report::default(), BTreeSet::new());
-    let mut changes = workflows.team().bus().changes();
-    let mut answering: Option<BoxFuture<'_, Result<(), Failure>>> = None;
-    loop {
-        changes.borrow_and_update();
-        let workflow = workflows.find(&id)?;
-        for line in report.lines(&workflow, at.elapsed()) {
-            ui::tell(&line);
+    let mut telling = Telling::of(&begun)?;
+    match until_over(workflows, &begun, shutdown, approving, &mut telling).await {
+        Ok(Ended::Over(workflow)) => tokio::select! {
+            () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
+            signal = shutdown.recv() => {
+                Err(format!("{signal}: the workflow {}", workflow.status.told()).into())
+            }
+        },
+        Ok(Ended::Asked(signal)) => {
+            telling.break_off().await;
+            ui::tell(&format!(
+                "{signal}: ending the agents in good order; a second signal ends them at once"
+            ));
+            let id = begun.workflow.id;
+            Err(format!(
+                "{signal}: the workflow is interrupted; `cli-team-bridge run --resume {id}` goes on with it"
+            )
+            .into())
         }
+        Err(failure) => {
+            telling.break_off().await;
+            Err(failure)
+        }
+    }
+}
+
+async fn until_over(
+    workflows: &Workflows,
+    begun: &Begun,
+    shutdown: &mut Shutdown,
+    approving: Approving,
+    telling: &mut Telling,
+) -> Result<Ended, Failure> {
+    let (id, bus) = (&begun.workflow.id, workflows.team().bus());
+    let mut asked = BTreeSet::new();
+    let mut changes = bus.changes();
+    let mut answering: Option<BoxFuture<'_, Result<(), Failure>>> = None;
+    let mut workflow = workflows.find(id)?;
+    loop {
+        telling.tell(&workflow, bus, begun.at);
         if workflow.status.is_final() {
-            return end(workflows, &workflow);
+            return Ok(Ended::Over(Box::new(workflow)));
         }
         if answering.is_none()
             && approving != Approving::Others
             && let Some(step) = asking(&workflow, &mut asked)
         {
-            answering = Some(answer(workflows, id.clone(), step, approving).boxed());
+            let given = match approving {
+                Approving::Asking => telling.ask(step.clone()),
+                _ => async { Ok(Some(true)) }.boxed(),
+            };
+            answering = Some(answer(workflows, id.clone(), step, given).boxed());
         }
         tokio::select! {
-            closing = changes.changed() => closing?,
+            closing = changes.changed() => {
+                closing?;
+                changes.borrow_and_update();
+                workflow = workflows.find(id)?;
+            }
             answered = answered(&mut answering) => {
                 answering = None;
                 answered?;
+                workflow = workflows.find(id)?;
             }
-            signal = shutdown.recv() => {
-                return Err(format!(
-                    "{signal}: the workflow is interrupted; `cli-team-bridge run --resume {id}` goes on with it"
-                )
-                .into());
-            }
+            () = telling.go_on() => {}
+            signal = shutdown.recv() => return Ok(Ended::Asked(signal)),
         }
     }
 }
@@ -120,13 +238,12 @@ async fn answer(
     workflows: &Workflows,
     workflow: WorkflowId,
     step: Name,
-    approving: Approving,
+    given: BoxFuture<'_, Result<Option<bool>, Failure>>,
 ) -> Result<(), Failure> {
-    let given = approving == Approving::Always || person_approves(&step).await?;
-    let approval = if given {
-        Approval::Given
-    } else {
-        Approval::Refused(None)
+    let approval = match given.await? {
+        Some(true) => Approval::Given,
+        Some(false) => Approval::Refused(None),
+        None => return Ok(()),
     };
     match workflows.approve(StepOf { workflow, step }, approval).await {
         // Somebody else has answered, or the workflow was cancelled.
@@ -138,14 +255,19 @@ async fn answer(
     }
 }
 
-async fn person_approves(step: &Name) -> Result<bool, Failure> {
+async fn person_approves(step: Name) -> Result<Option<bool>, Failure> {
     ui::tell(&format!("May `{step}` begin? [y/N]"));
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         stdin().read_line(&mut line).map(|_| line)
     });
     let line = line.await??;
-    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+    Ok(Some(is_yes(&line)))
+}
+
+/// Says whether what a person typed means yes.
+pub(super) fn is_yes(line: &str) -> bool {
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 /// Prints how it ended, with what the last steps said.

@@ -6,6 +6,8 @@
 mod drawing;
 mod follow;
 mod report;
+mod screen;
+mod tree;
 
 use std::path::PathBuf;
 

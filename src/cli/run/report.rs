@@ -53,6 +53,13 @@ fn line(step: &PlayedStep) -> String {
     }
 }
 
+/// Says of each step that has failed why.
+pub(super) fn failures(workflow: &Workflow) -> Vec<String> {
+    let steps = workflow.steps.iter();
+    let failed = steps.filter(|step| step.status == StepStatus::Failed);
+    failed.map(line).collect()
+}
+
 /// Says how a workflow ended, step by step.
 pub(super) fn summary(workflow: &Workflow) -> String {
     let width = workflow.steps.iter();

@@ -3,12 +3,14 @@
 mod member;
 mod raw;
 mod stage;
+mod terminal;
 #[cfg(target_os = "linux")]
 pub(crate) mod wild;
 
 pub(crate) use member::{Member, of_name};
 pub(crate) use raw::Raw;
 pub(crate) use stage::Stage;
+pub(crate) use terminal::Terminal;
 
 use std::time::Duration;
 

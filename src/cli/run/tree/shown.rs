@@ -1,0 +1,157 @@
+//! What is shown of a step: from the workflow, and from what the bus knows of the agent that does it.
+
+use std::time::Duration;
+
+use crate::bus::state::{PlayedStep, State, Task, Workflow};
+use crate::domain::member::Activity;
+use crate::domain::workflow::StepStatus;
+
+/// How much of a reason is shown, in characters: more than a line of a wide terminal.
+const HEAD: usize = 300;
+
+/// All that the tree knows of a step.
+#[derive(Clone, Debug)]
+pub(in crate::cli::run) struct Shown {
+    pub(super) name: String,
+    /// The step that it is a part of.
+    pub(super) part_of: Option<String>,
+    pub(super) depends_on: Vec<String>,
+    pub(super) status: StepStatus,
+    /// Who does it, or is to do it.
+    pub(super) agent: String,
+    pub(super) attempt: u32,
+    pub(super) time: Time,
+    /// What it waits for, what is done in it, or why it ended so.
+    pub(super) note: String,
+}
+
+/// How long a step takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    /// It has not begun, or waits once more.
+    None,
+    /// It runs since then, in wall time.
+    Since(i64),
+    Took(Duration),
+}
+
+impl Shown {
+    /// Returns what stands behind the agent.
+    pub(super) fn remarks(&self) -> String {
+        let attempt = if self.attempt > 1 {
+            format!("attempt {}", self.attempt)
+        } else {
+            String::new()
+        };
+        let remarks = [attempt, self.note.clone()];
+        let remarks: Vec<_> = remarks.into_iter().filter(|it| !it.is_empty()).collect();
+        remarks.join(", ")
+    }
+}
+
+/// Returns what is shown of each step.
+pub(in crate::cli::run) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
+    let steps = workflow.steps.iter();
+    steps
+        .map(|step| {
+            let depends_on = step.plan.depends_on.iter().map(ToString::to_string);
+            let agent = step.agent.as_ref().map(ToString::to_string);
+            Shown {
+                name: step.plan.name.to_string(),
+                part_of: None,
+                depends_on: depends_on.collect(),
+                status: step.status,
+                agent: agent.unwrap_or_else(|| step.wanted().to_owned()),
+                attempt: step.attempts,
+                time: time(step),
+                note: one_line(&note(workflow, step, state)),
+            }
+        })
+        .collect()
+}
+
+fn time(step: &PlayedStep) -> Time {
+    match (step.status, step.started_ms, step.ended_ms) {
+        (StepStatus::Running, Some(from), _) => Time::Since(from),
+        (status, Some(from), Some(to)) if status.is_final() => Time::Took(between(from, to)),
+        _ => Time::None,
+    }
+}
+
+/// Returns the time between two wall times: none when the clock was put back meanwhile.
+pub(super) fn between(from_ms: i64, to_ms: i64) -> Duration {
+    let ms = to_ms.saturating_sub(from_ms).max(0);
+    Duration::from_millis(ms.unsigned_abs())
+}
+
+fn note(workflow: &Workflow, step: &PlayedStep, state: &State) -> String {
+    let why = || step.why.clone().unwrap_or_default();
+    match step.status {
+        StepStatus::Waiting => awaited(workflow, step),
+        StepStatus::Asking => "for approval".to_owned(),
+        StepStatus::Running => {
+            let task = step.task.as_ref().and_then(|id| state.task(id));
+            task.map_or_else(String::new, |task| doing(step, task, state))
+        }
+        StepStatus::Done => String::new(),
+        _ => why(),
+    }
+}
+
+/// Says what a step waits for.
+fn awaited(workflow: &Workflow, step: &PlayedStep) -> String {
+    let before = step.plan.depends_on.iter();
+    let open = before.filter(|name| {
+        let before = workflow.step(name);
+        before.is_some_and(|before| !before.status.is_final())
+    });
+    let open: Vec<_> = open.map(ToString::to_string).collect();
+    match &step.why {
+        _ if !open.is_empty() => format!("for {}", open.join(", ")),
+        Some(why) => format!("once more: {why}"),
+        None => "for a free place".to_owned(),
+    }
+}
+
+/// Says what the agent of a running step is doing, where that is not simply its work.
+fn doing(step: &PlayedStep, task: &Task, state: &State) -> String {
+    if let (true, Some(gate)) = (task.status.is_final(), &step.plan.gate) {
+        return format!("its gate: {}", gate.command.join(" "));
+    }
+    let Some(session) = state.session(task.session) else {
+        return String::new();
+    };
+    let asked = state.open_permissions_of(session.id);
+    let asked = asked
+        .iter()
+        .find(|asked| asked.question.task.as_ref() == Some(&task.id));
+    let word = match asked {
+        Some(asked) => return format!("asks for permission: {}", asked.question.title),
+        None if session.hung => "hangs",
+        None if session.activity == Activity::Starting => "its agent is starting",
+        None if session.running.as_ref() != Some(&task.id) => "in the queue of its agent",
+        None if !session.waits.is_empty() => "waits for a message",
+        None if session.stalled => "no sign of life for a while",
+        None => "",
+    };
+    word.to_owned()
+}
+
+/// Makes one line of what others have said: nothing of it may move the cursor, or turn the order of letters round.
+pub(in crate::cli::run) fn one_line(text: &str) -> String {
+    let head = text.chars().take(HEAD + 1).count();
+    let mut line = String::new();
+    for letter in text.chars().take(HEAD) {
+        let turns = matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if letter.is_whitespace() {
+            if !line.ends_with(' ') {
+                line.push(' ');
+            }
+        } else if !letter.is_control() && !turns {
+            line.push(letter);
+        }
+    }
+    let line = line.trim();
+    let more = if head > HEAD { "…" } else { "" };
+    format!("{line}{more}")
+}

@@ -1,0 +1,141 @@
+//! A terminal of a given size in which this binary runs, and what a person would see there.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::num::NonZero;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{Stage, until};
+
+/// Lines that have left the screen and are kept; more than any test prints.
+const KEPT: usize = 10_000;
+
+/// A program at a terminal.
+pub(crate) struct Terminal {
+    program: Child,
+    keys: File,
+    shown: Arc<Mutex<Shown>>,
+}
+
+struct Shown {
+    screen: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+impl Terminal {
+    /// Runs this binary in the stage's project. The terminal is its own name for `TERM`, unless the stage has another.
+    pub(crate) fn run(stage: &Stage, arguments: &[&str], (rows, columns): (u16, u16)) -> Self {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let terminal = openpty(&size, None).unwrap();
+        let end = || Stdio::from(terminal.slave.try_clone().unwrap());
+        let program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+            .args(arguments)
+            .arg("--project")
+            .arg(stage.project())
+            .env_clear()
+            .env("TERM", "xterm-256color")
+            .envs(stage.environment())
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        let shown = Arc::new(Mutex::new(Shown {
+            screen: vt100::Parser::new(
+                NonZero::new(rows).unwrap(),
+                NonZero::new(columns).unwrap(),
+                KEPT,
+            ),
+            bytes: Vec::new(),
+        }));
+        read(File::from(terminal.master.try_clone().unwrap()), &shown);
+        Self {
+            program,
+            keys: File::from(terminal.master),
+            shown,
+        }
+    }
+
+    /// Types something.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.program.id()).unwrap());
+        kill(pid, signal).unwrap();
+    }
+
+    /// Returns what is on the screen.
+    pub(crate) fn screen(&self) -> String {
+        self.shown.lock().unwrap().screen.screen().contents()
+    }
+
+    /// Returns the lines that have left the screen, and those on it.
+    pub(crate) fn all(&self) -> Vec<String> {
+        let mut shown = self.shown.lock().unwrap();
+        let screen = shown.screen.screen_mut();
+        let columns = screen.size().1.get();
+        screen.set_scrollback(usize::MAX);
+        let mut lines = Vec::new();
+        for above in (1..=screen.scrollback()).rev() {
+            screen.set_scrollback(above);
+            lines.extend(screen.rows(0, columns).next());
+        }
+        screen.set_scrollback(0);
+        lines.extend(screen.contents().lines().map(str::to_owned));
+        lines
+    }
+
+    /// Returns everything that was sent to the terminal.
+    pub(crate) fn sent(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().unwrap().bytes).into_owned()
+    }
+
+    /// Waits until the screen shows something.
+    pub(crate) async fn until_shows(&self, text: &str) {
+        until(&format!("`{text}` is shown"), || {
+            self.screen().contains(text)
+        })
+        .await;
+    }
+
+    /// Waits until the program has ended and the terminal has shown its last word; returns the program's exit code.
+    pub(crate) async fn ended(&mut self, last: &str) -> Option<i32> {
+        let program = Mutex::new(&mut self.program);
+        until("the program has ended", || {
+            program.lock().unwrap().try_wait().unwrap().is_some()
+        })
+        .await;
+        let code = self.program.wait().unwrap().code();
+        self.until_shows(last).await;
+        code
+    }
+}
+
+/// Shows what is sent to a terminal for as long as it is there.
+fn read(mut terminal: File, shown: &Arc<Mutex<Shown>>) {
+    let shown = Arc::clone(shown);
+    std::thread::spawn(move || {
+        let mut part = [0; 4096];
+        // The end of whoever writes there is an error here.
+        while let Ok(count) = terminal.read(&mut part) {
+            if count == 0 {
+                break;
+            }
+            let mut shown = shown.lock().unwrap();
+            shown.screen.process(&part[..count]);
+            shown.bytes.extend_from_slice(&part[..count]);
+        }
+    });
+}
