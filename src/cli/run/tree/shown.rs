@@ -58,7 +58,7 @@ pub(in crate::cli::run) fn shown(workflow: &Workflow, state: &State) -> Vec<Show
             let agent = step.agent.as_ref().map(ToString::to_string);
             Shown {
                 name: step.plan.name.to_string(),
-                part_of: None,
+                part_of: step.item.as_ref().map(|item| item.of.to_string()),
                 depends_on: depends_on.collect(),
                 status: step.status,
                 agent: agent.unwrap_or_else(|| step.wanted().to_owned()),
@@ -89,6 +89,7 @@ fn note(workflow: &Workflow, step: &PlayedStep, state: &State) -> String {
     match step.status {
         StepStatus::Waiting => awaited(workflow, step),
         StepStatus::Asking => "for approval".to_owned(),
+        StepStatus::Running if step.items.is_some() => items(workflow, step),
         StepStatus::Running => {
             let task = step.task.as_ref().and_then(|id| state.task(id));
             task.map_or_else(String::new, |task| doing(step, task, state))
@@ -96,6 +97,16 @@ fn note(workflow: &Workflow, step: &PlayedStep, state: &State) -> String {
         StepStatus::Done => String::new(),
         _ => why(),
     }
+}
+
+/// Says how many items of its list are over.
+fn items(workflow: &Workflow, step: &PlayedStep) -> String {
+    let (mut over, mut all) = (0, 0);
+    for item in workflow.items_of(step) {
+        all += 1;
+        over += usize::from(item.status.is_final());
+    }
+    format!("{over} of {all} items")
 }
 
 /// Says what a step waits for.
