@@ -19,6 +19,7 @@ mod known;
 mod ladder;
 mod launch;
 mod live;
+mod past;
 mod questions;
 mod renew;
 mod report;

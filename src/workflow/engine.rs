@@ -164,8 +164,13 @@ fn startable(workflow: &Workflow) -> impl Iterator<Item = Action> {
     let running = steps.iter();
     let running = running.filter(|step| step.status == StepStatus::Running);
     let free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
-    ready(workflow)
+    let mut ready: Vec<_> = ready(workflow)
         .filter(|step| !step.needs_approval())
+        .collect();
+    // Who had one that was interrupted is called back before somebody new gets that name.
+    ready.sort_by_key(|step| !step.interrupted);
+    ready
+        .into_iter()
         .take(free)
         .map(|step| Action::Start(step.plan.name.clone()))
 }

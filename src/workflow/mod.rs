@@ -13,6 +13,7 @@ pub mod file;
 mod template;
 mod flow;
 pub mod engine;
+mod starting;
 mod runner;
 mod workflows;
 

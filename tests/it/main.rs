@@ -34,6 +34,7 @@ mod support;
 mod tasks;
 #[cfg(target_os = "linux")]
 mod watch;
+mod workflow_goes_on;
 mod workflow_resume;
 mod workflow_run;
 mod workflows;

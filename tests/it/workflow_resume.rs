@@ -47,10 +47,12 @@ async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself
     let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
     let stage = stage.with_profiles(&profiles);
     let lead = stage.orchestrator().await;
-    let chain = [
+    let mut chain = [
         step("a", "writer", "x", &[]),
         step("b", "judge", "hang", &["a"]),
     ];
+    // So it has the same prompt once more.
+    chain[1]["fresh"] = json!(true);
     let id = begin(&lead, &chain).await;
     step_is(&lead, &id, "b", "running").await;
     lead.die().await;
