@@ -84,10 +84,7 @@ impl Team {
             let is_of = |live: &Session, profile: &Profile| {
                 live.profile.as_deref() == Some(profile.name.as_str())
             };
-            let made_up = |live: &Session| {
-                let member = state.member(&live.name);
-                member.is_some_and(|member| !member.chosen)
-            };
+            let made_up = |live: &Session| state.is_made_up(&live.name);
             if let Some(live) = state.live(&name)
                 && profile.is_none_or(|profile| !(is_of(live, profile) && made_up(live)))
             {
@@ -110,18 +107,6 @@ impl Team {
             all.iter()
                 .find(is_free)
                 .map_or_else(new, |free| Taker::Live(free.name.clone()))
-        })
-    }
-
-    /// Says whether an agent of a profile, which may be busy, could take work of it when it is free.
-    pub fn has_agent_of(&self, profile: &str) -> bool {
-        let me = self.inner.seat.session();
-        self.bus().look(|state| {
-            let all = state.live_sessions();
-            all.iter().any(|live| {
-                let of = live.profile.as_deref().unwrap_or_default();
-                live.owner == Some(me) && of.eq_ignore_ascii_case(profile)
-            })
         })
     }
 

@@ -108,7 +108,7 @@ impl Team {
             let (left, past) = gone(state, session)?;
             let can_return = past.acp_session.is_some() && state.live(&left.name).is_none();
             (can_return && is_meant(left, past)).then(|| Origin {
-                made_up: state.member(&left.name).is_none_or(|member| !member.chosen),
+                made_up: state.member(&left.name).is_none() || state.is_made_up(&left.name),
                 ..Origin::of_past(left.name.clone(), past, assignment.fresh)
             })
         });

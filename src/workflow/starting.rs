@@ -4,7 +4,7 @@ use super::runner::{Hindrance, hindrance};
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::state::PlayedStep;
-use crate::team::{Assignment, Taker, Team, TeamError};
+use crate::team::{Assignment, Room, Taker, Team, TeamError};
 
 /// What an agent is told that goes on with a step. Whether it remembers the step is not known yet, so the whole prompt follows.
 const BEGUN_BEFORE: &str = "This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, and \
@@ -35,14 +35,23 @@ pub(super) async fn give(
     };
     match assigned {
         Ok(_) => Ok(()),
-        // One of its own kind will be free.
-        Err(TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. })))
-            if team.has_agent_of(step.wanted()) =>
-        {
-            Err(Hindrance::Busy)
-        }
+        Err(error) if is_limit(&error) => match team.make_room().await {
+            Ok(Room::Soon) => Err(Hindrance::Busy),
+            Ok(Room::Never) => Err(hindrance(error)),
+            Err(error) => {
+                tracing::debug!("no room for {}: {error}", step.plan.name);
+                Err(Hindrance::Busy)
+            }
+        },
         Err(error) => Err(hindrance(error)),
     }
+}
+
+fn is_limit(error: &TeamError) -> bool {
+    matches!(
+        error,
+        TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. }))
+    )
 }
 
 /// Gives an interrupted step back to the agent that had it, which goes on in its conversation; nothing when it cannot.

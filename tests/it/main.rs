@@ -35,6 +35,7 @@ mod tasks;
 #[cfg(target_os = "linux")]
 mod watch;
 mod workflow_goes_on;
+mod workflow_limit;
 mod workflow_resume;
 mod workflow_run;
 mod workflows;
