@@ -149,7 +149,7 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
             fallback: check.fallback(index, &draft.fallback, known),
             fresh: draft.fresh,
             approve: check.approver(index, draft.approve.as_deref()),
-            gate: check.gate(index, draft),
+            gate: check.gate(index, draft, known),
             repeat: check.repeat(index, draft, &names),
         });
     }
@@ -378,7 +378,7 @@ impl Check {
         approver
     }
 
-    fn gate(&mut self, index: usize, draft: &StepDraft) -> Option<Gate> {
+    fn gate(&mut self, index: usize, draft: &StepDraft, known: &Known) -> Option<Gate> {
         let timeout_seconds = draft.gate_seconds.unwrap_or(limits::GATE_SECONDS);
         if !(1..=limits::MAX_STEP_SECONDS).contains(&timeout_seconds) {
             let most = limits::MAX_STEP_SECONDS;
@@ -402,6 +402,8 @@ impl Check {
         } else if bytes > limits::GATE_BYTES {
             let most = limits::GATE_BYTES;
             let what = format!("it has {bytes} bytes; the limit is {most}: put it into a script");
+            self.add(place(index, "gate"), what);
+        } else if let Some(what) = known.missing_program(program) {
             self.add(place(index, "gate"), what);
         }
         Some(Gate {
