@@ -10,6 +10,7 @@
 )]
 
 mod chain;
+mod going_on;
 mod kinds;
 mod lifecycle;
 mod matrix;
@@ -65,6 +66,14 @@ fn main() -> ExitCode {
         programs.missing(&chain::PROGRAMS),
         chain::hands_outputs_on_between_three_vendors,
     ));
+    for kind in [&kinds::CODEX, &kinds::CLAUDE_CODE] {
+        trials.push(trial(
+            kind.name,
+            "goes_on_in_the_session_of_an_interrupted_step",
+            programs.missing(&["node", kind.name]),
+            || going_on::in_the_session_of_the_interrupted_step(kind),
+        ));
+    }
     let missing = programs.missing(&way_back::PROGRAMS);
     trials.push(trial(
         "claude",

@@ -139,7 +139,10 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
     }
     until("nothing runs any more", || stage.processes().is_empty()).await;
     // Claude Code kills a server that takes long to end: files that it had no time to remove are the next one's to clear.
-    stage.orchestrator().await.close().await;
+    let next = stage.orchestrator().await;
+    let presence = || std::fs::read_dir(stage.bus().join("presence")).unwrap();
+    until("only its own is left", || presence().count() == 1).await;
+    next.close().await;
     stage.check_nobody_is_left();
 }
 

@@ -1,6 +1,5 @@
 //! Assigning work: to a live agent's queue, or to a new agent of a profile.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,11 +7,11 @@ use super::agent::Begin;
 use super::choose::{What, check};
 use super::launch::Identity;
 use super::live::{Team, TeamError};
-use crate::acp::AcpSessionId;
+use super::past::{Origin, told_return};
 use crate::bus::event::{Body, Event, Starting};
 use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
 use crate::bus::seat::token_hash;
-use crate::bus::state::{Past, Permission, Task};
+use crate::bus::state::{Permission, Task};
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
 use crate::domain::id::{SessionId, TaskId};
@@ -66,49 +65,6 @@ pub struct Waited {
     pub asks: bool,
 }
 
-/// Where a new agent comes from.
-struct Origin {
-    /// Who is called back; none for somebody new.
-    name: Option<Name>,
-    profile: String,
-    cwd: Option<String>,
-    model: Option<String>,
-    /// The conversation to be taken up again.
-    earlier: Option<AcpSessionId>,
-}
-
-impl Origin {
-    fn of_profile(assignment: &Assignment) -> Self {
-        Self {
-            name: None,
-            profile: assignment.agent.clone(),
-            cwd: None,
-            model: None,
-            earlier: None,
-        }
-    }
-
-    fn of_past(name: Name, past: &Past, fresh: bool) -> Self {
-        let earlier = past.acp_session.as_deref().filter(|_| !fresh);
-        Self {
-            name: Some(name),
-            profile: past.profile.clone(),
-            cwd: Some(past.cwd.clone()),
-            model: past.model.clone().filter(|_| !fresh),
-            earlier: earlier.map(AcpSessionId::from),
-        }
-    }
-}
-
-fn told_return(name: &Name, earlier: Option<&AcpSessionId>) -> String {
-    let conversation = if earlier.is_some() {
-        "`context` of its result says whether its conversation came back"
-    } else {
-        "its conversation begins anew"
-    };
-    format!("`{name}` is called back: {conversation}")
-}
-
 impl Team {
     /// Assigns work. A live member's name wins; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
@@ -130,36 +86,6 @@ impl Team {
         let past = self.past(&assignment)?;
         let origin = past.unwrap_or_else(|| Origin::of_profile(&assignment));
         self.begin(assignment, prompt, origin).await
-    }
-
-    /// Finds the ended agent that is to be called back: one of that name, unless a profile is called so and nobody insists.
-    fn past(&self, assignment: &Assignment) -> Result<Option<Origin>, TeamError> {
-        let is_profile = self.inner.config.profile(&assignment.agent).is_ok();
-        let wanted = assignment.resume || (assignment.name.is_none() && !is_profile);
-        let found = Name::parse(&assignment.agent).ok().and_then(|name| {
-            self.bus().look(|state| {
-                let (left, past) = state.past_agent(&name)?;
-                Some(Origin::of_past(left.name.clone(), past, assignment.fresh))
-            })
-        });
-        match found.filter(|_| wanted) {
-            None if assignment.resume => Err(self.never_here(&assignment.agent)),
-            origin => Ok(origin),
-        }
-    }
-
-    fn never_here(&self, name: &str) -> TeamError {
-        let names: BTreeSet<Name> = self.bus().look(|state| {
-            let left = state.departed().filter(|left| left.past.is_some());
-            let left = left.filter(|left| state.live(&left.name).is_none());
-            left.map(|left| left.name.clone()).collect()
-        });
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let like = nearest(name, &names);
-        TeamError::NeverHere {
-            name: name.chars().take(limits::SHOWN_NAME_CHARS).collect(),
-            nearest: if like.is_empty() { names } else { like },
-        }
     }
 
     /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
@@ -207,7 +133,7 @@ impl Team {
         })
     }
 
-    async fn begin(
+    pub(super) async fn begin(
         &self,
         assignment: Assignment,
         prompt: Body,
@@ -217,6 +143,7 @@ impl Team {
         let program = self.inner.launch.program(&profile)?;
         let cwd = self.cwd_of(&assignment, &origin)?;
         let wish = match (&origin.name, &assignment.name) {
+            (Some(name), _) if origin.made_up => Wish::Like(name.clone()),
             (Some(name), _) => Wish::Chosen(name.clone()),
             (None, Some(name)) => Wish::Chosen(Name::parse(name)?),
             (None, None) => Wish::Like(profile.name.clone()),
@@ -303,7 +230,7 @@ impl Team {
                     name: assignment
                         .agent
                         .chars()
-                        .take(crate::domain::limits::SHOWN_NAME_CHARS)
+                        .take(limits::SHOWN_NAME_CHARS)
                         .collect(),
                     profiles,
                 })

@@ -1,6 +1,7 @@
 //! A command that must succeed: run without a shell in the project, with a time limit, and ended with all that it started.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
@@ -9,7 +10,9 @@ use tokio::process::ChildStdout;
 use super::live::Team;
 use crate::bus::letter::part;
 use crate::domain::limits;
+use crate::domain::secret::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
+use crate::sys::process::has_directory;
 
 /// Ends a command that has had its time.
 const OVERDUE: StopPlan = StopPlan {
@@ -18,21 +21,35 @@ const OVERDUE: StopPlan = StopPlan {
     kill_grace: Duration::from_secs(3),
 };
 
-/// The end of each stream that is kept: where what went wrong mostly stands.
-const KEPT_BYTES: usize = limits::WHY_CHARS * 2 / 5;
+/// The end of each stream that is told: where what went wrong mostly stands.
+const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
+
+/// What is kept of a stream: so much more that a key which the cut goes through is still known as one.
+const KEPT_BYTES: usize = TOLD_BYTES + 8 * 1024;
 
 impl Team {
     /// Runs a command in the project, in this bridge's own environment; returns why it did not succeed, with the end of what it
-    /// said.
+    /// said. Keys that this bridge or any agent is given are hidden in that.
     ///
     /// Dropped, it kills the command with all that it started; so does the death of this process.
     pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
+        let secrets = self.inner.launch.all_secrets(&self.inner.config);
+        let outcome = self.run(command, limit, &secrets).await;
+        outcome.map_err(|why| secrets.hidden(why))
+    }
+
+    async fn run(
+        &self,
+        command: &[String],
+        limit: Duration,
+        secrets: &Secrets,
+    ) -> Result<(), String> {
         let Some((program, args)) = command.split_first() else {
             return Err("there is no command to run".to_owned());
         };
         let launch = &self.inner.launch;
         let spec = ChildSpec {
-            program: program.into(),
+            program: program_in(&launch.project, program),
             args: args.iter().map(OsString::from).collect(),
             env: launch.environment.clone(),
             cwd: launch.project.clone(),
@@ -49,9 +66,8 @@ impl Team {
         match tokio::time::timeout(limit, running).await {
             Ok((exit, _)) if exit.code == Some(0) => Ok(()),
             Ok((exit, said)) => {
-                let stderr = child.stderr_tail();
-                let streams = [said.as_str(), last(&stderr)];
-                let said: Vec<_> = streams.iter().map(|text| text.trim()).collect();
+                let streams = [said, child.stderr_tail()];
+                let said = streams.map(|text| last(&secrets.hidden(text)).trim().to_owned());
                 Err(format!(
                     "`{told}` ended with {exit}:\n{}",
                     said.join("\n").trim()
@@ -81,6 +97,15 @@ async fn tail(mut stdout: ChildStdout) -> String {
 
 /// Returns the end of a text.
 fn last(text: &str) -> &str {
-    let (_, rest) = part(text, text.len().saturating_sub(KEPT_BYTES), usize::MAX);
+    let (_, rest) = part(text, text.len().saturating_sub(TOLD_BYTES), usize::MAX);
     rest
+}
+
+/// Returns where the program is: a path is meant from the project, wherever this process runs; a name is looked up.
+fn program_in(project: &Path, program: &str) -> PathBuf {
+    if has_directory(Path::new(program)) {
+        project.join(program)
+    } else {
+        program.into()
+    }
 }

@@ -1,5 +1,6 @@
 //! Who could be given work: profiles, with or without their program, and live members.
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::launch::Launch;
@@ -10,6 +11,7 @@ use crate::config::{Config, Profile};
 use crate::domain::id::TaskId;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::sys::process::{find_program, has_directory};
 
 /// Everybody who could be asked to do something.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,8 @@ pub struct Known {
     pub agents: Vec<Name>,
     /// The live members that are no agents.
     pub others: Vec<Name>,
+    /// Where the programs of gates are looked for, as in `PATH`; nowhere, if it is not known.
+    pub search_path: Option<OsString>,
 }
 
 /// Who is to get a piece of work.
@@ -36,7 +40,10 @@ pub enum Taker {
 impl Known {
     /// Returns the profiles of a configuration, where nobody is live.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
-        let mut known = Self::default();
+        let mut known = Self {
+            search_path: launch.search_path().map(OsStr::to_owned),
+            ..Self::default()
+        };
         for profile in config.profiles() {
             match launch.program(profile) {
                 Ok(_) => known.profiles.push(profile.name.clone()),
@@ -47,6 +54,18 @@ impl Known {
             }
         }
         known
+    }
+
+    /// Says why a program of a gate cannot be run, where that is known before anything runs: what a relative path names a step may
+    /// make.
+    pub fn missing_program(&self, program: &str) -> Option<String> {
+        let search = self.search_path.as_deref()?;
+        let path = Path::new(program);
+        if path.is_absolute() {
+            return (!path.exists()).then(|| format!("the program `{program}` does not exist"));
+        }
+        let can_be_found = has_directory(path) || find_program(path, Some(search)).is_some();
+        (!can_be_found).then(|| format!("the program `{program}` is not on PATH"))
     }
 }
 
@@ -84,10 +103,7 @@ impl Team {
             let is_of = |live: &Session, profile: &Profile| {
                 live.profile.as_deref() == Some(profile.name.as_str())
             };
-            let made_up = |live: &Session| {
-                let member = state.member(&live.name);
-                member.is_some_and(|member| !member.chosen)
-            };
+            let made_up = |live: &Session| state.is_made_up(&live.name);
             if let Some(live) = state.live(&name)
                 && profile.is_none_or(|profile| !(is_of(live, profile) && made_up(live)))
             {
@@ -110,18 +126,6 @@ impl Team {
             all.iter()
                 .find(is_free)
                 .map_or_else(new, |free| Taker::Live(free.name.clone()))
-        })
-    }
-
-    /// Says whether an agent of a profile, which may be busy, could take work of it when it is free.
-    pub fn has_agent_of(&self, profile: &str) -> bool {
-        let me = self.inner.seat.session();
-        self.bus().look(|state| {
-            let all = state.live_sessions();
-            all.iter().any(|live| {
-                let of = live.profile.as_deref().unwrap_or_default();
-                live.owner == Some(me) && of.eq_ignore_ascii_case(profile)
-            })
         })
     }
 

@@ -1,12 +1,13 @@
 //! What it takes to launch agents here: our own binary, our environment, the project and its bus.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::acp::McpServerSpec;
-use crate::config::{MissingProgram, Profile};
+use crate::config::{Config, MissingProgram, Profile};
 use crate::domain::id::SessionId;
 use crate::domain::name::Name;
 use crate::domain::secret::Secrets;
@@ -40,14 +41,16 @@ pub(super) struct Identity {
 }
 
 impl Launch {
+    /// Returns the `PATH` of this process.
+    pub(super) fn search_path(&self) -> Option<&OsStr> {
+        let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
+        let found = self.environment.iter().find(is_path);
+        found.map(|(_, value)| value.as_os_str())
+    }
+
     /// Finds the program of a profile.
     pub(super) fn program(&self, profile: &Profile) -> Result<PathBuf, MissingProgram> {
-        let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
-        let search = self
-            .environment
-            .iter()
-            .find(is_path)
-            .map(|(_, value)| value.as_os_str());
+        let search = self.search_path();
         profile.program(&self.own_binary, |program| {
             find_program(Path::new(program), search)
         })
@@ -84,6 +87,19 @@ impl Launch {
         let mut secrets = Secrets::of(texts);
         secrets.hide("BRIDGE_TOKEN", token);
         secrets
+    }
+
+    /// Returns what must not be written down of what this process and the agents of any profile are given.
+    pub(super) fn all_secrets(&self, config: &Config) -> Secrets {
+        let own = self.environment.iter().cloned();
+        let given = config
+            .profiles()
+            .flat_map(|profile| profile.environment(self.environment.iter().cloned()));
+        let all: BTreeSet<_> = own.chain(given).collect();
+        let texts = all
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        Secrets::of(texts)
     }
 
     /// Says which MCP server an agent starts: our endpoint, which knows who it is from its environment alone.

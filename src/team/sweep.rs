@@ -69,6 +69,21 @@ impl Team {
         Ok(())
     }
 
+    /// Ends what may be left of an agent that was found dead; returns whether it is certain now that nothing is.
+    pub(super) async fn sweep_up_behind(&self, session: SessionId) -> Result<bool, TeamError> {
+        let unswept = |state: &State| {
+            let mut unswept = state.unswept();
+            let found = unswept.find(|(id, _)| *id == session);
+            found.map(|(_, run)| run.cloned())
+        };
+        let Some(run) = self.bus().look(unswept) else {
+            return Ok(true);
+        };
+        self.end_what_is_left(BTreeMap::from([(session, run)]))
+            .await?;
+        Ok(self.bus().look(unswept).is_none())
+    }
+
     async fn end_what_is_left(
         &self,
         dead: BTreeMap<SessionId, Option<Run>>,

@@ -192,8 +192,12 @@ fn startable(workflow: &Workflow, able: &[&PlayedStep]) -> Vec<Action> {
     let steps = workflow.steps.iter();
     let running = steps.filter(|step| step.status == StepStatus::Running && step.items.is_none());
     let mut free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
+    let able = able.iter().filter(|step| !step.needs_approval());
+    let mut able: Vec<_> = able.collect();
+    // Who had one that was interrupted is called back before somebody new gets that name.
+    able.sort_by_key(|step| !step.interrupted);
     let mut actions = Vec::new();
-    for step in able.iter().filter(|step| !step.needs_approval()) {
+    for step in able {
         let name = step.plan.name.clone();
         if step.plan.for_each.is_some() {
             actions.push(Action::Spread(name));

@@ -16,6 +16,7 @@ mod condition;
 mod flow;
 mod material;
 pub mod engine;
+mod starting;
 mod runner;
 mod workflows;
 

@@ -156,7 +156,7 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
             fallback: check.fallback(index, &draft.fallback, known),
             fresh: draft.fresh,
             approve: check.approver(index, draft.approve.as_deref()),
-            gate: check.gate(index, draft),
+            gate: check.gate(index, draft, known),
             repeat: check.repeat(index, draft, &names),
         });
     }

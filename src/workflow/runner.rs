@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
 use super::flow;
 use super::material::{Material, NoList};
+use super::starting;
 use crate::bus::rules::{Ask, NewItems, Refusal};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
@@ -24,7 +25,7 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{StepMove, StepOf, StepStatus};
-use crate::team::{Assignment, Taker, Team, TeamError};
+use crate::team::{Assignment, Team, TeamError};
 
 /// How long to wait before something is tried again that the bus or an agent could not take.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -83,7 +84,7 @@ struct Runner {
 type Looking = AbortOnDropHandle<Result<(), String>>;
 
 /// Why a step could not begin now.
-enum Hindrance {
+pub(super) enum Hindrance {
     /// Somebody else has moved the step or the workflow; the next look says what to do.
     MovedOn,
     /// The bus or the agent cannot take it now.
@@ -335,28 +336,7 @@ impl Runner {
             }),
             ..Assignment::default()
         };
-        let assigned = match self.team.taker(step.wanted()) {
-            Taker::Live(agent) => {
-                let agent = agent.to_string();
-                self.team
-                    .assign(Assignment {
-                        agent,
-                        ..assignment
-                    })
-                    .await
-            }
-            Taker::New(_) => self.team.assign_to_new(assignment).await,
-        };
-        match assigned {
-            Ok(_) => Ok(()),
-            // One of its own kind will be free.
-            Err(TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. })))
-                if self.team.has_agent_of(step.wanted()) =>
-            {
-                Err(Hindrance::Busy)
-            }
-            Err(error) => Err(hindrance(error)),
-        }
+        starting::give(&self.team, step, assignment).await
     }
 
     /// Does a step for each item of its list from here on.
@@ -409,7 +389,7 @@ impl From<NoList> for Hindrance {
     }
 }
 
-fn hindrance(error: TeamError) -> Hindrance {
+pub(super) fn hindrance(error: TeamError) -> Hindrance {
     match error {
         TeamError::Bus(BusError::Refused(refusal)) => match refusal {
             Refusal::UnknownWorkflow { .. }

@@ -34,6 +34,8 @@ mod support;
 mod tasks;
 #[cfg(target_os = "linux")]
 mod watch;
+mod workflow_goes_on;
+mod workflow_limit;
 mod workflow_lists;
 mod workflow_resume;
 mod workflow_run;

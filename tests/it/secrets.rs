@@ -34,7 +34,7 @@ fn stage() -> Stage {
     // So long that the output goes into a blob.
     let script = AGENTS.replace("LONG", &"long ".repeat(20_000));
     let profile = "[agents.scripted]\nenv_pass = [\"BRIDGE_SCRIPT\", \"OPENAI_*\"]\n\
-        env = { SET_HERE = \"value\" }\npermissions = \"deny\"\n";
+        env = { SET_HERE = \"value\", SET_TOKEN = \"0123-of-a-profile\" }\npermissions = \"deny\"\n";
     Stage::new(&script)
         .with_profiles(profile)
         .with_variable("OPENAI_API_KEY", KEY)
@@ -92,6 +92,7 @@ async fn an_agent_sees_only_what_its_profile_lets_through() {
         "OPENAI_API_KEY",
         "PATH",
         "SET_HERE",
+        "SET_TOKEN",
     ];
     assert_eq!(names, expected);
     assert_eq!(agent["OPENAI_API_KEY"], KEY);
@@ -151,5 +152,45 @@ async fn no_key_and_no_token_is_written_down() {
         !logged.contains(KEY) && !logged.contains(&token),
         "{logged}"
     );
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_a_gate_says_is_told_and_written_down_without_keys() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    // The second key goes across the place where the output is cut.
+    let script = "#!/bin/sh\necho \"key $AWS_SECRET_ACCESS_KEY\"; head -c 789 /dev/zero | tr '\\0' x; echo\n\
+        echo \"$OPENAI_API_KEY, $1\" >&2; exit 3\n";
+    let gate = stage.project().join("gate.sh");
+    std::fs::write(&gate, script).unwrap();
+    std::fs::set_permissions(&gate, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let plan = json!({ "name": "x", "steps": [
+        { "name": "a", "agent": "scripted", "prompt": "tell", "gate": ["./gate.sh", "0123-of-a-profile"] },
+    ] });
+    let created = lead.call("create_workflow", plan).await;
+    let which = json!({ "workflow_id": created["workflow_id"] });
+    let over = lead
+        .until("get_workflow_status", which, |status| {
+            status["status"] != "running"
+        })
+        .await;
+    let reason = over["steps"][0]["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("`./gate.sh [hidden: SET_TOKEN]` ended with"),
+        "{reason}"
+    );
+    assert!(
+        reason.ends_with("\n[hidden: OPENAI_API_KEY], [hidden: SET_TOKEN]"),
+        "{reason}"
+    );
+    assert!(!reason.contains("456789"), "{reason}");
+    each_file(&stage.bus(), &|path| {
+        let text = std::fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&text);
+        for secret in [KEY, "aws-0123456789"] {
+            assert!(!text.contains(secret), "{}", path.display());
+        }
+    });
     lead.close().await;
 }

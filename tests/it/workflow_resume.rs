@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::support::{Stage, until};
@@ -47,10 +48,12 @@ async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself
     let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
     let stage = stage.with_profiles(&profiles);
     let lead = stage.orchestrator().await;
-    let chain = [
+    let mut chain = [
         step("a", "writer", "x", &[]),
         step("b", "judge", "hang", &["a"]),
     ];
+    // So it has the same prompt once more.
+    chain[1]["fresh"] = json!(true);
     let id = begin(&lead, &chain).await;
     step_is(&lead, &id, "b", "running").await;
     lead.die().await;
@@ -105,19 +108,24 @@ fn moved(stage: &Stage) -> usize {
     events.filter(is_move).count()
 }
 
+/// Projects in which a workflow is killed at the same time: most of each is waiting.
+const AT_ONCE: usize = 4;
+
+/// Kills the orchestrator at each boundary of the steps of a plan, each time in a project of its own, and lets the next one go on.
+///
+/// A workflow moves by its beginning and its end, and four times a step.
+async fn check_killed_at_each_boundary(plan: &[Value]) {
+    let boundaries = futures::stream::iter(1..=2 + 4 * plan.len());
+    boundaries
+        .for_each_concurrent(AT_ONCE, |count| check_killed_after(plan, count))
+        .await;
+}
+
 /// Kills the orchestrator when so many events have moved the workflow, and lets the next one go on.
-async fn check_killed_after(count: usize) {
+async fn check_killed_after(plan: &[Value], count: usize) {
     let stage = stage();
     let lead = stage.orchestrator().await;
-    let id = begin(
-        &lead,
-        &[
-            step("a", "writer", "one", &[]),
-            step("b", "judge", "two", &["a"]),
-            step("c", "writer", "three {{steps.a.output}}", &["b"]),
-        ],
-    )
-    .await;
+    let id = begin(&lead, plan).await;
     until("the workflow has come so far", || moved(&stage) >= count).await;
     lead.die().await;
     let before = runs(&stage);
@@ -129,7 +137,8 @@ async fn check_killed_after(count: usize) {
     }
     let steps = ended(&lead, &id, "done").await;
     let after = runs(&stage);
-    for name in ["a", "b", "c"] {
+    assert_eq!(steps.len(), plan.len());
+    for (name, step) in &steps {
         let (begun, done) = before.get(name).copied().unwrap_or_default();
         if done == 1 {
             assert_eq!(
@@ -139,16 +148,37 @@ async fn check_killed_after(count: usize) {
             );
         }
         assert_eq!(after[name].1, 1, "{name}");
-        let output = steps[name]["output"].as_str().unwrap();
+        let output = step["output"].as_str().unwrap();
         assert!(output.contains("Your task: "), "{output}");
+        for earlier in step_of(plan, name)["depends_on"].as_array().unwrap() {
+            let given = format!("--- Output of step {}, ", earlier.as_str().unwrap());
+            assert_eq!(output.matches(&given).count(), 1, "{name}: {output}");
+        }
     }
     lead.close().await;
 }
 
-/// A chain of three steps moves 14 times: its beginning and its end, and four times a step.
+fn step_of<'p>(plan: &'p [Value], name: &str) -> &'p Value {
+    plan.iter().find(|step| step["name"] == name).unwrap()
+}
+
 #[tokio::test]
 async fn after_a_kill_at_any_boundary_of_its_steps_a_workflow_goes_on_and_repeats_nothing() {
-    for count in 1..=14 {
-        check_killed_after(count).await;
-    }
+    let chain = [
+        step("a", "writer", "one", &[]),
+        step("b", "judge", "two", &["a"]),
+        step("c", "writer", "three {{steps.a.output}}", &["b"]),
+    ];
+    check_killed_at_each_boundary(&chain).await;
+}
+
+#[tokio::test]
+async fn after_a_kill_at_any_boundary_of_a_diamond_it_goes_on_and_repeats_nothing() {
+    let diamond = [
+        step("a", "writer", "one", &[]),
+        step("b", "writer", "two {{steps.a.output}}", &["a"]),
+        step("c", "writer", "three", &["a"]),
+        step("d", "judge", "four {{steps.c.output}}", &["b", "c"]),
+    ];
+    check_killed_at_each_boundary(&diamond).await;
 }

@@ -153,10 +153,12 @@ async fn an_interrupted_run_is_gone_on_with() {
         .as_str()
         .unwrap()
         .to_owned();
-    // From now on nobody hangs.
+    // From now on nobody hangs, and who goes on says so.
     std::fs::write(
         stage.home().join("script.toml"),
-        SCRIPT.replace("hang = true", "say = \"awake\""),
+        SCRIPT
+            .replace("Your task: hang", "This step was begun before")
+            .replace("hang = true", "say = \"awake\""),
     )
     .unwrap();
     let (child, pipes) = stage.start(&["run", "--resume", &id]).await;

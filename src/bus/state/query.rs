@@ -18,6 +18,11 @@ impl State {
         self.members.get(name)
     }
 
+    /// Says whether a name is known that nobody chose.
+    pub fn is_made_up(&self, name: &Name) -> bool {
+        self.member(name).is_some_and(|member| !member.chosen)
+    }
+
     /// Returns the live session of that name.
     pub fn live(&self, name: &Name) -> Option<&Session> {
         self.members
@@ -97,6 +102,28 @@ impl State {
         self.requests
             .values()
             .filter(move |request| request.from == name && pending(request.status))
+    }
+
+    /// Says whether a member has nothing to do and holds nothing that somebody waits for: no task, no mail, no call that waits, no
+    /// question, no request of its own, and none of others.
+    pub fn is_at_rest(&self, live: &Session) -> bool {
+        live.stop.is_none()
+            && live.activity == Activity::Idle
+            && live.running.is_none()
+            && live.queue.is_empty()
+            && live.waits.is_empty()
+            && live.handed.is_empty()
+            && self.unread(&live.name).next().is_none()
+            && self.open_permissions_of(live.id).is_empty()
+            && self.pending_requests(&live.name).next().is_none()
+            && self.claimed_by(live.id).next().is_none()
+    }
+
+    /// Returns the tasks of a session that the state still has.
+    pub fn tasks_of(&self, session: SessionId) -> impl Iterator<Item = &Task> {
+        self.tasks
+            .values()
+            .filter(move |task| task.session == session)
     }
 
     /// Returns a task, if the state still has it.

@@ -88,6 +88,9 @@ pub struct PlayedStep {
     pub interruptions: u32,
     /// How many agents could not do it: the place of the next one in `agent` and `fallback`.
     pub passed: u32,
+    /// Whether the last attempt was interrupted, so that whoever had it may go on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// How often its gate did not hold and it was done again for that.
     #[serde(default)]
     pub rounds: u32,
@@ -128,6 +131,7 @@ impl PlayedStep {
             failures: 0,
             interruptions: 0,
             passed: 0,
+            interrupted: false,
             rounds: 0,
             feedback: None,
             approved: false,
@@ -289,6 +293,7 @@ impl Workflow {
             Event::StepStarted(StepStarted { task, agent, .. }) => {
                 step.status = StepStatus::Running;
                 step.attempts = step.attempts.saturating_add(1);
+                step.interrupted = false;
                 step.task = Some(task.clone());
                 step.agent = Some(agent.clone());
                 step.begun_by = owner;
@@ -303,6 +308,7 @@ impl Workflow {
                     Again::Interrupted => &mut step.interruptions,
                 };
                 *counter = counter.saturating_add(1);
+                step.interrupted = *again == Again::Interrupted;
                 if matches!(again, Again::Retry | Again::Repeat) {
                     step.feedback = Some(why.clone());
                 }

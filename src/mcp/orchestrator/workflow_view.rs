@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::leading::Leading;
 use crate::bus::letter::part;
-use crate::bus::state::{PlayedStep, Workflow};
+use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::domain::limits;
 use crate::domain::time::iso8601;
 use crate::domain::workflow::StepStatus;
@@ -66,6 +66,9 @@ pub(super) struct StepView {
     /// The length of the whole output, where this is its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_bytes: Option<usize>,
+    /// What the agent's conversation knew when the last attempt began: new, kept, resumed or lost. Known once that is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
     /// What went wrong last.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -98,7 +101,8 @@ impl StepView {
         };
         let waits = step.status == StepStatus::Waiting;
         let before = step.plan.depends_on.iter().filter(|name| !over(name));
-        let whole = output(step, team);
+        let task = task(step, team);
+        let whole = task.as_ref().and_then(|task| output(step, task, team));
         let head = whole.as_ref().map(|whole| part(whole, 0, room).1);
         let cut = |head: &str, whole: &str| head.len() < whole.len();
         let output_bytes = match (&whole, head) {
@@ -117,27 +121,33 @@ impl StepView {
             ended_at: step.ended_ms.map(iso8601),
             output: head.map(str::to_owned),
             output_bytes,
+            context: task
+                .and_then(|task| task.context)
+                .map(|context| context.as_str().to_owned()),
             reason: step.why.clone(),
         }
     }
 }
 
-/// Reads what was said in a step that is done.
-fn output(step: &PlayedStep, team: &Team) -> Option<String> {
-    let id = step
-        .task
-        .as_ref()
-        .filter(|_| step.status == StepStatus::Done)?;
-    let read = || {
-        let task = team.bus().find_task(id)?;
-        let body = task.and_then(|task| task.output);
-        body.map(|body| team.bus().text(body)).transpose()
-    };
-    read().unwrap_or_else(|error| {
-        // The status itself is worth an answer.
-        tracing::warn!("failed to read the output of {id}: {error}");
+/// Looks up the task of a step's last attempt. The status itself is worth an answer, also without what cannot be read.
+fn task(step: &PlayedStep, team: &Team) -> Option<Task> {
+    let id = step.task.as_ref()?;
+    team.bus().find_task(id).unwrap_or_else(|error| {
+        tracing::warn!("failed to look up {id}: {error}");
         None
     })
+}
+
+/// Reads what was said in a step that is done.
+fn output(step: &PlayedStep, task: &Task, team: &Team) -> Option<String> {
+    let body = task.output.filter(|_| step.status == StepStatus::Done)?;
+    match team.bus().text(body) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            tracing::warn!("failed to read the output of {}: {error}", task.id);
+            None
+        }
+    }
 }
 
 impl Leading {

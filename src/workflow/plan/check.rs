@@ -236,7 +236,7 @@ impl Check {
         approver
     }
 
-    pub(super) fn gate(&mut self, index: usize, draft: &StepDraft) -> Option<Gate> {
+    pub(super) fn gate(&mut self, index: usize, draft: &StepDraft, known: &Known) -> Option<Gate> {
         let timeout_seconds = draft.gate_seconds.unwrap_or(limits::GATE_SECONDS);
         if !(1..=limits::MAX_STEP_SECONDS).contains(&timeout_seconds) {
             let most = limits::MAX_STEP_SECONDS;
@@ -260,6 +260,8 @@ impl Check {
         } else if bytes > limits::GATE_BYTES {
             let most = limits::GATE_BYTES;
             let what = format!("it has {bytes} bytes; the limit is {most}: put it into a script");
+            self.add(place(index, "gate"), what);
+        } else if let Some(what) = known.missing_program(program) {
             self.add(place(index, "gate"), what);
         }
         Some(Gate {

@@ -1,5 +1,8 @@
 //! Plans, right and wrong.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 
 fn known() -> Known {
@@ -9,6 +12,7 @@ fn known() -> Known {
         missing: vec![(name("gemini"), "its program is not on PATH".into())],
         agents: vec![name("ann")],
         others: vec![name("gate")],
+        search_path: None,
     }
 }
 
@@ -20,6 +24,42 @@ fn step(name: &str, depends_on: &[&str], prompt: &str) -> StepDraft {
         depends_on: depends_on.iter().map(ToString::to_string).collect(),
         ..StepDraft::default()
     }
+}
+
+#[test]
+fn a_gate_whose_program_is_not_there_is_told_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = folder.path().join("tool");
+    std::fs::write(&tool, "").unwrap();
+    std::fs::set_permissions(&tool, Permissions::from_mode(0o700)).unwrap();
+    let known = Known {
+        search_path: Some(folder.path().into()),
+        ..known()
+    };
+    let programs = [
+        "tool",
+        "tol",
+        tool.to_str().unwrap(),
+        "/nowhere/tool",
+        "./made-by-a-step",
+    ];
+    let steps = programs.map(|program| StepDraft {
+        gate: vec![program.to_owned(), "now".to_owned()],
+        ..step("", &[], "x")
+    });
+    let draft = Draft {
+        name: "test".into(),
+        steps: steps.to_vec(),
+    };
+    let problems = validate(draft, &known).unwrap_err().0;
+    let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            "steps[1].gate: the program `tol` is not on PATH",
+            "steps[3].gate: the program `/nowhere/tool` does not exist",
+        ]
+    );
 }
 
 fn checked(steps: Vec<StepDraft>) -> Result<Plan, Problems> {

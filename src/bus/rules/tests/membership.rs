@@ -28,6 +28,50 @@ fn a_made_up_name_gets_a_number_where_it_is_taken() {
 }
 
 #[test]
+fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("ann"));
+    let agent = world.agent(lead, "codex");
+    let at_rest = |world: &World| {
+        let live = world.state.session(agent).unwrap();
+        world.state.is_at_rest(live)
+    };
+    assert!(at_rest(&world));
+    assert!(world.state.is_made_up(&name("codex")) && !world.state.is_made_up(&name("ann")));
+
+    let unread = world.send(peer, "codex", "hello");
+    assert!(!at_rest(&world), "mail");
+    let (call, held) = world.take(agent);
+    assert_eq!(held, [unread]);
+    assert!(!at_rest(&world), "mail in its hands");
+    world.settle(agent, call, true);
+    assert!(at_rest(&world));
+
+    world.wait(agent);
+    assert!(!at_rest(&world), "a call that waits");
+    world.pass(60_000 + limits::WAIT_SLACK_MS);
+    world.due();
+    assert!(at_rest(&world));
+
+    let task = world.assign(lead, agent);
+    assert!(!at_rest(&world), "a task in its queue");
+    world.ask(lead, Ask::CancelTask(task));
+    assert!(at_rest(&world));
+
+    let claimed = world.open(peer);
+    let (call, _) = world.take(agent);
+    world.settle(agent, call, true);
+    assert!(at_rest(&world), "anybody may claim an open request");
+    world.ask(agent, Ask::Claim(claimed.clone()));
+    assert!(!at_rest(&world), "a claim");
+    world.reply(agent, "ann", &claimed.to_string());
+    assert!(at_rest(&world));
+
+    world.open(agent);
+    assert!(!at_rest(&world), "a request of its own");
+}
+
+#[test]
 fn a_made_up_name_never_takes_one_that_mail_is_waiting_for() {
     let mut world = World::new();
     let codex = world.peer("codex");

@@ -225,6 +225,28 @@ fn a_step_that_returns_can_begin_again() {
 }
 
 #[test]
+fn a_step_is_known_to_be_interrupted_until_it_begins_or_returns_for_another_reason() {
+    let mut led = Led::new();
+    let interrupted = |led: &Led| {
+        let workflow = led.world.state.workflow(&led.id).unwrap();
+        workflow.steps[0].interrupted
+    };
+    let again = |led: &Led, again: Again| led.moving("a", StepMove::Again(again, "oh".into()));
+    led.play("a", TaskStatus::Interrupted);
+    let back = again(&led, Again::Interrupted);
+    led.world.ask(led.lead, back);
+    assert!(interrupted(&led));
+    led.play("a", TaskStatus::Failed);
+    assert!(!interrupted(&led));
+    for (reason, expected) in [(Again::Interrupted, true), (Again::Retry, false)] {
+        // Nobody could be given it the second time.
+        let back = again(&led, reason);
+        led.world.ask(led.lead, back);
+        assert_eq!(interrupted(&led), expected);
+    }
+}
+
+#[test]
 fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
     let mut led = Led::new();
     let mut gated = Step::new(name("a"), "codex", &[]);

@@ -46,6 +46,22 @@ fn no_more_run_at_once_than_may() {
 }
 
 #[test]
+fn what_was_interrupted_begins_before_what_never_began() {
+    let drawn = drawn_chain();
+    let world = World::new(vec![drawn[0].clone(); 3]);
+    let mut workflow = world.workflow().clone();
+    workflow.steps[1].interrupted = true;
+    let started: Vec<_> = next(&workflow, |_| Seen::Going, |_| Weighed::Holds)
+        .into_iter()
+        .map(|action| match action {
+            Action::Start(name) => number_of(&name),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(started, [1, 0, 2]);
+}
+
+#[test]
 fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again() {
     let mut plan = Step::new(name_of(0), "codex", &[]);
     plan.fallback = vec!["claude".into()];

@@ -1,0 +1,88 @@
+//! Giving a step to an agent: to the one that had it when it was interrupted, else to one that is free, else to a new one.
+
+use super::runner::{Hindrance, hindrance};
+use crate::bus::BusError;
+use crate::bus::rules::Refusal;
+use crate::bus::state::PlayedStep;
+use crate::team::{Assignment, Room, Taker, Team, TeamError};
+
+/// What an agent is told that goes on with a step. Whether it remembers the step is not known yet, so the whole prompt follows.
+const BEGUN_BEFORE: &str = "This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, and \
+                            go on from there. The step is:";
+
+/// Gives a step to an agent. The assignment is for whom the step wants.
+pub(super) async fn give(
+    team: &Team,
+    step: &PlayedStep,
+    assignment: Assignment,
+) -> Result<(), Hindrance> {
+    if let Some(given) = give_back(team, step, &assignment).await {
+        return given;
+    }
+    let is_profile = team.config().profile(step.wanted()).is_ok();
+    let assigned = match team.taker(step.wanted()) {
+        Taker::Live(agent) => {
+            let agent = agent.to_string();
+            team.assign(Assignment {
+                agent,
+                ..assignment
+            })
+            .await
+        }
+        Taker::New(_) if is_profile => team.assign_to_new(assignment).await,
+        // An agent that was live when the workflow was made, and may have ended with its orchestrator: it is called back.
+        Taker::New(_) => team.assign(assignment).await,
+    };
+    match assigned {
+        Ok(_) => Ok(()),
+        Err(error) if is_limit(&error) => match team.make_room().await {
+            Ok(Room::Soon) => Err(Hindrance::Busy),
+            Ok(Room::Never) => Err(hindrance(error)),
+            Err(error) => {
+                tracing::debug!("no room for {}: {error}", step.plan.name);
+                Err(Hindrance::Busy)
+            }
+        },
+        Err(error) => Err(hindrance(error)),
+    }
+}
+
+fn is_limit(error: &TeamError) -> bool {
+    matches!(
+        error,
+        TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. }))
+    )
+}
+
+/// Gives an interrupted step back to the agent that had it, which goes on in its conversation; nothing when it cannot.
+async fn give_back(
+    team: &Team,
+    step: &PlayedStep,
+    assignment: &Assignment,
+) -> Option<Result<(), Hindrance>> {
+    if !step.interrupted || step.plan.fresh {
+        return None;
+    }
+    let task = match team.bus().find_task(step.task.as_ref()?) {
+        Ok(task) => task?,
+        Err(error) => {
+            tracing::debug!("the step {} begins anew: {error}", step.plan.name);
+            return None;
+        }
+    };
+    let mut again = assignment.clone();
+    // What was only queued was not begun.
+    if task.started_ms.is_some() {
+        again.prompt = format!("{BEGUN_BEFORE}\n\n{}", assignment.prompt);
+    }
+    let hindered = match team.call_back(task.session, again).await {
+        Ok(Some(_)) => return Some(Ok(())),
+        Ok(None) => "nobody to be called back".to_owned(),
+        Err(error) => match hindrance(error) {
+            Hindrance::Never(_, why) => why,
+            other => return Some(Err(other)),
+        },
+    };
+    tracing::debug!("the step {} begins anew: {hindered}", step.plan.name);
+    None
+}

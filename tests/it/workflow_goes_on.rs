@@ -1,0 +1,156 @@
+//! Steps that were interrupted with their orchestrator: their agents go on in their conversations, where these can be taken up.
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage, until};
+use crate::workflows::{AGENTS, PROFILES, begin, ended, stage, step};
+
+/// What an agent is told that goes on with a step.
+const PREFACE: &str = "Your task: This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, \
+                       and go on from there. The step is:\n\n";
+
+/// The same agents, which can take up their sessions.
+fn stage_that_remembers() -> Stage {
+    let script = format!("[agents.default.start]\nload = true\n{AGENTS}");
+    Stage::new(&script).with_profiles(PROFILES)
+}
+
+/// Waits until so many turns of tasks have begun.
+async fn until_begun(stage: &Stage, count: usize) {
+    until("the turns have begun", || {
+        stage.events_of("task_started").len() >= count
+    })
+    .await;
+}
+
+/// Kills the orchestrator in the middle of steps, and lets the next one go on.
+async fn next(stage: &Stage, lead: Member, id: &str) -> Member {
+    lead.die().await;
+    let lead = stage.orchestrator().await;
+    let which = json!({ "workflow_id": id });
+    lead.call("resume_workflow", which).await;
+    lead
+}
+
+/// Returns the ACP sessions that the agents have had, one for each process.
+fn acp_sessions(stage: &Stage) -> Vec<Value> {
+    let runs = stage.events_of("agent_runs").into_iter();
+    runs.filter_map(|run| run.get("acp_session").cloned())
+        .collect()
+}
+
+#[tokio::test]
+async fn interrupted_steps_go_on_each_in_the_session_of_its_own_agent() {
+    let stage = stage_that_remembers();
+    let lead = stage.orchestrator().await;
+    let id = begin(
+        &lead,
+        &[
+            step("left", "writer", "hang on the left", &[]),
+            step("right", "writer", "hang on the right", &[]),
+            step("last", "writer", "x", &["left", "right"]),
+        ],
+    )
+    .await;
+    until_begun(&stage, 2).await;
+    let before = acp_sessions(&stage);
+    assert_eq!(before.len(), 2);
+    let lead = next(&stage, lead, &id).await;
+    let steps = ended(&lead, &id, "done").await;
+    for (name, agent) in [("left", "writer"), ("right", "writer-2")] {
+        let step = &steps[name];
+        assert_eq!(step["agent"], agent, "{step}");
+        assert_eq!(step["context"], "resumed", "{step}");
+        assert_eq!(step["attempts"], 2, "{step}");
+        let output = step["output"].as_str().unwrap();
+        let prompt = format!("<{agent}: {PREFACE}hang on the {name}>");
+        assert_eq!(output, prompt, "a session that goes on knows who it is");
+    }
+    let mut after = acp_sessions(&stage).split_off(2);
+    after.sort_by_key(ToString::to_string);
+    let mut expected = before;
+    expected.sort_by_key(ToString::to_string);
+    assert_eq!(after, expected, "and nobody else was started");
+    assert_eq!(
+        steps["last"]["context"], "kept",
+        "who is free is used again"
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_take_up_its_session_begins_the_step_anew_and_is_told_so() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    let id = begin(&lead, &[step("a", "writer", "hang", &[])]).await;
+    until_begun(&stage, 1).await;
+    let lead = next(&stage, lead, &id).await;
+    let steps = ended(&lead, &id, "done").await;
+    assert_eq!(steps["a"]["agent"], "writer");
+    assert_eq!(steps["a"]["context"], "lost", "{}", steps["a"]);
+    let output = steps["a"]["output"].as_str().unwrap();
+    assert!(
+        output.contains("You are `writer`") && output.ends_with(&format!("{PREFACE}hang>")),
+        "{output}"
+    );
+    let sessions = acp_sessions(&stage);
+    assert_eq!(sessions.len(), 2);
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_step_begins_anew_with_its_own_prompt_where_nothing_is_to_be_remembered_or_nobody_can_be_called_back()
+ {
+    let stage = stage_that_remembers();
+    let gate = stage.peer("gate").await;
+    let lead = stage.orchestrator().await;
+    let mut fresh = step("fresh", "writer", "wait", &[]);
+    fresh["fresh"] = json!(true);
+    let taken = step("taken", "judge", "wait", &[]);
+    let id = begin(&lead, &[fresh, taken]).await;
+    lead.until_waiting("writer").await;
+    lead.until_waiting("judge").await;
+    lead.die().await;
+    let lead = stage.orchestrator().await;
+    lead.until_agent("judge", |agent| agent["status"] == "dead")
+        .await;
+    // Somebody else has that name now, and the step of that name is for them.
+    let other = json!({ "agent": "writer", "name": "judge", "prompt": "x" });
+    let other = lead.call("assign_task", other).await;
+    lead.done(other["task_id"].as_str().unwrap()).await;
+    let which = json!({ "workflow_id": id });
+    lead.call("resume_workflow", which).await;
+    lead.until_waiting("writer").await;
+    lead.until_waiting("judge").await;
+    gate.send("writer", "one").await;
+    gate.send("judge", "two").await;
+    let steps = ended(&lead, &id, "done").await;
+    assert_eq!(steps["fresh"]["output"], "heard one");
+    assert_eq!(steps["fresh"]["context"], "new");
+    assert_eq!(steps["taken"]["output"], "heard two");
+    assert_eq!(steps["taken"]["context"], "kept");
+    lead.close().await;
+    gate.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn agents_that_a_plan_names_are_called_back_also_for_steps_that_had_not_begun() {
+    let stage = stage_that_remembers();
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "hello").await;
+    lead.start_and_wait("ben", "hello").await;
+    let chain = [step("a", "ann", "hang", &[]), step("b", "ben", "x", &["a"])];
+    let id = begin(&lead, &chain).await;
+    until_begun(&stage, 3).await;
+    let lead = next(&stage, lead, &id).await;
+    let steps = ended(&lead, &id, "done").await;
+    for (name, agent) in [("a", "ann"), ("b", "ben")] {
+        assert_eq!(steps[name]["agent"], agent, "{}", steps[name]);
+        assert_eq!(steps[name]["context"], "resumed", "{}", steps[name]);
+    }
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
