@@ -1,4 +1,4 @@
-//! Whether a directory is on a network file system, where locks and notifications are not what they are on a disk.
+//! How Linux tells what a directory is on: a number for its file system, and a type for each mount.
 
 use std::fs;
 use std::io;
@@ -35,7 +35,6 @@ const REMOTE_FUSE: [&str; 9] = [
 ];
 
 /// Names the network file system that a directory is on; none when it is on a local one.
-#[cfg(target_os = "linux")]
 pub fn of(directory: &Path) -> io::Result<Option<String>> {
     let stat = rustix::fs::statfs(directory)?;
     let magic = i64::from_ne_bytes(stat.f_type.to_ne_bytes());
@@ -47,12 +46,6 @@ pub fn of(directory: &Path) -> io::Result<Option<String>> {
         None
     };
     Ok(kind(magic, mount_type.as_deref()))
-}
-
-/// Says nothing: other systems tell it in other ways.
-#[cfg(not(target_os = "linux"))]
-pub fn of(_directory: &Path) -> io::Result<Option<String>> {
-    Ok(None)
 }
 
 fn kind(magic: i64, mount_type: Option<&str>) -> Option<String> {
