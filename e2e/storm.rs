@@ -1,8 +1,10 @@
 //! What happens in a run of chaos, and what has to hold after each part.
 
+use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use cli_team_bridge::domain::limits;
 use cli_team_bridge::sys::ids;
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -18,8 +20,12 @@ const MEMORY_KIB: u64 = 5 * 1024;
 /// Cycles after which memory and files are looked at for the first time: caches, buffers and threads are there by then.
 const WARM: usize = 20;
 
-/// So many ended messages the state keeps as headers, which is not what is looked for: it has them before memory is measured.
-const HEADERS: usize = 4_500;
+/// Of so many ended messages, and of so many ended tasks, the state keeps headers, which is not what is looked for: it has them
+/// before memory is measured.
+const HEADERS: usize = limits::KEPT_ENDED + 400;
+
+/// So many tasks may be queued for one agent before it is waited for.
+const QUEUED: usize = 50;
 
 /// How agents behave: some well, none all the time.
 const HABITS: [Habit; 6] = [
@@ -103,7 +109,7 @@ pub(super) async fn run() {
 async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
     let wild = Wild::of(&HABITS);
     let lead = wild.lead().await;
-    let (mut before, mut slowest) = ((0, 0), Duration::ZERO);
+    let (mut before, mut slowest) = ((0, Memory::default()), Duration::ZERO);
     if cycles > WARM {
         fill_the_state(&lead).await;
     }
@@ -133,19 +139,19 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
             lead.call("check_messages", json!({ "limit": 500 })).await;
         }
         if cycle + 1 == WARM.min(cycles) {
-            before = (lead.open_files().len(), memory_kib(&lead));
+            before = (lead.open_files().len(), Memory::of(&lead));
         }
         if cycle % 100 == 99 {
-            println!("{} cycles, {} KiB", cycle + 1, memory_kib(&lead));
+            println!("{} cycles, {}", cycle + 1, Memory::of(&lead));
         }
     }
-    let after = (lead.open_files().len(), memory_kib(&lead));
+    let after = (lead.open_files().len(), Memory::of(&lead));
     assert!(
         before.0.abs_diff(after.0) <= FILES,
         "files: {before:?} {after:?}"
     );
     assert!(
-        after.1 <= before.1 + MEMORY_KIB,
+        after.1.kib() <= before.1.kib() + MEMORY_KIB,
         "memory: {before:?} {after:?}"
     );
     lead.close().await;
@@ -154,7 +160,7 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         fault: "an agent of six habits is started, and ended in one of six ways",
         runs: cycles,
         result: format!(
-            "0 orphans, 0 zombies; files {} → {}, memory {} → {} KiB; slowest end {} ms",
+            "0 orphans, 0 zombies; files {} → {}, memory {} → {}; slowest end {} ms",
             before.0,
             after.0,
             before.1,
@@ -164,7 +170,7 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
     }
 }
 
-/// Lets an agent send until the state has as many ended messages as it keeps.
+/// Lets an agent send and work until the state has as many ended messages and tasks as it keeps.
 async fn fill_the_state(lead: &Lead) {
     let talks = json!({ "agent": "tame", "name": "talker", "prompt": "talk on" });
     lead.call("assign_task", talks).await;
@@ -175,6 +181,15 @@ async fn fill_the_state(lead: &Lead) {
         read += got["messages"].as_array().unwrap().len();
     }
     lead.kill("talker").await;
+    lead.start_of("tame", "worker").await;
+    for _ in 0..HEADERS.div_ceil(QUEUED) {
+        for queued in 1..=QUEUED {
+            let task = json!({ "agent": "worker", "prompt": "hello", "wait": queued == QUEUED });
+            lead.call("assign_task", task).await;
+        }
+        lead.call("check_messages", json!({ "limit": 500 })).await;
+    }
+    lead.kill("worker").await;
 }
 
 async fn end_agent(wild: &Wild, lead: &Lead, habit: Habit, name: &str, end: usize) {
@@ -314,9 +329,39 @@ async fn crash_on(runs: usize) -> Row {
     }
 }
 
-fn memory_kib(lead: &Lead) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", lead.pid())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let number = line.unwrap().split_ascii_whitespace().nth(1);
-    number.unwrap().parse().unwrap()
+/// What a process holds in memory, in KiB: its own data, and the pages of its program that it has used so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memory {
+    data: u64,
+    program: u64,
+}
+
+impl Memory {
+    fn of(lead: &Lead) -> Self {
+        let status = fs::read_to_string(format!("/proc/{}/status", lead.pid())).unwrap();
+        let kib = |label: &str| {
+            let line = status.lines().find(|line| line.starts_with(label));
+            let number = line.unwrap().split_ascii_whitespace().nth(1);
+            number.unwrap().parse::<u64>().unwrap()
+        };
+        Self {
+            data: kib("RssAnon:"),
+            program: kib("RssFile:"),
+        }
+    }
+
+    fn kib(self) -> u64 {
+        self.data + self.program
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { data, program } = self;
+        write!(
+            formatter,
+            "{} KiB ({data} of data, {program} of the program)",
+            self.kib()
+        )
+    }
 }

@@ -2,15 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
-
 use super::Outcome;
 use super::other::{self, Other};
-use super::project::{MESSAGE_BYTES, text};
+use super::project::text;
 use super::samples::{Samples, monotonic_ns};
 
 /// The pause between two messages to a process that is to have fallen asleep again.
@@ -47,7 +44,13 @@ pub(crate) async fn append_to_reader(path: &Path, count: usize) -> Outcome<Sampl
 }
 
 /// The other side of [`append_to_reader`].
+#[cfg(target_os = "linux")]
 pub(crate) fn raw_reader(path: &Path) -> Outcome {
+    use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+    use std::os::unix::fs::FileExt as _;
+
+    use super::project::MESSAGE_BYTES;
+
     let file = File::open(path)?;
     let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
     inotify.add_watch(path, AddWatchFlags::IN_MODIFY)?;
@@ -67,6 +70,12 @@ pub(crate) fn raw_reader(path: &Path) -> Outcome {
             samples.push_ns(now.saturating_sub(sent.parse()?));
         }
     }
+}
+
+/// Refuses: the figures are Linux's, as is what they are read from.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn raw_reader(_path: &Path) -> Outcome {
+    Err("only Linux has inotify, which this anchor sleeps in".into())
 }
 
 /// One of several writers of one file: appends under a lock, and syncs after it is free again.

@@ -253,6 +253,10 @@ impl Guarded {
 
     /// Kills what is left of the agent's group as long as the agent lives and so is certainly the one that leads it.
     fn kill_group(&self) -> Vec<u32> {
+        if cfg!(not(target_os = "linux")) {
+            // Nothing tells there whether it is still the agent, so nobody is signalled, and who answers is named as left.
+            return process::group_members(self.agent);
+        }
         if self.agent_started.is_none() || start_time(self.agent) != self.agent_started {
             return Vec::new();
         }

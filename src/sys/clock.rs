@@ -17,10 +17,16 @@ pub fn now() -> Now {
     }
 }
 
-/// Milliseconds of `CLOCK_MONOTONIC`, which stands still while the machine sleeps.
+/// The clock that all processes share and that stands still while the machine sleeps. On macOS `CLOCK_MONOTONIC` goes on then,
+/// and `nix` has no name for the one that does not.
+#[cfg(not(target_os = "macos"))]
+const STEADY: ClockId = ClockId::CLOCK_MONOTONIC;
+#[cfg(target_os = "macos")]
+const STEADY: ClockId = ClockId::from_raw(nix::libc::CLOCK_UPTIME_RAW);
+
+/// Milliseconds of that clock.
 fn monotonic_ms() -> u64 {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC)
-        .expect("CLOCK_MONOTONIC exists on every supported system");
+    let time = clock_gettime(STEADY).expect("the clock exists on every supported system");
     let (seconds, nanoseconds) = (time.tv_sec(), time.tv_nsec());
     u64::try_from(seconds).unwrap_or(0) * 1000 + u64::try_from(nanoseconds).unwrap_or(0) / 1_000_000
 }

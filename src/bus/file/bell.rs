@@ -21,6 +21,14 @@ const FIRST_POLL: Duration = Duration::from_millis(50);
 /// A wake by polling comes at most this late.
 const LAST_POLL: Duration = Duration::from_millis(500);
 
+/// What it takes to be told of what is appended to the files in a directory. Linux tells that of the directory; macOS, by kqueue,
+/// only of each file that is watched itself. There its other way, `FSEvents`, tells of a write only when the file is closed.
+const DEPTH: RecursiveMode = if cfg!(target_os = "linux") {
+    RecursiveMode::NonRecursive
+} else {
+    RecursiveMode::Recursive
+};
+
 /// How bells are listened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
@@ -167,7 +175,7 @@ pub(super) fn watch_log(directory: &Path, on_change: OnRing) -> notify::Result<R
             on_change();
         }
     })?;
-    watcher.watch(directory, RecursiveMode::NonRecursive)?;
+    watcher.watch(directory, DEPTH)?;
     Ok(watcher)
 }
 

@@ -58,6 +58,7 @@ impl Stage {
     }
 
     /// Adds a variable to the environment of the programs that are started.
+    #[cfg(target_os = "linux")]
     pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.into(), value.into()));
         self
@@ -94,6 +95,7 @@ impl Stage {
     }
 
     /// Starts a peer by another program, which starts this binary with the words behind its own, and connects to it.
+    #[cfg(target_os = "linux")]
     pub(crate) async fn peer_by(&self, program: &[&str], name: &str) -> Member {
         let own = ["peer", "--name", name, "--project"].map(OsString::from);
         let mut args: Vec<OsString> = program[1..].iter().map(OsString::from).collect();

@@ -1,6 +1,7 @@
 //! The rules, sentence by sentence: a small world of pure state in which members ask for things and time passes.
 
 mod health;
+mod kept;
 mod membership;
 mod messages;
 mod permissions;

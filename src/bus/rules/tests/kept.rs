@@ -1,0 +1,124 @@
+//! What is kept of agents that come and go: a bounded lot, so that the state of a bus that works for months stays as small.
+
+use super::*;
+use crate::bus::event::Report;
+use crate::bus::rules::Ending;
+use crate::bus::state::Due;
+use crate::domain::limits;
+use crate::domain::task::TaskStatus;
+
+/// An agent comes, works, sends, asks for help, and dies or is stopped; the orchestrator reads what it is told.
+fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
+    let new = world.new_agent(Wish::Like(name("codex")));
+    let agent = new.starting.session;
+    let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
+    world.ready(lead, agent);
+    let task = assigned(&events);
+    world.ask(lead, Ask::StartTask(task.clone()));
+    world.send(agent, "orchestrator", "hello");
+    let request = world.open(agent);
+    world.ask(lead, Ask::Claim(request.clone()));
+    world.reply(lead, "codex", &request.to_string());
+    let ending = Ending {
+        status: TaskStatus::Done,
+        output: text("all fine"),
+        stop_reason: Some("end_turn".into()),
+        error: None,
+        report: Report::default(),
+    };
+    world.ask(lead, Ask::FinishTask(task, Box::new(ending)));
+    match departure {
+        Departure::Dead => drop(world.bury(&[agent])),
+        departure => drop(world.leave_with(agent, departure)),
+    }
+    let (call, _) = world.take(lead);
+    world.settle(lead, call, true);
+}
+
+/// How many things the state holds, without the headers of what has ended: their number has a limit and a test of its own. A new
+/// field has to be counted here too.
+fn held(state: &State) -> usize {
+    let State {
+        boot: _,
+        members,
+        sessions,
+        departed,
+        messages,
+        ended_messages,
+        requests,
+        ended_requests,
+        tasks,
+        ended_tasks,
+        permissions,
+        ended_permissions,
+        workflows,
+        ended_workflows,
+        commands,
+        command_set,
+        timers,
+        unswept,
+        limits: _,
+    } = state;
+    let timers: Vec<(Due, u64, u64)> = timers.clone().into();
+    let of_sessions = sessions
+        .values()
+        .map(|session| session.handed.len() + session.waits.len() + session.queue.len());
+    let unread = members.values().map(|member| member.unread.len());
+    [
+        members.len(),
+        sessions.len(),
+        departed.len(),
+        messages.len() - ended_messages.len(),
+        requests.len() - ended_requests.len(),
+        tasks.len() - ended_tasks.len(),
+        permissions.len() - ended_permissions.len(),
+        workflows.len() - ended_workflows.len(),
+        commands.len(),
+        command_set.len(),
+        timers.len(),
+        unswept.len(),
+    ]
+    .into_iter()
+    .chain(of_sessions)
+    .chain(unread)
+    .sum()
+}
+
+#[test]
+fn agents_that_come_and_go_leave_no_more_than_is_kept() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let mut come_and_go = |rounds: usize| {
+        for number in 0..rounds {
+            let departure = if number % 8 == 0 {
+                Departure::Stopped
+            } else {
+                Departure::Dead
+            };
+            come_and_go(&mut world, lead, departure);
+        }
+        held(&world.state)
+    };
+    // Enough for every list that has an end.
+    let full = come_and_go(500);
+    assert_eq!(come_and_go(100), full);
+    assert_eq!(world.state.commands.len(), limits::KEPT_COMMANDS);
+    assert_eq!(world.state.unswept.len(), limits::KEPT_UNSWEPT);
+}
+
+#[test]
+fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
+    let mut world = World::new();
+    let lead = world.lead();
+    for number in 0..200 {
+        let new = world.new_agent(Wish::Chosen(name(&format!("agent-{number}"))));
+        let agent = new.starting.session;
+        world.ask(lead, Ask::Start(Box::new(new), None));
+        world.leave_with(agent, Departure::Stopped);
+    }
+    assert_eq!(world.state.members.len(), 201);
+    world.pass(limits::ABSENT_MAIL_MS);
+    while !world.due().is_empty() {}
+    assert_eq!(world.state.members.len(), 1);
+    assert_eq!(world.state.timers.earliest_ms(), None);
+}
