@@ -21,7 +21,7 @@ when = "Your task: Look at b.rs"
 times = 1
 steps = [{ fail = "not yet" }]
 [[agents.default.turns]]
-when = "Your task: Wait for b.rs"
+when = "Wait for b.rs"
 steps = [{ wait_for = { from = "gate", seconds = 100 }, save = "got" }, { say = "heard {{got.message.content}}" }]
 [[agents.default.turns]]
 when = "Your task: mark "
