@@ -313,7 +313,7 @@ impl Runner {
         let prompts = self.prompts_of(workflow)?;
         // The prompts are those of the plan, to which items are no addition.
         let planned = step.item.as_ref().map_or(name, |item| &item.of);
-        let mut plan = workflow.steps.iter().filter(|step| step.item.is_none());
+        let mut plan = workflow.planned();
         let at = plan.position(|step| step.plan.name == *planned);
         let template = at.and_then(|at| prompts.get(at));
         let template = template.map_or("", String::as_str);

@@ -220,14 +220,18 @@ fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowSta
 
 /// The sentence that tells how a workflow ended, with what went wrong first.
 fn told_end(workflow: &Workflow, status: WorkflowStatus) -> String {
-    let planned = || workflow.steps.iter().filter(|step| step.item.is_none());
-    let count = |status| planned().filter(|step| step.status == status).count();
+    let count = |status| {
+        let planned = workflow.planned();
+        planned.filter(|step| step.status == status).count()
+    };
     let done = count(StepStatus::Done);
     let unneeded = match count(StepStatus::Unneeded) {
         0 => String::new(),
         count => format!(", {count} not needed"),
     };
-    let mut failed = planned().filter(|step| step.status == StepStatus::Failed);
+    let mut failed = workflow
+        .planned()
+        .filter(|step| step.status == StepStatus::Failed);
     let why = failed.next().map_or_else(String::new, |step| {
         let why = step.why.as_deref().unwrap_or_default();
         let head: String = why.chars().take(limits::NOTICE_HEAD_CHARS).collect();
@@ -238,7 +242,7 @@ fn told_end(workflow: &Workflow, status: WorkflowStatus) -> String {
         workflow.id,
         workflow.name,
         status.told(),
-        planned().count(),
+        workflow.planned().count(),
     )
 }
 
@@ -383,13 +387,13 @@ pub(super) fn tell_left(writer: &mut Writer<'_>, leaving: &Session) {
 }
 
 fn told_interrupted(workflow: &Workflow) -> String {
-    let over = workflow.steps.iter();
+    let over = workflow.planned();
     let over = over.filter(|step| step.status.is_final()).count();
     format!(
         "{} ({}) is interrupted with {over} of {} steps over: resume_workflow goes on with it, cancel_workflow ends it",
         workflow.id,
         workflow.name,
-        workflow.steps.len(),
+        workflow.planned().count(),
     )
 }
 

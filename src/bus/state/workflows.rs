@@ -205,6 +205,11 @@ impl Workflow {
         found
     }
 
+    /// Returns the steps of the plan, without the items that some are done for.
+    pub fn planned(&self) -> impl Iterator<Item = &PlayedStep> {
+        self.steps.iter().filter(|step| step.item.is_none())
+    }
+
     /// Returns the steps that do the items of a step's list.
     pub fn items_of<'a>(&'a self, step: &PlayedStep) -> impl Iterator<Item = &'a PlayedStep> {
         let name = step.items.map(|_| step.plan.name.clone());

@@ -47,14 +47,14 @@ struct ShortView {
 
 impl ShortView {
     fn of(workflow: &Workflow) -> Self {
-        let over = workflow.steps.iter();
+        let over = workflow.planned();
         let over = over.filter(|step| step.status.is_final()).count();
         Self {
             workflow_id: workflow.id.to_string(),
             name: workflow.name.clone(),
             status: workflow.status.as_str().to_owned(),
             over,
-            steps: workflow.steps.len(),
+            steps: workflow.planned().count(),
         }
     }
 }
