@@ -5,8 +5,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::json;
 
-use crate::support::{DEADLINE, Stage};
+use crate::support::{DEADLINE, Stage, until};
 
 const SCRIPT: &str = r#"
 [[agents.default.turns]]
@@ -15,6 +16,9 @@ steps = [{ hang = true }]
 [[agents.default.turns]]
 when = "Your task: fail"
 steps = [{ fail = "no way" }]
+[[agents.default.turns]]
+when = "Your task: delete"
+steps = [{ ask_permission = "delete the chapter", kind = "delete" }, { say = "{{name}} was answered" }]
 [[agents.default.turns]]
 when = "Answer with JSON alone"
 steps = [{ say = "{\"places\": [{\"file\": \"a\", \"line\": 1, \"claim\": \"c\"}], \"real\": 1, \"list\": [\"a\"]}" }]
@@ -181,6 +185,30 @@ async fn an_interrupted_run_is_gone_on_with() {
         4,
         "only the last step twice"
     );
+}
+
+#[tokio::test]
+async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
+    let plan = PLAN.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
+    let stage = stage(&plan);
+    let script = script(&stage);
+    let answering = async {
+        until("somebody asks", || {
+            !stage.events_of("permission_asked").is_empty()
+        })
+        .await;
+        let lead = stage.orchestrator().await;
+        let asked = stage.events_of("permission_asked")[0]["id"].clone();
+        let answer = json!({ "permission_id": asked, "decision": "reject" });
+        lead.call("answer_permission", answer).await;
+        lead.close().await;
+    };
+    let arguments = ["--scripted", &script];
+    let (ran, ()) = tokio::join!(run(&stage, &arguments), answering);
+    let (_, exit, told) = ran;
+    assert_eq!(exit.code, Some(0), "{told}");
+    let line = "red asks for permission (delete): delete the chapter. Nobody is asked here: ";
+    assert_eq!(told.matches(line).count(), 1, "{told}");
 }
 
 /// Every example is a plan, and comes to its end with agents that always say yes.

@@ -254,6 +254,31 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
 }
 
 #[tokio::test]
+async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_yes() {
+    for (typed, decision) in [
+        ("y", "allow_once"),
+        ("always", "allow_always"),
+        ("", "reject"),
+    ] {
+        let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
+        let stage = stage(&plan);
+        let mut terminal = run(&stage, (24, 120));
+        terminal
+            .until_shows("May `red` do that? [y/N, a: always]")
+            .await;
+        terminal.press(&format!("{typed}\r"));
+        let code = terminal.ended(") is done").await;
+        let all = terminal.all();
+        assert_eq!(code, Some(0), "{all:#?}");
+        let told = "red asks for permission (delete): delete the chapter";
+        assert_eq!(count(&all, told), 1, "{all:#?}");
+        let answered = &stage.events_of("permission_answered")[0];
+        assert_eq!(answered["decision"], decision, "{answered}");
+        assert_eq!(answered["by"], "human", "{answered}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_step_waits_for_is_told_beside_it() {
     let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1)
         + "[[steps]]\nname = \"checked\"\nagent = \"grey\"\nprompt = \"look\"\n\

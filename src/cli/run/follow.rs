@@ -1,4 +1,4 @@
-//! Following a workflow to its end: what changes is told, who asks for approval is answered by the person at the terminal.
+//! Following a workflow to its end: what changes is told, and what is asked is answered by the person at the terminal.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
@@ -7,39 +7,34 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
+use super::question::{self, Question, Subject};
 use super::report::{self, Report};
 use super::screen::Screen;
-use crate::bus::rules::Approval;
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::{Failure, ui};
-use crate::domain::id::WorkflowId;
-use crate::domain::name::Name;
-use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
+use crate::domain::workflow::WorkflowStatus;
 use crate::sys::process::Signal;
 use crate::sys::signals::Shutdown;
-use crate::workflow::{WorkflowError, Workflows};
+use crate::workflow::Workflows;
 
 /// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Who approves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Approving {
-    /// Nobody is asked.
-    Always,
-    /// The person at the terminal.
-    Asking,
-    /// Some orchestrator.
-    Others,
+/// Who answers what is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Approving {
+    /// Whether every step is approved, without a question.
+    all_steps: bool,
+    /// Whether a person sits at the terminal; else some orchestrator can answer.
+    has_person: bool,
 }
 
 impl Approving {
     pub(super) fn of(yes: bool) -> Self {
-        match (yes, stdin().is_terminal()) {
-            (true, _) => Self::Always,
-            (false, true) => Self::Asking,
-            (false, false) => Self::Others,
+        Self {
+            all_steps: yes,
+            has_person: stdin().is_terminal(),
         }
     }
 }
@@ -88,12 +83,12 @@ impl Telling {
         }
     }
 
-    /// Asks a person whether a step may begin. None: somebody else has said it.
-    fn ask(&mut self, step: Name) -> BoxFuture<'static, Result<Option<bool>, Failure>> {
+    /// Asks a person, and hears what was typed. None: somebody else has answered.
+    fn ask(&mut self, question: &Question) -> BoxFuture<'static, Result<Option<String>, Failure>> {
         match self {
-            Self::Lines(_) => person_approves(step).boxed(),
+            Self::Lines(_) => person_answers(question.clone()).boxed(),
             Self::Tree(screen) => {
-                let answered = screen.ask(&step);
+                let answered = screen.ask(question);
                 async move { Ok(answered.await.ok()) }.boxed()
             }
         }
@@ -179,6 +174,7 @@ async fn until_over(
     telling: &mut Telling,
 ) -> Result<Ended, Failure> {
     let (id, bus) = (&begun.workflow.id, workflows.team().bus());
+    let me = workflows.team().seat().session();
     let mut asked = BTreeSet::new();
     let mut changes = bus.changes();
     let mut answering: Option<BoxFuture<'_, Result<(), Failure>>> = None;
@@ -188,15 +184,26 @@ async fn until_over(
         if workflow.status.is_final() {
             return Ok(Ended::Over(Box::new(workflow)));
         }
-        if answering.is_none()
-            && approving != Approving::Others
-            && let Some(step) = asking(&workflow, &mut asked)
-        {
-            let given = match approving {
-                Approving::Asking => telling.ask(step.clone()),
-                _ => async { Ok(Some(true)) }.boxed(),
+        if !approving.has_person {
+            for line in bus.look(|state| question::unheard(state, me, &mut asked)) {
+                ui::tell(&line);
+            }
+        }
+        if answering.is_none() {
+            let next = bus.look(|state| question::next(&workflow, state, me, &asked));
+            let is_step = |question: &Question| matches!(question.subject, Subject::Step(_));
+            let typed = match next.as_ref() {
+                Some(step) if is_step(step) && approving.all_steps => {
+                    Some(async { Ok(Some("yes".to_owned())) }.boxed())
+                }
+                Some(question) if approving.has_person => Some(telling.ask(question)),
+                _ => None,
             };
-            answering = Some(answer(workflows, id.clone(), step, given).boxed());
+            if let Some((question, typed)) = next.zip(typed) {
+                asked.insert(question.subject.clone());
+                let workflow = workflow.clone();
+                answering = Some(answer(workflows, workflow, question, typed).boxed());
+            }
         }
         tokio::select! {
             closing = changes.changed() => {
@@ -215,15 +222,6 @@ async fn until_over(
     }
 }
 
-/// Returns a step that asks for approval and that nobody was asked about.
-fn asking(workflow: &Workflow, asked: &mut BTreeSet<Name>) -> Option<Name> {
-    let steps = workflow.steps.iter();
-    let mut asking = steps.filter(|step| step.status == StepStatus::Asking);
-    let step = asking.find(|step| !asked.contains(&step.plan.name))?;
-    asked.insert(step.plan.name.clone());
-    Some(step.plan.name.clone())
-}
-
 async fn answered(
     answering: &mut Option<BoxFuture<'_, Result<(), Failure>>>,
 ) -> Result<(), Failure> {
@@ -233,41 +231,37 @@ async fn answered(
     }
 }
 
-/// Answers a step that asks.
+/// Passes on what a person has typed.
 async fn answer(
     workflows: &Workflows,
-    workflow: WorkflowId,
-    step: Name,
-    given: BoxFuture<'_, Result<Option<bool>, Failure>>,
+    workflow: Workflow,
+    question: Question,
+    typed: BoxFuture<'_, Result<Option<String>, Failure>>,
 ) -> Result<(), Failure> {
-    let approval = match given.await? {
-        Some(true) => Approval::Given,
-        Some(false) => Approval::Refused(None),
-        None => return Ok(()),
+    let Some(typed) = typed.await? else {
+        return Ok(());
     };
-    match workflows.approve(StepOf { workflow, step }, approval).await {
-        // Somebody else has answered, or the workflow was cancelled.
-        Err(WorkflowError::Bus(BusError::Refused(refusal))) => {
+    let ask = question.ask(&workflow, &typed);
+    match workflows.team().seat().ask(ask).await {
+        Ok(_) => Ok(()),
+        // Somebody else has answered, or it was too late.
+        Err(BusError::Refused(refusal)) => {
             ui::tell(&refusal.to_string());
             Ok(())
         }
-        other => Ok(other?),
+        Err(error) => Err(error.into()),
     }
 }
 
-async fn person_approves(step: Name) -> Result<Option<bool>, Failure> {
-    ui::tell(&format!("May `{step}` begin? [y/N]"));
+async fn person_answers(question: Question) -> Result<Option<String>, Failure> {
+    for line in question.about.iter().chain([&question.text]) {
+        ui::tell(line);
+    }
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         stdin().read_line(&mut line).map(|_| line)
     });
-    let line = line.await??;
-    Ok(Some(is_yes(&line)))
-}
-
-/// Says whether what a person typed means yes.
-pub(super) fn is_yes(line: &str) -> bool {
-    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+    Ok(Some(line.await??))
 }
 
 /// Prints how it ended, with what the last steps said.

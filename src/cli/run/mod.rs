@@ -5,6 +5,7 @@
 
 mod drawing;
 mod follow;
+mod question;
 mod report;
 mod screen;
 mod tree;

@@ -9,12 +9,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::follow::is_yes;
+use super::question::{self, Question};
 use super::tree::{self, Head, Look, Shown};
 use crate::bus::state::{State, Workflow};
 use crate::cli::{Failure, ui};
-use crate::domain::name::Name;
-use crate::domain::workflow::StepStatus;
 use crate::sys::signals::Continuations;
 use crate::sys::{clock, terminal};
 
@@ -35,7 +33,7 @@ pub(super) struct Screen {
     continued: Continuations,
     /// Whether there is a person to type.
     has_keys: bool,
-    question: Option<Question>,
+    asking: Option<Asking>,
     /// What is to be painted besides the tree.
     next: ui::Painting,
     /// What was painted last.
@@ -44,10 +42,11 @@ pub(super) struct Screen {
     painting: Option<JoinHandle<Option<ui::Painting>>>,
 }
 
-/// Whether a step may begin, as a person is asked.
-struct Question {
-    step: Name,
-    answer: oneshot::Sender<bool>,
+/// A question that is on the screen.
+struct Asking {
+    question: Question,
+    /// Hears what was typed.
+    answer: oneshot::Sender<String>,
 }
 
 impl Screen {
@@ -68,7 +67,7 @@ impl Screen {
             beat: 0,
             continued: Continuations::listen()?,
             has_keys: stdin().is_terminal(),
-            question: None,
+            asking: None,
             next: ui::Painting::default(),
             last: (Vec::new(), None),
             painting: None,
@@ -78,23 +77,24 @@ impl Screen {
     /// Takes in where the workflow stands.
     pub(super) fn update(&mut self, workflow: &Workflow, state: &State) {
         self.steps = tree::shown(workflow, state);
-        let is_asking = |question: &Question| {
-            let step = workflow.step(&question.step);
-            step.is_some_and(|step| step.status == StepStatus::Asking)
-        };
+        let is_open =
+            |asking: &Asking| question::is_open(&asking.question.subject, workflow, state);
         // Somebody else has answered, or nobody has to any more.
-        self.question = self.question.take().filter(is_asking);
+        self.asking = self.asking.take().filter(is_open);
     }
 
-    /// Asks whether a step may begin. The answer never comes when somebody else gives it.
-    pub(super) fn ask(&mut self, step: &Name) -> oneshot::Receiver<bool> {
+    /// Asks a person. The answer never comes when somebody else gives it.
+    pub(super) fn ask(&mut self, question: &Question) -> oneshot::Receiver<String> {
         let (answer, answered) = oneshot::channel();
         if terminal::is_foreground(stdin()) {
             // What was typed before the question is no answer to it.
             terminal::drop_typed(stdin());
         }
-        self.question = Some(Question {
-            step: step.clone(),
+        if let Some(about) = &question.about {
+            ui::tell(about);
+        }
+        self.asking = Some(Asking {
+            question: question.clone(),
             answer,
         });
         answered
@@ -124,9 +124,9 @@ impl Screen {
                 return;
             };
             let line = String::from_utf8_lossy(&line[..read]).into_owned();
-            if let Some(question) = self.question.take() {
+            if let Some(asking) = self.asking.take() {
                 // The workflow may just have come to its end.
-                let _ = question.answer.send(is_yes(&line));
+                let _ = asking.answer.send(line.clone());
             }
             if line.ends_with('\n') {
                 self.next.typed.push(line);
@@ -188,10 +188,8 @@ impl Screen {
         let mut painting = std::mem::take(&mut self.next);
         // The last row is for the cursor and the question.
         painting.lines = self.lines(columns, Some(rows.saturating_sub(1).max(1)), true);
-        painting.question = self.question.as_ref().map(|question| {
-            // A step's name is at most 64 letters long: it leaves room to type.
-            format!("May `{}` begin? [y/N] ", question.step)
-        });
+        let asking = self.asking.as_ref();
+        painting.question = asking.map(|asking| format!("{} ", asking.question.text));
         painting
     }
 

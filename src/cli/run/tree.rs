@@ -13,7 +13,7 @@ use console::{Style, measure_text_width, truncate_str};
 
 use self::fold::Row;
 use self::layout::Place;
-pub(super) use self::shown::{Shown, one_line, shown};
+pub(super) use self::shown::{Shown, one_line, plain, shown};
 use self::shown::{Time, between};
 use crate::domain::workflow::StepStatus;
 
@@ -130,11 +130,13 @@ fn order(status: StepStatus) -> usize {
 }
 
 fn header(head: &Head, steps: &[Shown], look: &Look) -> String {
-    let statuses = || steps.iter().map(|step| step.status);
+    // What is done for the items of a list is a part of one step.
+    let planned = || steps.iter().filter(|step| step.part_of.is_none());
+    let statuses = || planned().map(|step| step.status);
     let done = statuses().filter(|status| *status == StepStatus::Done);
     let ended = statuses().filter(|status| status.is_final() && *status != StepStatus::Done);
     let told = [
-        format!("{} of {} steps done", done.count(), steps.len()),
+        format!("{} of {} steps done", done.count(), planned().count()),
         counted(ended),
     ];
     let told: Vec<_> = told.into_iter().filter(|it| !it.is_empty()).collect();

@@ -148,11 +148,16 @@ fn doing(step: &PlayedStep, task: &Task, state: &State) -> String {
     word.to_owned()
 }
 
-/// Makes one line of what others have said: nothing of it may move the cursor, or turn the order of letters round.
+/// Makes one line of what others have said, as much as fits beside a step.
 pub(in crate::cli::run) fn one_line(text: &str) -> String {
-    let head = text.chars().take(HEAD + 1).count();
+    plain(text, HEAD)
+}
+
+/// Makes one line of what others have said: nothing of it may move the cursor, or turn the order of letters round.
+pub(in crate::cli::run) fn plain(text: &str, most: usize) -> String {
+    let head = text.chars().take(most + 1).count();
     let mut line = String::new();
-    for letter in text.chars().take(HEAD) {
+    for letter in text.chars().take(most) {
         let turns = matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if letter.is_whitespace() {
             if !line.ends_with(' ') {
@@ -163,6 +168,6 @@ pub(in crate::cli::run) fn one_line(text: &str) -> String {
         }
     }
     let line = line.trim();
-    let more = if head > HEAD { "…" } else { "" };
+    let more = if head > most { "…" } else { "" };
     format!("{line}{more}")
 }

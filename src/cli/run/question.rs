@@ -1,0 +1,254 @@
+//! What a person at the terminal is asked while a workflow runs: whether a step may begin, and whether an agent may do something.
+
+use std::collections::BTreeSet;
+
+use super::tree::plain;
+use crate::bus::rules::{Approval, Ask, Saying};
+use crate::bus::state::{Permission, State, Workflow};
+use crate::domain::id::{PermissionId, SessionId};
+use crate::domain::name::Name;
+use crate::domain::permission::Decision;
+use crate::domain::workflow::{StepOf, StepStatus};
+
+/// Characters of what an agent wants to do that a person is shown: the whole of any command that can be judged at a glance.
+const SHOWN: usize = 2_000;
+
+/// What a question is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Subject {
+    /// A step that needs approval.
+    Step(Name),
+    /// Something that an agent needs permission for.
+    Permission(PermissionId),
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    /// What it is about.
+    pub(super) subject: Subject,
+    /// What has to be known before, in a line that may be long.
+    pub(super) about: Option<String>,
+    /// The question itself, which leaves room to type.
+    pub(super) text: String,
+    /// Whether yes may be said once and for all.
+    has_always: bool,
+}
+
+impl Question {
+    fn of_step(step: &Name) -> Self {
+        Self {
+            subject: Subject::Step(step.clone()),
+            about: None,
+            text: format!("May `{step}` begin? [y/N]"),
+            has_always: false,
+        }
+    }
+
+    fn of_permission(permission: &Permission) -> Self {
+        let has_always = permission.offers.contains(&Decision::AllowAlways);
+        let agent = &permission.question.agent;
+        let answers = if has_always {
+            "[y/N, a: always]"
+        } else {
+            "[y/N]"
+        };
+        Self {
+            subject: Subject::Permission(permission.id.clone()),
+            about: Some(about(permission)),
+            text: format!("May `{agent}` do that? {answers}"),
+            has_always,
+        }
+    }
+
+    /// Returns what is to be said on the bus of an answer as it was typed. All but a clear yes is no.
+    pub(super) fn ask(&self, workflow: &Workflow, typed: &str) -> Ask {
+        let word = typed.trim().to_lowercase();
+        let yes = matches!(word.as_str(), "y" | "yes");
+        let always = self.has_always && matches!(word.as_str(), "a" | "always");
+        match &self.subject {
+            Subject::Step(step) => {
+                let step = StepOf {
+                    workflow: workflow.id.clone(),
+                    step: step.clone(),
+                };
+                let approval = if yes {
+                    Approval::Given
+                } else {
+                    Approval::Refused(None)
+                };
+                Ask::ApproveStep(step, approval)
+            }
+            Subject::Permission(id) => {
+                let decision = match (yes, always) {
+                    (true, _) => Decision::AllowOnce,
+                    (_, true) => Decision::AllowAlways,
+                    _ => Decision::Reject,
+                };
+                Ask::AnswerPermission(id.clone(), Saying::Human(decision))
+            }
+        }
+    }
+}
+
+/// Says who wants to do what.
+fn about(permission: &Permission) -> String {
+    let question = &permission.question;
+    let paths = question.paths.iter().map(|path| plain(path, SHOWN));
+    let paths: Vec<_> = paths
+        .filter(|path| !question.title.contains(path.as_str()))
+        .collect();
+    let paths = if paths.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", paths.join(", "))
+    };
+    let (agent, kind, title) = (&question.agent, &question.kind, &question.title);
+    let kind = plain(kind, SHOWN);
+    let title = plain(title, SHOWN);
+    format!("{agent} asks for permission ({kind}): {title}{paths}")
+}
+
+/// Returns the next question of the steps and the agents that a session leads, and that nobody was asked.
+pub(super) fn next(
+    workflow: &Workflow,
+    state: &State,
+    led_by: SessionId,
+    asked: &BTreeSet<Subject>,
+) -> Option<Question> {
+    let is_new = |question: &Question| !asked.contains(&question.subject);
+    let of_agents = permissions(state, led_by).map(Question::of_permission);
+    let mut of_agents = of_agents.filter(is_new);
+    // An agent's time runs out, a step's does not.
+    of_agents.next().or_else(|| {
+        let steps = workflow.steps.iter();
+        let asking = steps.filter(|step| step.status == StepStatus::Asking);
+        let mut of_steps = asking.map(|step| Question::of_step(&step.plan.name));
+        of_steps.find(is_new)
+    })
+}
+
+/// Returns the open questions of the agents that a session leads.
+fn permissions(state: &State, led_by: SessionId) -> impl Iterator<Item = &Permission> {
+    let open = state.open_permissions().into_iter();
+    open.filter(move |permission| {
+        let agent = state.session(permission.question.session);
+        agent.is_some_and(|agent| agent.owner == Some(led_by))
+    })
+}
+
+/// Tells of what agents ask while nobody sits at the terminal, each once.
+pub(super) fn unheard(
+    state: &State,
+    led_by: SessionId,
+    told: &mut BTreeSet<Subject>,
+) -> Vec<String> {
+    let new = permissions(state, led_by)
+        .filter(|permission| told.insert(Subject::Permission(permission.id.clone())));
+    new.map(|permission| {
+        let seconds = permission.timeout_ms / 1000;
+        format!(
+            "{}. Nobody is asked here: an orchestrator of the project can answer {} with answer_permission; else it is rejected after {seconds} s",
+            about(permission),
+            permission.id,
+        )
+    })
+    .collect()
+}
+
+/// Says whether an answer still counts.
+pub(super) fn is_open(subject: &Subject, workflow: &Workflow, state: &State) -> bool {
+    match subject {
+        Subject::Step(step) => {
+            let step = workflow.step(step);
+            step.is_some_and(|step| step.status == StepStatus::Asking)
+        }
+        Subject::Permission(id) => {
+            let mut open = state.open_permissions().into_iter();
+            open.any(|permission| permission.id == *id)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::Question as Asked;
+    use crate::domain::id::{TaskId, WorkflowId};
+    use crate::domain::workflow::WorkflowStatus;
+
+    fn workflow() -> Workflow {
+        Workflow {
+            id: WorkflowId::from_bits(1),
+            name: "test".into(),
+            by: Name::parse("run").unwrap(),
+            owner: None,
+            status: WorkflowStatus::Running,
+            cancel_asked: false,
+            steps: Vec::new(),
+            prompts: crate::bus::state::BodyRef {
+                place: crate::bus::log::Place::default(),
+                index: 0,
+                bytes: 0,
+            },
+            created_ms: 0,
+            ended_ms: None,
+        }
+    }
+
+    fn permission(offers: &[Decision]) -> Permission {
+        Permission {
+            id: PermissionId::from_bits(1),
+            seq: 1,
+            question: Asked {
+                session: SessionId(uuid::Uuid::nil()),
+                agent: Name::parse("codex").unwrap(),
+                task: Some(TaskId::from_bits(1)),
+                kind: "execute".into(),
+                title: "rm\u{1b}[2J -r\nx y".into(),
+                paths: vec!["y".into(), "/z".into()],
+            },
+            offers: offers.to_vec(),
+            asked_ms: 0,
+            timeout_ms: 120_000,
+            notice: None,
+            answer: None,
+        }
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one_and_always_is_only_where_it_is_offered() {
+        let said = |question: &Question, typed: &str| match question.ask(&workflow(), typed) {
+            Ask::AnswerPermission(_, Saying::Human(decision)) => decision,
+            other => panic!("{other:?}"),
+        };
+        let once = Question::of_permission(&permission(&[Decision::AllowOnce, Decision::Reject]));
+        let always = Question::of_permission(&permission(&[
+            Decision::AllowOnce,
+            Decision::AllowAlways,
+            Decision::Reject,
+        ]));
+        assert_eq!(once.text, "May `codex` do that? [y/N]");
+        assert_eq!(said(&once, " Yes\n"), Decision::AllowOnce);
+        assert_eq!(said(&once, "a\n"), Decision::Reject);
+        assert_eq!(said(&always, "a\n"), Decision::AllowAlways);
+        for no in ["\n", "", "n\n", "yep\n"] {
+            assert_eq!(said(&always, no), Decision::Reject);
+        }
+        let step = Question::of_step(&Name::parse("commit").unwrap());
+        let said = |typed| step.ask(&workflow(), typed);
+        assert!(matches!(said("y"), Ask::ApproveStep(_, Approval::Given)));
+        assert!(matches!(
+            said("a"),
+            Ask::ApproveStep(_, Approval::Refused(None))
+        ));
+    }
+
+    #[test]
+    fn what_an_agent_wants_is_one_line_with_the_places_that_its_words_do_not_name() {
+        assert_eq!(
+            about(&permission(&[])),
+            "codex asks for permission (execute): rm[2J -r x y (/z)"
+        );
+    }
+}
