@@ -233,9 +233,6 @@ pub const MAX_RETRIES: u32 = 5;
 /// The longest `timeout_seconds` of a step: a day.
 pub const MAX_STEP_SECONDS: u64 = 24 * 60 * 60;
 
-/// Steps of one workflow that run at once: each may be an agent of its own, which is a process tree and a bill.
-pub const WORKFLOW_WIDTH: usize = 8;
-
 /// Workflows of a bus that have not ended: bounds the state.
 pub const MAX_WORKFLOWS: usize = 32;
 

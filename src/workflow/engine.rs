@@ -70,11 +70,13 @@ pub enum Action {
     Gate(Name),
 }
 
-/// Says what happens next. `seen` is asked about steps whose task runs, `weighed` about the conditions of steps that could begin.
+/// Says what happens next. `width` is how many of its tasks may run at once; `seen` is asked about steps whose task runs, `weighed`
+/// about the conditions of steps that could begin.
 ///
 /// Moves come alone, as they may change what else is to be done; the next look says that.
 pub fn next(
     workflow: &Workflow,
+    width: usize,
     seen: impl Fn(&PlayedStep) -> Seen,
     weighed: impl Fn(&PlayedStep) -> Weighed,
 ) -> Vec<Action> {
@@ -128,7 +130,7 @@ pub fn next(
         });
         return moves;
     }
-    others.extend(startable(workflow, &able));
+    others.extend(startable(workflow, width, &able));
     others
 }
 
@@ -188,10 +190,10 @@ fn asking(able: &[&PlayedStep]) -> impl Iterator<Item = Action> {
 }
 
 /// Returns the steps that can begin, as many as may run at once. One that is done for a list takes no place itself.
-fn startable(workflow: &Workflow, able: &[&PlayedStep]) -> Vec<Action> {
+fn startable(workflow: &Workflow, width: usize, able: &[&PlayedStep]) -> Vec<Action> {
     let steps = workflow.steps.iter();
     let running = steps.filter(|step| step.status == StepStatus::Running && step.items.is_none());
-    let mut free = limits::WORKFLOW_WIDTH.saturating_sub(running.count());
+    let mut free = width.saturating_sub(running.count());
     let able = able.iter().filter(|step| !step.needs_approval());
     let mut able: Vec<_> = able.collect();
     // Who had one that was interrupted is called back before somebody new gets that name.

@@ -134,7 +134,9 @@ impl Runner {
             team: &self.team,
             workflow: &workflow,
         };
-        let actions = engine::next(&workflow, seen, |step| material.weigh(step));
+        // More could not have agents of their own.
+        let width = self.bus().look(|state| state.limits().agents);
+        let actions = engine::next(&workflow, width, seen, |step| material.weigh(step));
         let (mut moves, mut did) = (Vec::new(), false);
         for action in actions {
             if ending.is_cancelled() {

@@ -22,6 +22,9 @@ use crate::domain::source::{Field, Relation, Source, When};
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::{Gate, Repeat, Step, StepOf, WorkflowStatus};
 
+/// How many tasks may run at once.
+const WIDTH: usize = 8;
+
 fn name_of(number: usize) -> Name {
     Name::parse(&format!("step-{number}")).unwrap()
 }
@@ -236,7 +239,7 @@ impl World {
     /// Looks once, and does the first so many things.
     fn look(&mut self, most: usize) -> usize {
         let weighed = |step: &PlayedStep| self.weighed(step);
-        let actions = next(self.workflow(), |step| self.seen(step), weighed);
+        let actions = next(self.workflow(), WIDTH, |step| self.seen(step), weighed);
         let count = actions.len().min(most);
         for action in actions.into_iter().take(most) {
             self.act(action);

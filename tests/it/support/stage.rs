@@ -1,6 +1,7 @@
 //! A project of a test's own, where this binary runs as orchestrator, peer and agents; nothing of it outlives the test.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -144,12 +145,13 @@ impl Stage {
         marked(MARK, &self.home.to_string_lossy())
     }
 
-    /// Returns all events of the log so far, in their order.
+    /// Returns all events of the log so far, in their order; none before there is a log.
     pub(crate) fn events(&self) -> Vec<Value> {
-        let mut segments: Vec<_> = std::fs::read_dir(self.bus().join("log"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let segments = match std::fs::read_dir(self.bus().join("log")) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
+            segments => segments.unwrap(),
+        };
+        let mut segments: Vec<_> = segments.map(|entry| entry.unwrap().path()).collect();
         segments.sort();
         let mut events = Vec::new();
         for path in segments {

@@ -36,8 +36,8 @@ fn what_is_interrupted_again_and_again_fails() {
 #[test]
 fn no_more_run_at_once_than_may() {
     let drawn = drawn_chain();
-    let mut world = World::new(vec![drawn[0].clone(); limits::WORKFLOW_WIDTH + 3]);
-    assert_eq!(world.look(usize::MAX), limits::WORKFLOW_WIDTH);
+    let mut world = World::new(vec![drawn[0].clone(); WIDTH + 3]);
+    assert_eq!(world.look(usize::MAX), WIDTH);
     assert_eq!(world.look(usize::MAX), 0);
     let first = world.running().remove(0);
     world.end_task(&first);
@@ -51,7 +51,7 @@ fn what_was_interrupted_begins_before_what_never_began() {
     let world = World::new(vec![drawn[0].clone(); 3]);
     let mut workflow = world.workflow().clone();
     workflow.steps[1].interrupted = true;
-    let started: Vec<_> = next(&workflow, |_| Seen::Going, |_| Weighed::Holds)
+    let started: Vec<_> = next(&workflow, WIDTH, |_| Seen::Going, |_| Weighed::Holds)
         .into_iter()
         .map(|action| match action {
             Action::Start(name) => number_of(&name),
@@ -141,7 +141,7 @@ fn what_looks_at_a_failure_runs_after_it_and_what_depends_on_it_alone_does_not()
 #[test]
 fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
     let mut drawn = drawn_chain();
-    let count = u32::try_from(limits::WORKFLOW_WIDTH).unwrap() + 3;
+    let count = u32::try_from(WIDTH).unwrap() + 3;
     drawn[1].items = Some(count);
     let mut world = World::new(drawn);
     world.look(usize::MAX);
@@ -149,7 +149,7 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
     world.end_task(&first);
     world.look(usize::MAX);
     assert_eq!(world.look(usize::MAX), 1, "it is done for the list");
-    assert_eq!(world.look(usize::MAX), limits::WORKFLOW_WIDTH);
+    assert_eq!(world.look(usize::MAX), WIDTH);
     assert_eq!(world.look(usize::MAX), 0);
     let (name, task) = world.running().remove(2);
     assert_eq!(name.as_str(), "step-1.3");
