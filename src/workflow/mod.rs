@@ -15,6 +15,7 @@ mod given;
 mod condition;
 mod flow;
 mod material;
+mod hindrance;
 pub mod engine;
 mod starting;
 mod runner;

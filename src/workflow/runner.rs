@@ -14,12 +14,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
 use super::flow;
-use super::material::{Material, NoList};
+use super::hindrance::Hindrance;
+use super::material::Material;
 use super::starting;
-use crate::bus::rules::{Ask, NewItems, Refusal};
+use crate::bus::rules::{Ask, NewItems};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
-use crate::domain::failure;
 use crate::domain::id::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -82,16 +82,6 @@ struct Runner {
 
 /// A gate that is being looked at; dropped, its command is killed.
 type Looking = AbortOnDropHandle<Result<(), String>>;
-
-/// Why a step could not begin now.
-pub(super) enum Hindrance {
-    /// Somebody else has moved the step or the workflow; the next look says what to do.
-    MovedOn,
-    /// The bus or the agent cannot take it now.
-    Busy,
-    /// It will never begin so: the class of the error, and what it says.
-    Never(&'static str, String),
-}
 
 impl Runner {
     fn bus(&self) -> &Bus {
@@ -360,7 +350,9 @@ impl Runner {
             step: name.clone(),
         };
         let asked = self.team.seat().ask(Ask::SpreadStep(step, items)).await;
-        asked.map(|_| ()).map_err(|error| hindrance(error.into()))
+        asked
+            .map(|_| ())
+            .map_err(|error| Hindrance::of(error.into()))
     }
 
     fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Hindrance> {
@@ -375,37 +367,5 @@ impl Runner {
         self.prompts
             .insert(workflow.id.clone(), Arc::clone(&prompts));
         Ok(prompts)
-    }
-}
-
-/// Something cannot be read that was on the bus.
-impl From<BusError> for Hindrance {
-    fn from(error: BusError) -> Self {
-        Self::Never("bus", error.told())
-    }
-}
-
-impl From<NoList> for Hindrance {
-    fn from((class, why): NoList) -> Self {
-        Self::Never(class, why)
-    }
-}
-
-pub(super) fn hindrance(error: TeamError) -> Hindrance {
-    match error {
-        TeamError::Bus(BusError::Refused(refusal)) => match refusal {
-            Refusal::UnknownWorkflow { .. }
-            | Refusal::WorkflowOver { .. }
-            | Refusal::LedByAnother { .. }
-            | Refusal::StepElsewhere { .. }
-            | Refusal::Left => Hindrance::MovedOn,
-            other @ Refusal::TooManyItems { .. } => Hindrance::Never("flow", other.to_string()),
-            // An agent that is being stopped is gone soon, and then there is another or none.
-            Refusal::QueueFull { .. } | Refusal::Stopping { .. } => Hindrance::Busy,
-            other => Hindrance::Never("start", other.to_string()),
-        },
-        TeamError::Bus(_) => Hindrance::Busy,
-        other @ TeamError::Model { .. } => Hindrance::Never(failure::MODEL, other.told()),
-        other => Hindrance::Never("start", other.told()),
     }
 }

@@ -1,6 +1,6 @@
 //! Giving a step to an agent: to the one that had it when it was interrupted, else to one that is free, else to a new one.
 
-use super::runner::{Hindrance, hindrance};
+use super::hindrance::Hindrance;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::state::PlayedStep;
@@ -37,13 +37,13 @@ pub(super) async fn give(
         Ok(_) => Ok(()),
         Err(error) if is_limit(&error) => match team.make_room().await {
             Ok(Room::Soon) => Err(Hindrance::Busy),
-            Ok(Room::Never) => Err(hindrance(error)),
+            Ok(Room::Never) => Err(Hindrance::of(error)),
             Err(error) => {
                 tracing::debug!("no room for {}: {error}", step.plan.name);
                 Err(Hindrance::Busy)
             }
         },
-        Err(error) => Err(hindrance(error)),
+        Err(error) => Err(Hindrance::of(error)),
     }
 }
 
@@ -78,7 +78,7 @@ async fn give_back(
     let hindered = match team.call_back(task.session, again).await {
         Ok(Some(_)) => return Some(Ok(())),
         Ok(None) => "nobody to be called back".to_owned(),
-        Err(error) => match hindrance(error) {
+        Err(error) => match Hindrance::of(error) {
             Hindrance::Never(_, why) => why,
             other => return Some(Err(other)),
         },
