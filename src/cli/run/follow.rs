@@ -10,10 +10,11 @@ use futures::future::BoxFuture;
 use super::question::{self, Question, Subject};
 use super::report::{self, Report};
 use super::screen::Screen;
+use crate::bus::rules::{Approval, Ask};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::{Failure, ui};
-use crate::domain::workflow::WorkflowStatus;
+use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::sys::signals::Shutdown;
 use crate::workflow::Workflows;
@@ -189,18 +190,14 @@ async fn until_over(
                 ui::tell(&line);
             }
         }
-        if answering.is_none() {
+        if approving.all_steps {
+            approve_all(workflows, &workflow, &mut asked).await?;
+        }
+        if answering.is_none() && approving.has_person {
             let next = bus.look(|state| question::next(&workflow, state, me, &asked));
-            let is_step = |question: &Question| matches!(question.subject, Subject::Step(_));
-            let typed = match next.as_ref() {
-                Some(step) if is_step(step) && approving.all_steps => {
-                    Some(async { Ok(Some("yes".to_owned())) }.boxed())
-                }
-                Some(question) if approving.has_person => Some(telling.ask(question)),
-                _ => None,
-            };
-            if let Some((question, typed)) = next.zip(typed) {
+            if let Some(question) = next {
                 asked.insert(question.subject.clone());
+                let typed = telling.ask(&question);
                 let workflow = workflow.clone();
                 answering = Some(answer(workflows, workflow, question, typed).boxed());
             }
@@ -231,6 +228,26 @@ async fn answered(
     }
 }
 
+/// Approves every step that asks, each once.
+async fn approve_all(
+    workflows: &Workflows,
+    workflow: &Workflow,
+    asked: &mut BTreeSet<Subject>,
+) -> Result<(), Failure> {
+    let steps = workflow.steps.iter();
+    for step in steps.filter(|step| step.status == StepStatus::Asking) {
+        let step = &step.plan.name;
+        if asked.insert(Subject::Step(step.clone())) {
+            let step = StepOf {
+                workflow: workflow.id.clone(),
+                step: step.clone(),
+            };
+            said(workflows, Ask::ApproveStep(step, Approval::Given)).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Passes on what a person has typed.
 async fn answer(
     workflows: &Workflows,
@@ -241,7 +258,11 @@ async fn answer(
     let Some(typed) = typed.await? else {
         return Ok(());
     };
-    let ask = question.ask(&workflow, &typed);
+    said(workflows, question.ask(&workflow, &typed)).await
+}
+
+/// Says on the bus what was answered.
+async fn said(workflows: &Workflows, ask: Ask) -> Result<(), Failure> {
     match workflows.team().seat().ask(ask).await {
         Ok(_) => Ok(()),
         // Somebody else has answered, or it was too late.
