@@ -118,9 +118,8 @@ pub fn next(
         }
     }
     moves.extend(stopped(workflow));
-    let (able, not_needed) = ready(workflow, weighed);
-    moves.extend(not_needed);
-    moves.extend(asking(&able));
+    let begin = beginnings(workflow, width, weighed);
+    moves.extend(begin.moves);
     if !moves.is_empty() {
         // Two rounds may want the same step again.
         let mut known = BTreeSet::new();
@@ -130,7 +129,7 @@ pub fn next(
         });
         return moves;
     }
-    others.extend(startable(workflow, width, &able));
+    others.extend(begin.starts);
     others
 }
 
@@ -153,62 +152,62 @@ fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
     })
 }
 
-/// Returns the steps that wait for no other and are needed, and the moves of those that are not.
-fn ready(
+/// What is to be done with the steps that wait for no other.
+#[derive(Default)]
+struct Beginnings {
+    moves: Vec<Action>,
+    starts: Vec<Action>,
+}
+
+/// Says what begins, as much as may run at once, and what is not needed. One that is done for a list takes no place itself.
+///
+/// A condition costs a look at what was said, so one that finds no place is not weighed yet.
+fn beginnings(
     workflow: &Workflow,
+    width: usize,
     weighed: impl Fn(&PlayedStep) -> Weighed,
-) -> (Vec<&PlayedStep>, Vec<Action>) {
-    let (mut able, mut moves) = (Vec::new(), Vec::new());
+) -> Beginnings {
+    let mut all = Beginnings::default();
+    let running = workflow.steps.iter();
+    let running = running.filter(|step| step.status == StepStatus::Running && step.items.is_none());
+    let mut free = width.saturating_sub(running.count());
     let waiting = workflow.steps.iter().filter(|step| {
         step.status == StepStatus::Waiting
             && !workflow.cancel_asked
             && workflow.readiness(step) == Readiness::Ready
     });
+    let mut waiting: Vec<_> = waiting.collect();
+    // Who had one that was interrupted is called back before somebody new gets that name.
+    waiting.sort_by_key(|step| !step.interrupted);
     for step in waiting {
+        let takes_place = step.plan.for_each.is_none() && !step.needs_approval();
+        if takes_place && free == 0 {
+            continue;
+        }
         // For its items a step is weighed once.
         let weighed = match (&step.plan.when, &step.item) {
             (Some(_), None) => weighed(step),
             _ => Weighed::Holds,
         };
-        let step_move = match weighed {
-            Weighed::Holds => {
-                able.push(step);
-                continue;
-            }
-            Weighed::Not(why) => StepMove::Pass(short(&why)),
-            Weighed::Unclear(why) => StepMove::Fail(short(&why)),
-        };
-        moves.push(Action::Move(step.plan.name.clone(), step_move));
-    }
-    (able, moves)
-}
-
-/// Returns the moves of steps that could begin if somebody approved.
-fn asking(able: &[&PlayedStep]) -> impl Iterator<Item = Action> {
-    let asking = able.iter().filter(|step| step.needs_approval());
-    asking.map(|step| Action::Move(step.plan.name.clone(), StepMove::Ask))
-}
-
-/// Returns the steps that can begin, as many as may run at once. One that is done for a list takes no place itself.
-fn startable(workflow: &Workflow, width: usize, able: &[&PlayedStep]) -> Vec<Action> {
-    let steps = workflow.steps.iter();
-    let running = steps.filter(|step| step.status == StepStatus::Running && step.items.is_none());
-    let mut free = width.saturating_sub(running.count());
-    let able = able.iter().filter(|step| !step.needs_approval());
-    let mut able: Vec<_> = able.collect();
-    // Who had one that was interrupted is called back before somebody new gets that name.
-    able.sort_by_key(|step| !step.interrupted);
-    let mut actions = Vec::new();
-    for step in able {
         let name = step.plan.name.clone();
-        if step.plan.for_each.is_some() {
-            actions.push(Action::Spread(name));
-        } else if free > 0 {
-            free -= 1;
-            actions.push(Action::Start(name));
+        match weighed {
+            Weighed::Not(why) => all
+                .moves
+                .push(Action::Move(name, StepMove::Pass(short(&why)))),
+            Weighed::Unclear(why) => all
+                .moves
+                .push(Action::Move(name, StepMove::Fail(short(&why)))),
+            Weighed::Holds if step.needs_approval() => {
+                all.moves.push(Action::Move(name, StepMove::Ask));
+            }
+            Weighed::Holds if step.plan.for_each.is_some() => all.starts.push(Action::Spread(name)),
+            Weighed::Holds => {
+                free -= 1;
+                all.starts.push(Action::Start(name));
+            }
         }
     }
-    actions
+    all
 }
 
 /// Says how a step ends that is done for a list, once all items are over.

@@ -165,3 +165,24 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
     let last = steps.last().unwrap();
     assert_eq!(last.why.as_deref(), Some("step-1 has failed"));
 }
+
+#[test]
+fn a_condition_is_not_weighed_before_there_is_a_place() {
+    let first = drawn_chain().remove(0);
+    let mut drawn = vec![first.clone(); WIDTH + 1];
+    drawn.push(Drawn {
+        depends_on: vec![0],
+        when: Some(Wants::Output(false)),
+        ..first
+    });
+    let mut world = World::new(drawn);
+    world.look(usize::MAX);
+    let first = world.running().remove(0);
+    world.end_task(&first);
+    world.look(usize::MAX);
+    assert_eq!(world.look(usize::MAX), 1, "the last that waits for nobody");
+    let seen = |step: &PlayedStep| world.seen(step);
+    let actions = next(world.workflow(), WIDTH, seen, |step| panic!("{step:?}"));
+    assert_eq!(actions, []);
+    assert_eq!(world.end(), WorkflowStatus::Done);
+}
