@@ -23,6 +23,8 @@ const USUAL: (u16, u16) = (24, 80);
 /// What is to stay at the end of stderr from now on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Painting {
+    /// Lines that are printed above once.
+    pub(super) above: Vec<String>,
     /// Each shorter than the terminal is wide, and all of them fewer than its rows.
     pub(super) lines: Vec<String>,
     /// What is asked below them.
@@ -60,8 +62,9 @@ pub(super) fn paint(painting: Painting) {
     for line in &painting.typed {
         region.typed(line, width);
     }
+    let above = above_all(region, &painting.above, width);
     let text = region.ask(painting.question, width) + &region.show(&painting.lines, width);
-    write(&mut io::stderr(), &text);
+    write(&mut io::stderr(), &(above + &text));
 }
 
 /// Leaves lines at the end of stderr for good, in place of what was painted there. It may wait for the terminal.
@@ -75,7 +78,18 @@ pub(super) fn leave(painting: Painting) {
     for line in &painting.typed {
         region.typed(line, width);
     }
-    write(&mut io::stderr(), &region.leave(painting.lines, width));
+    let above = above_all(&mut region, &painting.above, width);
+    write(
+        &mut io::stderr(),
+        &(above + &region.leave(painting.lines, width)),
+    );
+}
+
+fn above_all(region: &mut Region, lines: &[String], width: usize) -> String {
+    let lines = lines.iter();
+    lines
+        .map(|line| region.above(&format!("{line}\n"), width))
+        .collect()
 }
 
 /// Writes to stderr as everything here does.
@@ -138,8 +152,7 @@ fn above(text: &str) {
         None => write(&mut io::stderr(), text),
         Some(region) => {
             let (_, width) = size();
-            let text = region.lift(width) + text + &region.lay();
-            write(&mut io::stderr(), &text);
+            write(&mut io::stderr(), &region.above(text, width));
         }
     }
 }

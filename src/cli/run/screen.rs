@@ -90,9 +90,7 @@ impl Screen {
             // What was typed before the question is no answer to it.
             terminal::drop_typed(stdin());
         }
-        if let Some(about) = &question.about {
-            ui::tell(about);
-        }
+        self.next.above.extend(question.about.clone());
         self.asking = Some(Asking {
             question: question.clone(),
             answer,
@@ -156,6 +154,7 @@ impl Screen {
         let (lines, question) = &self.last;
         let is_new = painting.anew
             || !painting.typed.is_empty()
+            || !painting.above.is_empty()
             || *lines != painting.lines
             || *question != painting.question;
         if !is_new {
@@ -178,6 +177,7 @@ impl Screen {
     fn put_back(&mut self, left: Option<ui::Painting>) {
         if let Some(left) = left {
             self.next.anew |= left.anew;
+            self.next.above.splice(0..0, left.above);
             self.next.typed.splice(0..0, left.typed);
             self.last = (Vec::new(), None);
         }

@@ -63,14 +63,19 @@ impl Region {
         lifted + &self.painted()
     }
 
+    /// Returns what prints whole lines above all of it.
+    pub(super) fn above(&mut self, text: &str, width: usize) -> String {
+        self.lift(width) + text + &self.lay()
+    }
+
     /// Returns what takes all of it off the terminal.
-    pub(super) fn lift(&mut self, width: usize) -> String {
+    fn lift(&mut self, width: usize) -> String {
         let rows = rows(&self.lines, width) + std::mem::take(&mut self.moved);
         format!("\r{}{CLEAR_BELOW}", up(rows))
     }
 
     /// Returns what puts all of it below what was printed meanwhile.
-    pub(super) fn lay(&self) -> String {
+    fn lay(&self) -> String {
         let question = self.question.as_deref().unwrap_or_default();
         self.painted() + question
     }
@@ -144,8 +149,8 @@ mod tests {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         terminal.take(&region.show(&lines(&["one", "two"]), WIDTH.get().into()));
         for word in ["a", "b", "c", "d"] {
-            let text = region.lift(WIDTH.get().into()) + word + "\n" + &region.lay();
-            terminal.take(&text);
+            let text = format!("{word}\n");
+            terminal.take(&region.above(&text, WIDTH.get().into()));
         }
         // Six rows, with the cursor in the last.
         assert_eq!(terminal.shows(), "b\nc\nd\none\ntwo");
