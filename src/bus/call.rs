@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::event::{Event, Sent};
-use super::handle::{BusError, Receipt};
+use super::handle::{Bus, BusError, Receipt};
 use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
 use super::seat::Seat;
@@ -114,7 +114,7 @@ impl Call {
         content: String,
         reply_to: Option<String>,
     ) -> Result<SentMessage, BusError> {
-        let body = self.seat.bus().body(content).await?;
+        let body = Bus::body(content);
         let send = Ask::Send {
             to,
             body,
@@ -127,7 +127,7 @@ impl Call {
 
     /// Sends a message to all live members; nobody else there is no error.
     pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
-        let body = self.seat.bus().body(content).await?;
+        let body = Bus::body(content);
         let receipt = self.ask(Ask::Broadcast(body)).await?;
         match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
             Ok(sent) => Ok(Some(sent)),
@@ -269,12 +269,8 @@ impl Call {
         nudge: Duration,
         ttl: Duration,
     ) -> Result<RequestId, BusError> {
-        let bus = self.seat.bus().clone();
-        let description = bus.body(description).await?;
-        let context = match context {
-            Some(context) => Some(bus.body(context).await?),
-            None => None,
-        };
+        let description = Bus::body(description);
+        let context = context.map(Bus::body);
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let receipt = self
             .ask(Ask::Open {

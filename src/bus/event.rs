@@ -4,6 +4,7 @@
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
 mod ending;
+mod texts;
 mod workflow;
 
 use serde::{Deserialize, Serialize};

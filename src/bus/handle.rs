@@ -6,6 +6,10 @@
 //! merely mark progress wait for no sync. Bells and the replica's own changes show as a growing number
 //! in [`Bus::changes`]; who waits for something looks at the state after each change.
 
+#[cfg(test)]
+mod tests;
+mod texts;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,6 +28,7 @@ use super::pulse::{Looked, Pace};
 use super::queue::{self, Claim, Queued};
 use super::rules::{self, Ask, Command, Refusal};
 use super::state::{BodyRef, State};
+use super::trouble::Trouble;
 use super::worker::{self, Job};
 use crate::domain::id::{CallId, SessionId, TaskId};
 use crate::domain::limits;
@@ -87,6 +92,8 @@ pub(super) struct Shared {
     durability: Arc<dyn Durability>,
     turn: Arc<dyn Turn>,
     queue: Mutex<Option<mpsc::Sender<Queued>>>,
+    /// What is wrong with the reading that nobody has asked for.
+    pub(super) trouble: Trouble,
 }
 
 /// The log and the state read from it: always together.
@@ -127,6 +134,7 @@ impl Bus {
             durability: Arc::clone(&durability),
             turn,
             queue: Mutex::default(),
+            trouble: Trouble::default(),
         });
         worker::start(Arc::downgrade(&shared), inbox, durability, pace).map_err(no_thread)?;
         Ok(Self { shared })
@@ -136,7 +144,7 @@ impl Bus {
     ///
     /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
     /// thread while it decides and writes, and for a sync that is likely to be short; not while it waits for another process to
-    /// write, or for a slow disk. A command not begun within [`limits::BUSY_MS`] is withdrawn: the bus is busy.
+    /// write, or for a slow disk. A command that still waits for that after [`limits::BUSY_MS`] is withdrawn: the bus is busy.
     pub async fn submit(
         &self,
         by: Option<SessionId>,
@@ -149,6 +157,7 @@ impl Bus {
             taken,
             ask,
         };
+        let command = self.with_texts_stored(command).await?;
         let receipt = match self.shared.begin(&command)? {
             Some(receipt) => receipt,
             None => self.shared.queue(command).await?,
@@ -214,7 +223,7 @@ impl Bus {
             if let Some(shared) = weak.upgrade()
                 && let Err(error) = shared.hear()
             {
-                tracing::warn!("failed to read the bus after a bell: {error}");
+                shared.trouble.tell(&error);
             }
         });
         let sessions = core.attended.clone();
@@ -254,28 +263,25 @@ impl Bus {
         self.core().log.held(session) == Presence::Held
     }
 
-    /// Makes a text ready to be put on the bus: a long one is stored first.
-    pub async fn body(&self, text: String) -> Result<Body, BusError> {
-        // Over the limit the rules refuse it by its length alone; nothing is stored.
+    /// Makes a text ready to be asked for with: a long one is stored when it is, and when it is not refused.
+    pub fn body(text: String) -> Body {
+        // Over the limit the rules refuse it by its length alone.
         if text.len() > limits::MAX_CONTENT_BYTES {
-            return Ok(Body::Blob {
+            return Body::Blob {
                 id: uuid::Uuid::nil(),
                 bytes: text.len() as u64,
-            });
+            };
         }
-        self.long_body(text).await
+        Body::Text(text)
     }
 
-    /// Does the same for a text that has a limit of its own: the output of a task.
+    /// Stores a text that is long at once: for what nobody refuses, as the output of a task.
     pub async fn long_body(&self, text: String) -> Result<Body, BusError> {
-        if text.len() <= limits::INLINE_BYTES {
-            return Ok(Body::Text(text));
+        let mut body = Body::Text(text);
+        if let Some(long) = texts::set_aside(&mut body) {
+            self.store(long).await?;
         }
-        let (id, bytes) = (ids::blob(), text.len() as u64);
-        let durability = Arc::clone(&self.shared.durability);
-        let stored = tokio::task::spawn_blocking(move || durability.put_blob(id, &text)).await;
-        stored.map_err(|_| BusError::Closed)??;
-        Ok(Body::Blob { id, bytes })
+        Ok(body)
     }
 
     /// Reads the text behind a header: of a message, a request, or a task's prompt or output.
@@ -382,11 +388,11 @@ impl Shared {
         let patience = Duration::from_millis(limits::BUSY_MS);
         let answered = match tokio::time::timeout(patience, &mut answer).await {
             Ok(answered) => answered,
-            Err(_) if claim.take() => {
+            Err(_) if claim.withdraw() => {
                 let holder = self.turn.holder();
                 return Err(LogError::Busy { holder }.into());
             }
-            // It has begun.
+            // It is being done, and waits for nobody.
             Err(_) => answer.await,
         };
         answered.map_err(|_| BusError::Closed)?
@@ -464,6 +470,7 @@ impl Shared {
         log.catch_up(replica)?;
         let seq = replica.next_seq;
         drop(core);
+        self.trouble.is_over();
         self.publish(seq);
         Ok(())
     }
@@ -533,13 +540,11 @@ fn no_thread(source: io::Error) -> LogError {
 /// Reads the text that an event at a place carries.
 pub(super) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogError> {
     match log.event_at(body.place, body.index)? {
-        Event::MessageSent(sent) => whole(log, sent.body),
-        Event::TaskAssigned(assigned) => whole(log, assigned.prompt),
-        Event::TaskFinished(finished) => whole(log, finished.output),
-        Event::WorkflowCreated(created) => whole(log, created.prompts),
-        Event::StepSpread(spread) => whole(log, spread.items),
         Event::RequestOpened(opened) => Ok(request_texts(log, opened)?.whole()),
-        _ => Err(LogError::Gone),
+        event => match event.bodies().first() {
+            Some(text) => whole(log, (*text).clone()),
+            None => Err(LogError::Gone),
+        },
     }
 }
 

@@ -15,6 +15,9 @@ use crate::domain::time::Tick;
 /// The longest line, newline included: a reader never holds more of one.
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
 
+/// The greatest seq that an event can have. One over it comes from no writer of ours, and leaves no room for those that follow.
+pub const MAX_SEQ: u64 = u64::MAX / 2;
+
 /// `,"crc":"` + 8 digits + `"}`: what stands behind the checked bytes.
 const TAIL_BYTES: usize = 18;
 
@@ -30,9 +33,9 @@ pub enum Decoded {
         /// How many events the line has.
         count: u64,
     },
-    /// The checksum or the form is wrong.
+    /// The checksum is wrong, or the seq is none.
     Damaged,
-    /// A newer version wrote an event that must not be skipped.
+    /// The checksum fits: a newer version wrote a line of another form, or an event that must not be skipped.
     Newer,
 }
 
@@ -137,6 +140,9 @@ pub fn decode(line: &[u8]) -> Decoded {
     // The checked bytes lack the closing brace; parse the line with its crc, which serde ignores.
     debug_assert!(checked.len() < line.len());
     if let Ok(head) = serde_json::from_slice::<Head<Event>>(line) {
+        if !head.has_room() {
+            return Decoded::Damaged;
+        }
         let count = head.events.len();
         let indices = (0..).take(count).collect();
         return Decoded::Entry {
@@ -151,8 +157,11 @@ pub fn decode(line: &[u8]) -> Decoded {
 /// Reads a line that has an event of a kind or a form unknown here.
 fn decode_slowly(line: &[u8]) -> Decoded {
     let Ok(head) = serde_json::from_slice::<Head<&RawValue>>(line) else {
-        return Decoded::Damaged;
+        return Decoded::Newer;
     };
+    if !head.has_room() {
+        return Decoded::Damaged;
+    }
     let count = head.events.len() as u64;
     let (mut events, mut indices) = (Vec::new(), Vec::new());
     for (index, raw) in (0u16..).zip(&head.events) {
@@ -199,6 +208,14 @@ pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
     let digits = std::str::from_utf8(digits).ok()?;
     let stated = u32::from_str_radix(digits, 16).ok()?;
     (stated == crc32fast::hash(body)).then_some(body)
+}
+
+impl<E> Head<E> {
+    /// Says whether all events have a seq, and whatever follows too.
+    fn has_room(&self) -> bool {
+        let next = self.seq.checked_add(self.events.len() as u64);
+        next.is_some_and(|next| next <= MAX_SEQ)
+    }
 }
 
 impl Head<Event> {
@@ -364,5 +381,35 @@ mod tests {
         assert_eq!((entry.events.len(), indices, count), (1, vec![1], 2));
         let strict = with_crc(&format!(r#"{head}{{"comet":{{"tail":1}}}},{known}]"#));
         assert_eq!(decode(strict.as_bytes()), Decoded::Newer);
+    }
+
+    #[test]
+    fn a_line_of_another_form_whose_checksum_fits_is_newer_and_not_damaged() {
+        for head in [
+            r#"{"seq":7,"ts":1,"tick":{"host":"a","boot":1,"ms":2},"id":"00000000-0000-0000-0000-000000000003","events":[]"#,
+            r#"{"seq":"7a","ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":[]"#,
+            r#"{"packed":"AAAA""#,
+        ] {
+            let line = with_crc(head);
+            assert_eq!(decode(line.as_bytes()), Decoded::Newer, "{line}");
+            let damaged = line.replacen("\"", "'", 1);
+            assert_eq!(decode(damaged.as_bytes()), Decoded::Damaged);
+        }
+    }
+
+    #[test]
+    fn a_seq_behind_which_nothing_could_follow_is_damage() {
+        for seq in [MAX_SEQ, u64::MAX - 1, u64::MAX] {
+            let line = encode(&Entry { seq, ..entry() });
+            assert_eq!(decode(&line[..line.len() - 1]), Decoded::Damaged, "{seq}");
+        }
+        let line = encode(&Entry {
+            seq: MAX_SEQ - 1,
+            ..entry()
+        });
+        assert!(matches!(
+            decode(&line[..line.len() - 1]),
+            Decoded::Entry { .. }
+        ));
     }
 }

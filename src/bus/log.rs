@@ -48,7 +48,7 @@ pub struct Replica {
     pub next_seq: u64,
     /// What was passed over: lines with damage.
     pub damaged_lines: u64,
-    /// Whether events were skipped that this version does not know; such a replica writes no snapshot.
+    /// Whether events were skipped, or fields of a snapshot, that this version does not know; such a replica writes no snapshot.
     pub skipped_events: bool,
 }
 

@@ -15,6 +15,7 @@ pub mod log;
 pub mod memory;
 pub mod pulse;
 mod queue;
+mod trouble;
 mod worker;
 mod view;
 pub mod handle;

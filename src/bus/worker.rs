@@ -155,7 +155,7 @@ impl Worker {
                 Job::Sync { reply } => waiting.push(reply),
                 Job::Look => {
                     if let Err(error) = shared.catch_up() {
-                        tracing::warn!("failed to read the bus after a bell: {error}");
+                        shared.trouble.tell(&error);
                     }
                 }
                 // The view is looked after whenever there is something to do.
@@ -194,7 +194,7 @@ impl Worker {
 
     fn look_around(&mut self, shared: &Shared, since: Duration) {
         if let Err(error) = shared.catch_up() {
-            tracing::warn!("failed to read the bus: {error}");
+            shared.trouble.tell(&error);
             return;
         }
         let dead = shared.core().dead();

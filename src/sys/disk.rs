@@ -61,7 +61,8 @@ pub trait Disk: Send + Sync {
     /// Gives a file another name, in place of what has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, which must be free.
+    /// Gives a file another name, which must be free. Where the file system has no way to do that in one step, two who do it at
+    /// once can both succeed: then they need a lock.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Takes a name away.
@@ -149,10 +150,15 @@ impl Disk for RealDisk {
         fs::rename(from, to)
     }
 
-    /// A crash between the two steps leaves both names, which hurts nobody.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::hard_link(from, to)?;
-        fs::remove_file(from)
+        let mut outcome = Err(io::ErrorKind::Unsupported.into());
+        for way in [rename_in_one_step, rename_by_a_link, rename_after_a_look] {
+            outcome = way(from, to);
+            if !outcome.as_ref().is_err_and(is_unsupported) {
+                break;
+            }
+        }
+        outcome
     }
 
     fn unlink(&self, path: &Path) -> io::Result<()> {
@@ -220,6 +226,57 @@ impl DiskFile for File {
     fn identity(&self) -> io::Result<Identity> {
         Ok(Identity::from(&self.metadata()?))
     }
+}
+
+/// The way of Linux, which nearly all its file systems know.
+fn rename_in_one_step(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        Ok(rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            from,
+            rustix::fs::CWD,
+            to,
+            flags,
+        )?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (from, to);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// For file systems with links. A crash between the two steps leaves both names, which hurts nobody.
+fn rename_by_a_link(from: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(from, to)?;
+    fs::remove_file(from)
+}
+
+/// For those without either, as exFAT of older systems and some shared folders.
+fn rename_after_a_look(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(to) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
+        Err(error) => Err(error),
+    }
+}
+
+/// Says whether a file system does not know what it was asked for; links it refuses with "not permitted".
+fn is_unsupported(error: &io::Error) -> bool {
+    let unsupported = [
+        Errno::EINVAL,
+        Errno::ENOSYS,
+        Errno::EOPNOTSUPP,
+        Errno::EPERM,
+        Errno::EMLINK,
+    ];
+    let number = error.raw_os_error();
+    error.kind() == io::ErrorKind::Unsupported
+        || unsupported
+            .iter()
+            .any(|known| number == Some(*known as i32))
 }
 
 /// Where writes to a file go.
@@ -356,4 +413,52 @@ pub fn size_and_touched_ns(path: &Path) -> io::Result<(u64, i128)> {
 
 fn modified_ns(metadata: &Metadata) -> i128 {
     i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_is_given_to_nothing_else_in_whatever_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        let whole = |from: &Path, to: &Path| RealDisk.rename_new(from, to);
+        let ways: [&dyn Fn(&Path, &Path) -> io::Result<()>; 4] = [
+            &whole,
+            &rename_in_one_step,
+            &rename_by_a_link,
+            &rename_after_a_look,
+        ];
+        for (number, way) in ways.into_iter().enumerate() {
+            fs::write(&from, "new").unwrap();
+            match way(&from, &to) {
+                // This machine may have no such way.
+                Err(error) if is_unsupported(&error) && number > 0 => continue,
+                outcome => outcome.unwrap(),
+            }
+            assert_eq!(fs::read_to_string(&to).unwrap(), "new");
+            assert!(!from.exists());
+            fs::write(&from, "newer").unwrap();
+            let taken = way(&from, &to).unwrap_err();
+            assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read_to_string(&to).unwrap(), "new");
+            fs::remove_file(&to).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_system_without_links_is_told_from_one_that_says_no() {
+        for known in [
+            Errno::EPERM,
+            Errno::EINVAL,
+            Errno::EOPNOTSUPP,
+            Errno::ENOSYS,
+        ] {
+            assert!(is_unsupported(&known.into()), "{known}");
+        }
+        for other in [Errno::EEXIST, Errno::ENOSPC, Errno::EACCES, Errno::EROFS] {
+            assert!(!is_unsupported(&other.into()), "{other}");
+        }
+    }
 }

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use fs4::{FileExt, TryLockError};
 
@@ -15,6 +15,10 @@ use super::disk::{self, Identity, Writes};
 
 /// How often a lock that is taken is asked for before it counts as taken: it is held for about as long as these attempts take.
 const ATTEMPTS: usize = 4;
+
+/// How long who waits for a lock with a deadline lets others have it before it asks again: short beside what it waits for, and long
+/// beside asking.
+const NEXT_TRY: Duration = Duration::from_millis(5);
 
 /// A lock file that one process at a time holds.
 ///
@@ -39,8 +43,6 @@ enum Turn {
     Free,
     /// A thread blocks for it.
     Waiting,
-    /// A thread blocks for it, and nobody here wants it any more.
-    Withdrawn,
     /// A thread has got it, for whoever takes it.
     Granted,
     /// Somebody here has it.
@@ -90,7 +92,7 @@ impl LockFile {
         let got = match *turn {
             Turn::Granted => true,
             Turn::Free => self.shared.try_often()?,
-            Turn::Waiting | Turn::Withdrawn | Turn::Held => false,
+            Turn::Waiting | Turn::Held => false,
         };
         if got {
             *turn = Turn::Held;
@@ -101,30 +103,26 @@ impl LockFile {
     }
 
     /// Takes the lock; none when somebody else holds it for longer than `patience`.
+    ///
+    /// It is asked for again and again, and not in turn: for what happens once, as the making of a bus. So no thread stays behind
+    /// that blocks for as long as another process likes.
     pub fn acquire(&self, patience: Duration) -> io::Result<Option<Guard>> {
-        if let Some(guard) = self.try_acquire()? {
-            return Ok(Some(guard));
+        let begun = Instant::now();
+        loop {
+            if let Some(guard) = self.try_acquire()? {
+                return Ok(Some(guard));
+            }
+            let left = patience.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            // A thread of this process that frees it wakes this one; of another process nobody hears.
+            let waited = self
+                .shared
+                .changed
+                .wait_timeout(self.shared.turn(), left.min(NEXT_TRY));
+            drop(waited);
         }
-        let queue = self.queue();
-        let (tell, told) = mpsc::channel();
-        // It is not joined: it may be blocked for as long as another process likes, and ends after that.
-        std::thread::Builder::new()
-            .name("bus-lock".to_owned())
-            .spawn(move || {
-                let outcome = queue.wait_for_grant();
-                let granted = matches!(outcome, Ok(true));
-                if tell.send(outcome).is_err() && granted {
-                    queue.give_back();
-                }
-            })?;
-        match told.recv_timeout(patience) {
-            Ok(granted) => drop(granted?),
-            Err(_) => self.shared.withdraw(),
-        }
-        // What is granted before this is taken now; what is granted later is given back, also by a thread that began to wait only
-        // after the withdrawal.
-        drop(told);
-        self.try_acquire()
     }
 
     /// Returns the way to wait for the lock on another thread.
@@ -143,14 +141,9 @@ impl LockFile {
 }
 
 impl Queue {
-    /// Returns when this process has the lock, for whoever takes it with [`LockFile::try_acquire`], or when it is no longer
-    /// wanted. It blocks for as long as another process holds it.
+    /// Returns when this process has the lock, for whoever takes it with [`LockFile::try_acquire`]. It blocks for as long as
+    /// another process holds it.
     pub fn wait(&self) -> io::Result<()> {
-        self.wait_for_grant().map(drop)
-    }
-
-    /// Does the same, and says whether the lock was granted.
-    fn wait_for_grant(&self) -> io::Result<bool> {
         let shared = &*self.shared;
         let mut turn = shared.turn();
         while *turn != Turn::Free {
@@ -163,16 +156,13 @@ impl Queue {
         drop(turn);
         let outcome = exclusive(&shared.file);
         turn = shared.turn();
-        if outcome.is_ok() && *turn == Turn::Waiting {
-            *turn = Turn::Granted;
-            return Ok(true);
-        }
         if outcome.is_ok() {
-            release(&shared.file);
+            *turn = Turn::Granted;
+        } else {
+            *turn = Turn::Free;
+            shared.changed.notify_all();
         }
-        *turn = Turn::Free;
-        shared.changed.notify_all();
-        outcome.map(|()| false)
+        outcome
     }
 
     /// Gives back a lock that was granted and that nobody took.
@@ -203,15 +193,6 @@ impl Shared {
             std::thread::yield_now();
         }
         Ok(false)
-    }
-
-    /// Nobody here wants what a thread waits for: it gives it back as soon as it has it.
-    fn withdraw(&self) {
-        let mut turn = self.turn();
-        match *turn {
-            Turn::Waiting => *turn = Turn::Withdrawn,
-            Turn::Free | Turn::Withdrawn | Turn::Granted | Turn::Held => {}
-        }
     }
 
     fn free(&self, turn: &mut Turn) {
@@ -351,6 +332,23 @@ mod tests {
         drop(guard);
         assert!(late.acquire(GENEROUS).unwrap().is_some());
         assert!(one.acquire(GENEROUS).unwrap().is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn who_waits_in_vain_leaves_no_thread_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let [one, other] = [(); 2].map(|()| LockFile::open(&path).unwrap());
+        let guard = one.acquire(SOON).unwrap().unwrap();
+        for _ in 0..3 {
+            assert!(other.acquire(SOON).unwrap().is_none());
+        }
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+        let left: Vec<_> = names.filter(|name| name.trim() == "bus-lock").collect();
+        assert!(left.is_empty(), "{left:?}");
+        drop(guard);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Team {
             }),
             _ => None,
         };
-        let prompt = self.bus().body(assignment.prompt.clone()).await?;
+        let prompt = Bus::body(assignment.prompt.clone());
         if let Some((session, name, cwd)) = live {
             return self
                 .queue(assignment, prompt, session, name, cwd.as_deref())
@@ -91,7 +91,7 @@ impl Team {
     /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
     pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
-        let prompt = self.bus().body(assignment.prompt.clone()).await?;
+        let prompt = Bus::body(assignment.prompt.clone());
         let origin = Origin::of_profile(&assignment);
         self.begin(assignment, prompt, origin).await
     }

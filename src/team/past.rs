@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::assign::{Assigned, Assignment};
 use super::live::{Team, TeamError};
 use crate::acp::AcpSessionId;
+use crate::bus::Bus;
 use crate::bus::state::{Departed, Past, State};
 use crate::domain::id::SessionId;
 use crate::domain::limits;
@@ -119,7 +120,7 @@ impl Team {
         if !self.sweep_up_behind(session).await? {
             return Ok(None);
         }
-        let prompt = self.bus().body(assignment.prompt.clone()).await?;
+        let prompt = Bus::body(assignment.prompt.clone());
         self.begin(assignment, prompt, origin).await.map(Some)
     }
 }

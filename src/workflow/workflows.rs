@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::file::{self, FileError};
 use super::plan::{self, Draft, Plan, Problems};
 use super::runner;
-use crate::bus::event::Event;
+use crate::bus::event::{Body, Event};
 use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
 use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
@@ -99,7 +99,7 @@ impl Workflows {
         let new = NewWorkflow {
             name: plan.name,
             steps: plan.steps,
-            prompts: self.bus().long_body(prompts).await?,
+            prompts: Body::Text(prompts),
         };
         let seat = self.inner.team.seat();
         let receipt = seat.ask(Ask::CreateWorkflow(Box::new(new))).await?;

@@ -81,8 +81,10 @@ impl FileLog {
         let mut attempts = 0;
         let (prepared, guard, unfinished) = loop {
             let prepared = match self.decide_before_locking(replica, decide)? {
-                Decision::Append(prepared) => prepared,
-                other => return Ok(without_append(other)),
+                Some(Decision::Append(prepared)) => prepared,
+                Some(other) => return Ok(without_append(other)),
+                // The holder of the lock knows what comes next.
+                None => return Ok(Appended::Contended),
             };
             self.sync_before_roll(replica)?;
             let Some(guard) = self.try_lock()? else {
@@ -95,8 +97,11 @@ impl FileLog {
             } else {
                 usize::MAX
             };
-            let walked = self.read_new(replica, limit)?;
+            let walked = self.read_locked(replica, limit)?;
             if walked.stop == Stop::Limit {
+                // Who was away has much to read: not while others wait for it.
+                drop(guard);
+                self.read_new(replica, usize::MAX)?;
                 continue;
             }
             if before == (replica.place, replica.next_seq) {
@@ -111,23 +116,28 @@ impl FileLog {
     }
 
     /// Decides with what the segment in use says. Who finds nothing to append looks whether there is another one: what is to be
-    /// appended is decided once more anyway, when that is so.
+    /// appended is decided once more anyway, when that is so. Nothing is decided before a line that only the holder of the lock
+    /// can read.
     fn decide_before_locking(
         &mut self,
         replica: &mut Replica,
         decide: &mut Decide<'_>,
-    ) -> Result<Decision, LogError> {
-        self.read_segment(replica)?;
+    ) -> Result<Option<Decision>, LogError> {
+        if self.read_segment(replica)?.stop == Stop::Unclear {
+            return Ok(None);
+        }
         let decision = self.decide(replica, decide)?;
         if matches!(decision, Decision::Append(_)) {
-            return Ok(decision);
+            return Ok(Some(decision));
         }
         let before = (replica.place, replica.next_seq);
-        self.read_new(replica, usize::MAX)?;
-        if before == (replica.place, replica.next_seq) {
-            return Ok(decision);
+        if self.read_new(replica, usize::MAX)?.stop == Stop::Unclear {
+            return Ok(None);
         }
-        self.decide(replica, decide)
+        if before == (replica.place, replica.next_seq) {
+            return Ok(Some(decision));
+        }
+        self.decide(replica, decide).map(Some)
     }
 
     fn decide(&self, replica: &Replica, decide: &mut Decide<'_>) -> Result<Decision, LogError> {
@@ -205,21 +215,37 @@ impl FileLog {
         }
         self.damaged_end = None;
         let step = self.options.snapshot_events;
-        if before / step != replica.next_seq / step && !replica.skipped_events {
+        if before / step != replica.next_seq / step
+            && !replica.skipped_events
+            && self.has_grown(replica.place)
+        {
             let now_ms = prepared.entry.ts;
             self.snapshots.write(replica, &self.syncer, now_ms);
         }
         Ok(Appended::Written(prepared.entry))
     }
 
-    /// Writes with one call, or leaves the segment as it was.
-    fn write_once(&mut self, target: &Target, lines: &[u8]) -> Result<(), LogError> {
-        let error = match target.file.append(lines) {
-            Ok(written) if written == lines.len() => return Ok(()),
-            Ok(_) => std::io::ErrorKind::StorageFull.into(),
-            Err(error) => error,
+    /// Says whether the log has grown so much since the last snapshot that another one is worth its length.
+    fn has_grown(&self, place: Place) -> bool {
+        let Some((from, length)) = self.snapshots.last() else {
+            return true;
         };
-        if let Err(error) = target.file.truncate(target.offset) {
+        let enough = length / 100 * self.options.snapshot_percent;
+        let grown = self.segments.bytes_between(from, place);
+        grown.is_none_or(|grown| grown >= enough)
+    }
+
+    /// Writes with one call, or leaves the segment without a part of a line. A line that was written whole stays: somebody may
+    /// have read it, and its number is used.
+    fn write_once(&mut self, target: &Target, lines: &[u8]) -> Result<(), LogError> {
+        let (written, error) = match target.file.append(lines) {
+            Ok(written) if written == lines.len() => return Ok(()),
+            Ok(written) => (written, std::io::ErrorKind::StorageFull.into()),
+            Err(error) => (0, error),
+        };
+        let last_newline = lines[..written].iter().rposition(|byte| *byte == b'\n');
+        let whole = last_newline.map_or(0, |at| at as u64 + 1);
+        if let Err(error) = target.file.truncate(target.offset + whole) {
             // The next holder of the lock cuts it off.
             tracing::warn!(%error, "failed to take back an unfinished line of the log");
         }
@@ -237,7 +263,7 @@ impl FileLog {
             return self.new_segment(seq, None);
         }
         let file = self.segments.file(segment)?.ok_or(LogError::Removed)?;
-        if self.syncer.has_failed(segment) {
+        if self.syncer.has_failed(segment) || self.segments.has_failed(segment) {
             return self.new_segment(seq, Some(segment));
         }
         if unfinished > 0 {

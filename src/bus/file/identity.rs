@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::failed;
+use super::{failed, snapshot};
 use crate::bus::log::LogError;
 use crate::sys::disk::Disk;
 use crate::sys::ids;
@@ -19,6 +19,9 @@ const FORMAT: u32 = 1;
 #[derive(Serialize, Deserialize)]
 struct Identity {
     format: u32,
+    /// The least level of the state that may work here, where a newer version says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    least: Option<u32>,
     /// A newer format need not have it in this form.
     #[serde(default)]
     id: Option<Uuid>,
@@ -52,6 +55,7 @@ pub(super) fn load_or_create(
     let temporary = directory.join(".bus.json.tmp");
     let identity = Identity {
         format: FORMAT,
+        least: None,
         id: Some(id),
     };
     let mut text = serde_json::to_vec(&identity).expect("an identity is plain data");
@@ -81,7 +85,11 @@ pub(super) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
     };
     let identity: Option<Identity> = serde_json::from_slice(&text).ok();
     match identity {
-        Some(Identity { format, .. }) if format > FORMAT => Err(LogError::Newer),
+        Some(Identity { format, least, .. })
+            if format > FORMAT || least.is_some_and(|least| least > snapshot::LEVEL) =>
+        {
+            Err(LogError::Newer)
+        }
         Some(Identity { id: Some(id), .. }) => Ok(Some(id)),
         _ => Err(LogError::Refused {
             path,

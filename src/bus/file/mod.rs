@@ -4,6 +4,7 @@
 //! bus.json              the format and the id
 //! lock                  flock'ed for a write; holds the writer's pid and name; never renamed, never deleted
 //! log/<first-seq>.jsonl the segments
+//! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more
 //! snapshot/<seq>.json   the state at some seq; the newest two
 //! agents.json           who is here now; a view
 //! presence/<session>    locked while that session lives; its time is the heartbeat
@@ -28,6 +29,7 @@ mod segments;
 #[cfg(test)]
 mod simulated;
 mod snapshot;
+mod sweep;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -57,16 +59,22 @@ pub use self::follow::Follower;
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
 const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Opening a bus reads at most about this many events, which takes a millisecond or two.
+/// Opening a bus reads at least about this many events without a snapshot, which takes a millisecond or two.
 const SNAPSHOT_EVENTS: u64 = 2_048;
+
+/// Opening a bus reads at most about half as much of the log as of the snapshot before it. So a large state is not written again
+/// and again for a log that grows by little.
+const SNAPSHOT_PERCENT: u64 = 50;
 
 /// What may differ between one use of a log and another.
 #[derive(Clone)]
 pub struct Options {
     /// The length at which a segment is followed by the next.
     pub segment_bytes: u64,
-    /// A snapshot is written by whoever appends past a multiple of this.
+    /// A snapshot is written by whoever appends past a multiple of this, ...
     pub snapshot_events: u64,
+    /// ... when the log has grown by so many percent of the last one's length.
+    pub snapshot_percent: u64,
     /// How long the making of a bus by another process is waited for.
     pub patience: Duration,
     /// How bells are listened to.
@@ -91,6 +99,7 @@ impl Default for Options {
         Self {
             segment_bytes: SEGMENT_BYTES,
             snapshot_events: SNAPSHOT_EVENTS,
+            snapshot_percent: SNAPSHOT_PERCENT,
             patience: Duration::from_millis(limits::BUSY_MS),
             listening: Listening::Notified,
             clock: Arc::new(clock::now),

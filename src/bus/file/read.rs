@@ -1,9 +1,11 @@
 //! Reading: from a snapshot on, what is new, and single events again.
-
-use std::ops::ControlFlow;
+//!
+//! What surely is in the log is known to who holds the lock alone: without it, a line may be read while somebody heals it away.
+//! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
+//! free. Until then it is behind, and never wrong.
 
 use super::FileLog;
-use super::segments::{RawLine, Scope, Stop, Walked};
+use super::segments::{CHUNK_BYTES, Next, RawLine, Scope, Stop, Walked};
 use crate::bus::event::{Entry, Event};
 use crate::bus::line::{self, Decoded};
 use crate::bus::log::{LogError, Place, Replica};
@@ -17,6 +19,15 @@ const SHORTEST_EVENT_BYTES: u64 = 16;
 /// A line longer than this is read again rather than kept.
 const KEPT_LINE_BYTES: u64 = 64 * 1024;
 
+/// Whether a reader holds the lock: then nothing changes under its eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holding {
+    /// Somebody may be writing.
+    Nothing,
+    /// Nobody else writes.
+    Lock,
+}
+
 /// What a line says.
 pub(super) struct LastLine {
     place: Place,
@@ -27,18 +38,34 @@ pub(super) struct LastLine {
 impl FileLog {
     /// Loads the newest usable snapshot, or begins before the first entry; then reads the rest.
     pub(super) fn load(&mut self) -> Result<Replica, LogError> {
-        let mut replica = self.snapshots.newest().unwrap_or_default();
+        let newest = self.snapshots.newest();
+        let mut replica = newest.replica.unwrap_or_default();
+        // What it lacks may be in that one alone.
+        replica.skipped_events |= newest.is_for_newer;
         self.segments.refresh()?;
         if replica.place.segment == 0 && self.segments.oldest().is_some_and(|oldest| oldest > 1) {
-            tracing::error!(
-                "no snapshot can be read, and the oldest part of the log is gone: what stood only there is not known any more"
-            );
+            return Err(if newest.is_for_newer {
+                LogError::Newer
+            } else {
+                self.without_beginning()
+            });
         }
         self.settle(&mut replica)?;
-        let walked = self.walk_into(&mut replica, usize::MAX, Scope::Log)?;
+        let walked = self.read(&mut replica, usize::MAX, Scope::Log)?;
         match walked.stop {
             Stop::Gone => Err(LogError::Gone),
             _ => Ok(replica),
+        }
+    }
+
+    /// Who began with what is left would think that nobody is there, and let a second one take each name and each request.
+    fn without_beginning(&self) -> LogError {
+        LogError::Refused {
+            path: self.directory.clone(),
+            reason: "the oldest part of its log is gone, and no snapshot in `snapshot/` can be read, so nothing is known of what \
+                     stood there: put the newest two snapshots back from a copy, or end the team and remove the directory to begin \
+                     an empty bus"
+                .to_owned(),
         }
     }
 
@@ -83,9 +110,8 @@ impl FileLog {
     }
 
     /// Reads what is new in the segment in use, without a look whether there is another one: half as many calls as all of it.
-    pub(super) fn read_segment(&mut self, replica: &mut Replica) -> Result<(), LogError> {
-        self.walk_into(replica, usize::MAX, Scope::Segment)?;
-        Ok(())
+    pub(super) fn read_segment(&mut self, replica: &mut Replica) -> Result<Walked, LogError> {
+        self.read(replica, usize::MAX, Scope::Segment)
     }
 
     /// Reads up to `limit` bytes of what is new into a replica. One whose segment is gone begins again with the newest snapshot.
@@ -94,17 +120,59 @@ impl FileLog {
         replica: &mut Replica,
         limit: usize,
     ) -> Result<Walked, LogError> {
-        let walked = self.walk_into(replica, limit, Scope::Log)?;
+        let walked = self.read(replica, limit, Scope::Log)?;
         if walked.stop != Stop::Gone {
             return Ok(walked);
         }
+        self.begin_again(replica)?;
+        self.read(replica, limit, Scope::Log)
+    }
+
+    /// Does the same for who holds the lock: behind what is read now, nothing is in the log.
+    pub(super) fn read_locked(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+    ) -> Result<Walked, LogError> {
+        let mut walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
+        if walked.stop == Stop::Gone {
+            self.begin_again(replica)?;
+            walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
+        }
+        let next_seq = self.next_seq(replica);
+        if walked.stop == Stop::AtTheEnd && self.segments.has_appeared(next_seq) {
+            walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
+        }
+        Ok(walked)
+    }
+
+    /// Reads without the lock; a line that cannot be read so is read under it, if nobody else holds it.
+    fn read(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+        scope: Scope,
+    ) -> Result<Walked, LogError> {
+        loop {
+            let walked = self.walk_into(replica, limit, scope, Holding::Nothing)?;
+            if walked.stop != Stop::Unclear {
+                return Ok(walked);
+            }
+            let Some(_guard) = self.try_lock()? else {
+                return Ok(walked);
+            };
+            self.walk_into(replica, CHUNK_BYTES, scope, Holding::Lock)?;
+        }
+    }
+
+    fn begin_again(&mut self, replica: &mut Replica) -> Result<(), LogError> {
         if !self.lock.is_in_place() {
             return Err(LogError::Removed);
         }
         let damaged_lines = replica.damaged_lines;
         *replica = self.load()?;
         replica.damaged_lines += damaged_lines;
-        self.walk_into(replica, limit, Scope::Log)
+        Ok(())
     }
 
     fn walk_into(
@@ -112,17 +180,15 @@ impl FileLog {
         replica: &mut Replica,
         limit: usize,
         scope: Scope,
+        holding: Holding,
     ) -> Result<Walked, LogError> {
         let from = replica.place;
         let (damaged_end, last) = (&mut self.damaged_end, &mut self.last);
         let walked = self
             .segments
             .walk(from, limit, scope, &mut |place, next, line| {
-                let outcome = take(replica, place, &line);
-                if outcome.is_ok() {
-                    replica.place = next;
-                }
-                match outcome? {
+                match take(replica, place, &line)? {
+                    Taken::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
                     Taken::Applied(events) => {
                         *damaged_end = None;
                         let is_short = next.offset - place.offset <= KEPT_LINE_BYTES;
@@ -137,7 +203,7 @@ impl FileLog {
                         let before = damaged_end
                             .take_if(|(end, _)| *end == place)
                             .map_or(0, |(_, free)| free);
-                        *damaged_end = Some((next, before + free));
+                        *damaged_end = Some((next, before.saturating_add(free)));
                         replica.damaged_lines += 1;
                         tracing::warn!(
                             segment = place.segment,
@@ -146,7 +212,8 @@ impl FileLog {
                         );
                     }
                 }
-                Ok(ControlFlow::Continue(()))
+                replica.place = next;
+                Ok(Next::On)
             })?;
         // An empty segment at the end moves the place without a line.
         replica.place = walked.place;
@@ -160,7 +227,8 @@ impl FileLog {
             _ => 0,
         };
         // A segment is named after its first seq, also when nothing is in it.
-        (replica.next_seq.max(1) + free).max(replica.place.segment)
+        let next = replica.next_seq.max(1).saturating_add(free);
+        next.max(replica.place.segment)
     }
 
     /// Reads at most `max` entries from a place on.
@@ -184,9 +252,9 @@ impl FileLog {
                     }
                 }
                 Ok(if entries.len() < max {
-                    ControlFlow::Continue(())
+                    Next::On
                 } else {
-                    ControlFlow::Break(())
+                    Next::Enough
                 })
             })?;
         if walked.stop == Stop::Gone && entries.is_empty() {
@@ -220,7 +288,7 @@ impl FileLog {
                         Decoded::Newer => Err(LogError::Newer),
                     };
                 }
-                Ok(ControlFlow::Break(()))
+                Ok(Next::Enough)
             })?;
         found
     }
@@ -245,7 +313,7 @@ fn take(replica: &mut Replica, place: Place, line: &RawLine<'_>) -> Result<Taken
             count,
         } => {
             replica.state.apply(&entry, &indices, place);
-            replica.next_seq = entry.seq + count;
+            replica.next_seq = entry.seq.saturating_add(count);
             replica.skipped_events |= (indices.len() as u64) < count;
             Ok(Taken::Applied(
                 indices.into_iter().zip(entry.events).collect(),

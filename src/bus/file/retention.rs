@@ -1,6 +1,6 @@
-//! Retention: the oldest segment goes when nobody needs it any more, at most one a snapshot.
+//! Retention: the oldest segments go when nobody needs them any more, at most 16 a snapshot.
 //!
-//! It goes when it ends before the older of the two snapshots, before the oldest text that somebody may still have to read, and
+//! One goes when it ends before the older of the two snapshots, before the oldest text that somebody may still have to read, and
 //! when all in it is older than the team's limit. Its long texts and transcripts go before it: a crash between the steps leaves a
 //! segment that names texts which are gone and which nobody needs, and the next snapshot goes on. So nothing is left that no
 //! segment names.
@@ -13,12 +13,14 @@ use std::path::{Path, PathBuf};
 use super::{segments, snapshot};
 use crate::bus::event::{Body, Event};
 use crate::bus::line::{self, Decoded};
-use crate::bus::log::Place;
 use crate::bus::state::State;
 use crate::domain::id::TaskId;
 use crate::sys::disk::{self, Disk};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Segments that go with one snapshot: more than a log grows from one to the next, unless it is much smaller than its state.
+const SEGMENTS_AT_ONCE: usize = 16;
 
 /// Looking for the end of a segment's first line goes on by so many bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -35,62 +37,83 @@ pub(super) struct Parts {
     pub(super) tasks: PathBuf,
 }
 
-/// Removes what nobody needs any more; returns the segment that went.
-pub(super) fn apply(
-    disk: &dyn Disk,
-    parts: &Parts,
-    state: &State,
-    now_ms: i64,
-) -> io::Result<Option<u64>> {
-    let kept_ms = i64::from(state.limits().retention_days) * DAY_MS;
-    remove_old_transcripts(&parts.tasks, state, now_ms.saturating_sub(kept_ms));
-    let Some(older) = snapshot::older_place(disk, &parts.snapshot)? else {
-        return Ok(None);
-    };
+/// How long texts are kept that nobody needs any more, in milliseconds.
+pub(super) fn kept_ms(state: &State) -> i64 {
+    i64::from(state.limits().retention_days) * DAY_MS
+}
+
+/// Returns the segments that are there, oldest first.
+pub(super) fn segments_of(disk: &dyn Disk, parts: &Parts) -> io::Result<Vec<u64>> {
     let names = disk.list(&parts.log)?;
     let mut present: Vec<u64> = names
         .iter()
         .filter_map(|name| segments::parse(name))
         .collect();
     present.sort_unstable();
-    let [oldest, next, ..] = present[..] else {
-        return Ok(None);
+    Ok(present)
+}
+
+/// Removes what nobody needs any more; returns how many segments went.
+pub(super) fn apply(
+    disk: &dyn Disk,
+    parts: &Parts,
+    state: &State,
+    now_ms: i64,
+) -> io::Result<usize> {
+    let since_ms = now_ms.saturating_sub(kept_ms(state));
+    remove_old_transcripts(&parts.tasks, state, since_ms);
+    let Some(older) = snapshot::older_place(disk, &parts.snapshot)? else {
+        return Ok(0);
     };
-    let needed = |place: Place| place.segment <= oldest;
-    if needed(older) || state.oldest_text_alive().is_some_and(needed) {
-        return Ok(None);
-    }
+    let oldest_text = state.oldest_text_alive();
+    let is_needed = |segment: u64| {
+        [Some(older), oldest_text]
+            .iter()
+            .flatten()
+            .any(|place| place.segment <= segment)
+    };
+    let present = segments_of(disk, parts)?;
     let path = |segment: u64| parts.log.join(segments::file_name(segment));
-    // The next segment began when this one was full: all in it is older than that.
-    let ended_ms = match began_ms(disk, &path(next)) {
-        Ok(Some(ended_ms)) => ended_ms,
-        Ok(None) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if now_ms.saturating_sub(ended_ms) <= kept_ms {
-        return Ok(None);
+    let mut removed = 0;
+    for two in present.windows(2).take(SEGMENTS_AT_ONCE) {
+        // The next segment began when this one was full: all in it is older than that.
+        let is_old = |began_ms: i64| began_ms < since_ms;
+        if is_needed(two[0])
+            || !began_ms(disk, &path(two[1]))?.is_some_and(is_old)
+            || !remove(disk, parts, state, &path(two[0]))?
+        {
+            break;
+        }
+        removed += 1;
     }
-    let bytes = match disk.read(&path(oldest)) {
+    Ok(removed)
+}
+
+/// Removes a segment with what it names; says whether that may be done. Of what a newer version wrote nothing can be said.
+fn remove(disk: &dyn Disk, parts: &Parts, state: &State, segment: &Path) -> io::Result<bool> {
+    let bytes = match disk.read(segment) {
         Ok(bytes) => bytes,
         // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),
     };
-    let (texts, tasks) = named_in(&bytes);
+    let Some((texts, tasks)) = named_in(&bytes) else {
+        return Ok(false);
+    };
     for text in texts {
         gone(disk.unlink(&parts.blobs.join(text.to_string())))?;
     }
     for task in tasks.iter().filter(|task| !is_alive(state, task)) {
         gone(fs::remove_file(parts.tasks.join(format!("{task}.jsonl"))))?;
     }
-    gone(disk.unlink(&path(oldest)))?;
+    gone(disk.unlink(&segments::mark(segment)))?;
+    gone(disk.unlink(segment))?;
     disk.sync_directory(&parts.log)?;
-    Ok(Some(oldest))
+    Ok(true)
 }
 
 /// What is gone already is as good as removed.
-fn gone(outcome: io::Result<()>) -> io::Result<()> {
+pub(super) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -99,7 +122,11 @@ fn gone(outcome: io::Result<()>) -> io::Result<()> {
 
 /// Returns when the first entry of a segment was written; none when that cannot be told.
 fn began_ms(disk: &dyn Disk, path: &Path) -> io::Result<Option<i64>> {
-    let file = disk.open(path)?;
+    let file = match disk.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let mut bytes = Vec::new();
     loop {
         let filled = bytes.len();
@@ -118,41 +145,27 @@ fn began_ms(disk: &dyn Disk, path: &Path) -> io::Result<Option<i64>> {
     }
 }
 
-/// Returns the long texts and the tasks that the events of a segment name.
-fn named_in(segment: &[u8]) -> (BTreeSet<uuid::Uuid>, BTreeSet<TaskId>) {
+/// Returns the long texts and the tasks that the events of a segment name; nothing when it has a line of a newer version.
+fn named_in(segment: &[u8]) -> Option<(BTreeSet<uuid::Uuid>, BTreeSet<TaskId>)> {
     let (mut texts, mut tasks) = (BTreeSet::new(), BTreeSet::new());
     for line in segment.split(|byte| *byte == b'\n') {
-        let Decoded::Entry { entry, .. } = line::decode(line) else {
-            continue;
+        let entry = match line::decode(line) {
+            Decoded::Entry { entry, .. } => entry,
+            Decoded::Damaged => continue,
+            Decoded::Newer => return None,
         };
         for event in &entry.events {
             if let Event::TaskAssigned(assigned) = event {
                 tasks.insert(assigned.id.clone());
             }
-            for body in bodies(event) {
+            for body in event.bodies() {
                 if let Body::Blob { id, .. } = body {
                     texts.insert(*id);
                 }
             }
         }
     }
-    (texts, tasks)
-}
-
-fn bodies(event: &Event) -> Vec<&Body> {
-    match event {
-        Event::MessageSent(sent) => vec![&sent.body],
-        Event::RequestOpened(opened) => {
-            let context = opened.context.as_ref();
-            [&opened.description].into_iter().chain(context).collect()
-        }
-        Event::TaskAssigned(assigned) => vec![&assigned.prompt],
-        Event::TaskFinished(finished) => {
-            let details = finished.report.details.as_ref();
-            [&finished.output].into_iter().chain(details).collect()
-        }
-        _ => Vec::new(),
-    }
+    Some((texts, tasks))
 }
 
 fn is_alive(state: &State, task: &TaskId) -> bool {

@@ -1,18 +1,20 @@
 //! The segments of a log: which there are, the files behind them, and the walk over their lines.
+//!
+//! A walk keeps no byte behind the last newline, also from one read to the next: whoever holds the lock may heal that line, and
+//! write another one in its place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failed;
-use crate::bus::line::MAX_LINE_BYTES;
+use crate::bus::line::{MAX_LINE_BYTES, MAX_SEQ};
 use crate::bus::log::{LogError, Place};
 use crate::sys::clock;
 use crate::sys::disk::{Disk, DiskFile, Stamp};
 
-/// How much is read at once.
+/// How much is read at once, unless a line is longer.
 pub(super) const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A directory that changed less than this long before it was listed may change again without showing another time:
@@ -29,6 +31,8 @@ pub(super) struct Segments {
     identity: Stamp,
     /// The first seq of each, oldest first.
     names: Vec<u64>,
+    /// Those that somebody could not sync.
+    failed: BTreeSet<u64>,
     /// What the directory looks like as long as `names` is right; none when that cannot be told.
     settled: Option<Stamp>,
     open: BTreeMap<u64, Arc<dyn DiskFile>>,
@@ -61,6 +65,8 @@ pub(super) enum Stop {
     Limit,
     /// Whoever walks has what it wants.
     Enough,
+    /// The next line cannot be read. Only who holds the lock can say whether it is damaged or just being written.
+    Unclear,
     /// The segment is not there any more.
     Gone,
 }
@@ -76,9 +82,19 @@ pub(super) struct Walked {
     pub stop: Stop,
 }
 
+/// What follows a line of a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The walk goes on behind it.
+    On,
+    /// The walk ends behind it.
+    Enough,
+    /// The walk ends before it.
+    Unclear,
+}
+
 /// Called with the place of a line, the place behind it, and the line.
-pub(super) type OnLine<'a> =
-    dyn FnMut(Place, Place, RawLine<'_>) -> Result<ControlFlow<()>, LogError> + 'a;
+pub(super) type OnLine<'a> = dyn FnMut(Place, Place, RawLine<'_>) -> Result<Next, LogError> + 'a;
 
 impl Segments {
     pub(super) fn open(disk: Arc<dyn Disk>, directory: PathBuf) -> Result<Self, LogError> {
@@ -90,6 +106,7 @@ impl Segments {
             directory,
             identity,
             names: Vec::new(),
+            failed: BTreeSet::new(),
             settled: None,
             open: BTreeMap::new(),
             buffer: vec![0; CHUNK_BYTES],
@@ -121,6 +138,7 @@ impl Segments {
             .map_err(|error| failed("list", &self.directory, error))?;
         self.names = names.iter().filter_map(|name| parse(name)).collect();
         self.names.sort_unstable();
+        self.failed = names.iter().filter_map(|name| parse_mark(name)).collect();
         self.look_at_open_files()?;
         let age_ms = i128::from(clock::now().wall_ms) - stamp.modified_ns / 1_000_000;
         self.settled = (age_ms > i128::from(UNSETTLED_MS)).then_some(stamp);
@@ -169,6 +187,23 @@ impl Segments {
         self.names.binary_search(&segment).is_ok()
     }
 
+    /// Says whether somebody could not sync that segment, as last looked.
+    pub(super) fn has_failed(&self, segment: u64) -> bool {
+        self.failed.contains(&segment)
+    }
+
+    /// Says whether there is a segment that was not there when last looked; if so, the next look lists them all.
+    ///
+    /// For who holds the lock and must not miss the next one. The time of the directory may say too little: it comes from
+    /// another clock than ours where another machine keeps the files.
+    pub(super) fn has_appeared(&mut self, segment: u64) -> bool {
+        let appeared = !self.has(segment) && self.disk.identity(&self.path(segment)).is_ok();
+        if appeared {
+            self.settled = None;
+        }
+        appeared
+    }
+
     /// Returns the segment that follows, as last looked.
     pub(super) fn next(&self, segment: u64) -> Option<u64> {
         let next = self.names.partition_point(|name| *name <= segment);
@@ -185,6 +220,20 @@ impl Segments {
     #[cfg(test)]
     pub(super) fn buffer_bytes(&self) -> usize {
         self.buffer.len()
+    }
+
+    /// Returns how many bytes of the log are between two places, as last looked; none when some of them are gone.
+    pub(super) fn bytes_between(&self, from: Place, to: Place) -> Option<u64> {
+        let mut bytes = 0;
+        let between = from.segment..to.segment;
+        if !between.is_empty() && !self.has(from.segment) {
+            return None;
+        }
+        for segment in self.names.iter().filter(|name| between.contains(name)) {
+            let file = self.disk.open(&self.path(*segment)).ok()?;
+            bytes += file.length().ok()?;
+        }
+        Some((bytes + to.offset).saturating_sub(from.offset))
     }
 
     /// Returns the file of a segment; none when it is not there.
@@ -281,9 +330,20 @@ impl Segments {
             };
             let (end, unfinished) = (walked.place, walked.unfinished);
             (walked.place, walked.unfinished) = (next, 0);
-            if unfinished > 0 && on_line(end, next, RawLine::Unreadable(unfinished))?.is_break() {
-                walked.stop = Stop::Enough;
-                return Ok(walked);
+            let outcome = match unfinished {
+                0 => Next::On,
+                bytes => on_line(end, next, RawLine::Unreadable(bytes))?,
+            };
+            match outcome {
+                Next::On => {}
+                Next::Enough => {
+                    walked.stop = Stop::Enough;
+                    return Ok(walked);
+                }
+                Next::Unclear => {
+                    (walked.place, walked.stop) = (end, Stop::Unclear);
+                    return Ok(walked);
+                }
             }
         }
     }
@@ -297,22 +357,18 @@ impl Segments {
         on_line: &mut OnLine<'_>,
     ) -> Result<(), LogError> {
         let segment = walked.place.segment;
-        // The bytes of the unfinished line, and how many more of it were passed over because it is too long.
-        let (mut filled, mut dropped) = (0, 0);
+        // How much is read at once, and how much of a line was passed over because it is too long.
+        let (mut wanted, mut dropped) = (CHUNK_BYTES, 0);
         loop {
-            if self.buffer.len() < filled + CHUNK_BYTES {
-                self.buffer.resize(filled + CHUNK_BYTES, 0);
+            if self.buffer.len() < wanted {
+                self.buffer.resize(wanted, 0);
             }
-            let at = walked.place.offset + dropped + filled as u64;
             let read = file
-                .read_at(&mut self.buffer[filled..filled + CHUNK_BYTES], at)
+                .read_at(&mut self.buffer[..wanted], walked.place.offset + dropped)
                 .map_err(|error| failed("read", &self.path(segment), error))?;
-            let end = filled + read;
             let mut start = 0;
-            // What was there before has no newline.
-            let mut searched = filled;
-            while let Some(found) = newline(&self.buffer[searched..end]) {
-                let stop = searched + found;
+            while let Some(found) = newline(&self.buffer[start..read]) {
+                let stop = start + found;
                 let place = walked.place;
                 walked.place.offset += dropped + (stop + 1 - start) as u64;
                 let line = if dropped > 0 {
@@ -320,26 +376,35 @@ impl Segments {
                 } else {
                     RawLine::Whole(&self.buffer[start..stop])
                 };
-                (start, searched, dropped) = (stop + 1, stop + 1, 0);
-                if on_line(place, walked.place, line)?.is_break() {
-                    walked.stop = Stop::Enough;
-                    return Ok(());
+                (start, dropped) = (stop + 1, 0);
+                match on_line(place, walked.place, line)? {
+                    Next::On => {}
+                    Next::Enough => {
+                        walked.stop = Stop::Enough;
+                        return Ok(());
+                    }
+                    Next::Unclear => {
+                        (walked.place, walked.stop) = (place, Stop::Unclear);
+                        return Ok(());
+                    }
                 }
             }
-            self.buffer.copy_within(start..end, 0);
-            filled = end - start;
-            if filled > MAX_LINE_BYTES {
-                dropped += filled as u64;
-                filled = 0;
-            }
-            walked.unfinished = dropped + filled as u64;
-            if read < CHUNK_BYTES {
+            walked.unfinished = dropped + (read - start) as u64;
+            if read < wanted {
                 return Ok(());
             }
-            *left = left.saturating_sub(read);
-            if *left == 0 {
-                walked.stop = Stop::Limit;
-                return Ok(());
+            // The rest is read again from its first byte: a line is always read in one piece, and whatever the limit is.
+            if start == 0 && wanted < MAX_LINE_BYTES {
+                wanted = (wanted * 2).min(MAX_LINE_BYTES);
+            } else if start == 0 {
+                dropped += read as u64;
+            } else {
+                wanted = CHUNK_BYTES;
+                *left = left.saturating_sub(start);
+                if *left == 0 {
+                    walked.stop = Stop::Limit;
+                    return Ok(());
+                }
             }
         }
     }
@@ -356,7 +421,20 @@ pub(super) fn file_name(segment: u64) -> String {
 
 /// Reads the first seq of a segment out of its file's name.
 pub(super) fn parse(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(".jsonl")?;
+    seq(name.strip_suffix(".jsonl")?)
+}
+
+/// Returns the path of the mark beside a segment that says that it could not be synced.
+pub(super) fn mark(segment: &Path) -> PathBuf {
+    segment.with_extension("failed")
+}
+
+/// Reads the first seq of a segment out of the name of such a mark.
+fn parse_mark(name: &str) -> Option<u64> {
+    seq(name.strip_suffix(".failed")?)
+}
+
+fn seq(digits: &str) -> Option<u64> {
     let number = digits.parse().ok()?;
-    (digits.len() == 20 && number > 0).then_some(number)
+    (digits.len() == 20 && (1..=MAX_SEQ).contains(&number)).then_some(number)
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -25,6 +26,17 @@ pub(super) enum Fault {
     Sync,
 }
 
+/// What has just been done to a file, before whoever did it knows.
+pub(super) enum Done<'a> {
+    /// These bytes were read; they may be changed on their way.
+    Read(&'a mut [u8]),
+    /// So many bytes were written, of so many.
+    Append(usize, usize),
+}
+
+/// Is told what is done, and says whether it wants to be told more.
+type OnDone = Box<dyn FnMut(Done<'_>) -> ControlFlow<()> + Send>;
+
 /// The disk.
 #[derive(Clone, Default)]
 pub(super) struct SimulatedDisk {
@@ -43,6 +55,8 @@ struct Contents {
     faults: Vec<Fault>,
     /// What happens before somebody looks next whether a directory has changed.
     before_look: Option<Box<dyn FnOnce() + Send>>,
+    /// Who is told what is done.
+    on_done: Option<OnDone>,
 }
 
 #[derive(Clone, Default)]
@@ -88,6 +102,14 @@ impl SimulatedDisk {
     /// Lets something happen before somebody looks next whether a directory has changed.
     pub(super) fn before_next_look(&self, happens: impl FnOnce() + Send + 'static) {
         self.contents().before_look = Some(Box::new(happens));
+    }
+
+    /// Lets something happen after reads and appends, until it has enough of that.
+    pub(super) fn after_each(
+        &self,
+        happens: impl FnMut(Done<'_>) -> ControlFlow<()> + Send + 'static,
+    ) {
+        self.contents().on_done = Some(Box::new(happens));
     }
 
     /// Returns what is found when the power is back.
@@ -310,6 +332,16 @@ fn identity(index: usize) -> Identity {
 }
 
 impl SimulatedFile {
+    /// Tells what was done. Whoever is told may use the disk, which tells nothing meanwhile.
+    fn tell(&self, done: Done<'_>) {
+        let told = self.shared.lock().unwrap().on_done.take();
+        if let Some(mut happens) = told
+            && happens(done).is_continue()
+        {
+            self.shared.lock().unwrap().on_done = Some(happens);
+        }
+    }
+
     fn write(&self, write: Write) -> io::Result<()> {
         let mut contents = self.shared.lock().unwrap();
         contents.operate()?;
@@ -328,6 +360,8 @@ impl DiskFile for SimulatedFile {
         let start = written.len().min(usize::try_from(offset).unwrap());
         let length = buffer.len().min(written.len() - start);
         buffer[..length].copy_from_slice(&written[start..start + length]);
+        drop(contents);
+        self.tell(Done::Read(&mut buffer[..length]));
         Ok(length)
     }
 
@@ -343,6 +377,7 @@ impl DiskFile for SimulatedFile {
             None => bytes.len(),
         };
         self.write(Write::Append(bytes[..length].to_vec()))?;
+        self.tell(Done::Append(length, bytes.len()));
         Ok(length)
     }
 

@@ -2,27 +2,46 @@
 //!
 //! One is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A crash
 //! at any step leaves the log as it was and at most a temporary file, which a later snapshot clears away.
+//!
+//! Versions work beside each other. A snapshot whose checksum fits and that says more than is understood here comes from a newer
+//! one, and is not damaged. Its head tells two levels of the state: the one that it was written in, and the least that may go on
+//! from it. Who is below the first loses what it does not know of, so it writes none itself.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::thread::JoinHandle;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::retention::{self, Parts};
+use super::sweep;
 use super::sync::Syncer;
 use crate::bus::line;
 use crate::bus::log::{Place, Replica};
 use crate::bus::state::State;
 use crate::sys::disk::{Disk, DiskFile};
 
-/// The form of a snapshot. One of another form is passed over: the log has everything.
+/// The form of a snapshot. One of a newer form is passed over, as long as the log has everything.
 const FORMAT: u32 = 1;
+
+/// The level of the state: it grows with each field that older versions would drop, and what was written in each is kept among the
+/// fixtures of the tests. A snapshot without a level is of the first.
+pub(super) const LEVEL: u32 = 1;
+
+/// The least level that may go on from a snapshot written here. It grows when the rules go wrong without a newer field.
+const LEAST_LEVEL: u32 = 1;
 
 /// Snapshots that are kept: when the newest turns out to be broken, there is the one before.
 const KEPT: usize = 2;
+
+/// How often the directory is looked at again when all that was there has been replaced meanwhile.
+const LOOKS: usize = 3;
+
+/// How much of a snapshot is read to find its place, which stands at its beginning.
+const HEAD_BYTES: usize = 512;
 
 /// How much is written at once.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -33,16 +52,50 @@ struct Written<'a> {
     bus: Uuid,
     place: Place,
     next_seq: u64,
+    level: u32,
+    least: u32,
     state: &'a State,
+}
+
+/// What is read first: whether the rest can be understood.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    #[serde(default = "first")]
+    level: u32,
+    #[serde(default = "first")]
+    least: u32,
+}
+
+fn first() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
 struct Read {
-    format: u32,
     bus: Uuid,
     place: Place,
     next_seq: u64,
     state: State,
+}
+
+/// What a snapshot turned out to be.
+pub(super) enum Decoded {
+    /// A state to go on from.
+    Usable(Box<Replica>),
+    /// The checksum does not fit, or it is of another bus.
+    Damaged,
+    /// The checksum fits: a newer version has written it, for its like.
+    Newer,
+}
+
+/// What there is to begin with.
+#[derive(Default)]
+pub(super) struct Newest {
+    /// The newest usable snapshot.
+    pub(super) replica: Option<Replica>,
+    /// Whether one that is newer is for newer versions alone.
+    pub(super) is_for_newer: bool,
 }
 
 /// The snapshots of one bus, and the thread that writes one.
@@ -51,6 +104,8 @@ pub(super) struct Snapshots {
     directory: PathBuf,
     bus: Uuid,
     parts: Parts,
+    /// When this process last looked for long texts that no event names.
+    swept_ms: Arc<AtomicI64>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -61,33 +116,54 @@ impl Snapshots {
             directory: parts.snapshot.clone(),
             bus,
             parts,
+            swept_ms: Arc::new(AtomicI64::new(sweep::NEVER)),
             writer: None,
         }
     }
 
     /// Returns the newest usable snapshot as a replica.
-    pub(super) fn newest(&self) -> Option<Replica> {
-        let names = self.disk.list(&self.directory).unwrap_or_default();
-        let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
-        seqs.sort_unstable();
-        seqs.into_iter().rev().find_map(|seq| {
-            let path = path(&self.directory, seq);
-            match self.disk.read(&path) {
-                Ok(bytes) => {
-                    let replica = decode(&bytes, self.bus);
-                    if replica.is_none() {
-                        tracing::warn!(path = %path.display(), "passed over a damaged snapshot");
+    pub(super) fn newest(&self) -> Newest {
+        let mut newest = Newest::default();
+        for _ in 0..LOOKS {
+            let mut is_replaced = false;
+            for seq in seqs(&*self.disk, &self.directory).unwrap_or_default() {
+                let path = path(&self.directory, seq);
+                match self.disk.read(&path) {
+                    Ok(bytes) => match decode(&bytes, self.bus) {
+                        Decoded::Usable(replica) => {
+                            newest.replica = Some(*replica);
+                            return newest;
+                        }
+                        Decoded::Newer => newest.is_for_newer = true,
+                        Decoded::Damaged => {
+                            tracing::warn!(path = %path.display(), "passed over a damaged snapshot");
+                        }
+                    },
+                    // Two newer ones have taken its place meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => is_replaced = true,
+                    Err(error) => {
+                        tracing::warn!(path = %path.display(), %error, "failed to read a snapshot");
                     }
-                    replica
-                }
-                // Two newer ones have taken its place meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "failed to read a snapshot");
-                    None
                 }
             }
-        })
+            if !is_replaced {
+                break;
+            }
+        }
+        newest
+    }
+
+    /// Returns the place of the newest snapshot and its length in bytes; none where there is none, or where that cannot be told.
+    pub(super) fn last(&self) -> Option<(Place, u64)> {
+        let newest = *seqs(&*self.disk, &self.directory).ok()?.first()?;
+        let file = self.disk.open(&path(&self.directory, newest)).ok()?;
+        let mut head = vec![0; HEAD_BYTES];
+        let read = file.read_at(&mut head, 0).ok()?;
+        let head = std::str::from_utf8(&head[..read]).ok()?;
+        let (_, place) = head.split_once("\"place\":")?;
+        let (place, _) = place.split_once(']')?;
+        let place = serde_json::from_str(&format!("{place}]")).ok()?;
+        Some((place, file.length().ok()?))
     }
 
     /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written.
@@ -101,7 +177,7 @@ impl Snapshots {
         self.finish();
         let (disk, directory, bus) = (Arc::clone(&self.disk), self.directory.clone(), self.bus);
         let (replica, syncer) = (replica.clone(), Arc::clone(syncer));
-        let parts = self.parts.clone();
+        let (parts, swept_ms) = (self.parts.clone(), Arc::clone(&self.swept_ms));
         let writer = move || {
             // A state with something in it that is perhaps not in the log is no snapshot of the log.
             if !syncer.sync_all() {
@@ -112,10 +188,20 @@ impl Snapshots {
                 return;
             }
             match retention::apply(&*disk, &parts, &replica.state, now_ms) {
-                Ok(Some(segment)) => tracing::debug!(segment, "removed an old segment"),
-                Ok(None) => {}
+                Ok(0) => {}
+                Ok(segments) => tracing::debug!(segments, "removed old segments"),
                 Err(error) => {
                     tracing::warn!(%error, "failed to remove an old segment: the next snapshot tries again");
+                }
+            }
+            if !sweep::is_due(&swept_ms, now_ms) {
+                return;
+            }
+            match sweep::apply(&*disk, &parts, &replica.state, now_ms) {
+                Ok(0) => {}
+                Ok(texts) => tracing::debug!(texts, "removed long texts that no event names"),
+                Err(error) => {
+                    tracing::warn!(%error, "failed to remove long texts that no event names: another day is soon enough");
                 }
             }
         };
@@ -148,14 +234,11 @@ impl Drop for Snapshots {
 pub(super) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Place>> {
     /// What is read of it here: the state is not needed.
     #[derive(Deserialize)]
-    struct Head {
+    struct Beginning {
         format: u32,
         place: Place,
     }
-    let names = disk.list(directory)?;
-    let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
-    seqs.sort_unstable();
-    let Some(older) = seqs.len().checked_sub(KEPT).map(|index| seqs[index]) else {
+    let Some(older) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(None);
     };
     let bytes = match disk.read(&path(directory, older)) {
@@ -166,20 +249,33 @@ pub(super) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Optio
     let object = bytes
         .strip_suffix(b"\n")
         .filter(|object| line::checked(object).is_some());
-    let head: Option<Head> = object.and_then(|object| serde_json::from_slice(object).ok());
-    Ok(head
-        .filter(|head| head.format == FORMAT)
-        .map(|head| head.place))
+    let beginning: Option<Beginning> =
+        object.and_then(|object| serde_json::from_slice(object).ok());
+    Ok(beginning
+        .filter(|beginning| beginning.format == FORMAT)
+        .map(|beginning| beginning.place))
 }
 
-fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {
+/// Writes what a snapshot says.
+pub(super) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io::Result<()> {
     let written = Written {
         format: FORMAT,
         bus,
         place: replica.place,
         next_seq: replica.next_seq,
+        level: LEVEL,
+        least: LEAST_LEVEL,
         state: &replica.state,
     };
+    let mut object = io::BufWriter::with_capacity(CHUNK_BYTES, line::Sealing::new(out));
+    serde_json::to_writer(&mut object, &written)?;
+    object
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .finish()
+}
+
+fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {
     // Only one process passes this seq, so nobody else writes to that name.
     let temporary = directory.join(format!("{:020}.tmp", replica.next_seq));
     match disk.unlink(&temporary) {
@@ -187,13 +283,7 @@ fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io:
         _ => {}
     }
     let file = disk.create_new(&temporary)?;
-    let sealing = line::Sealing::new(FileEnd(&*file));
-    let mut object = io::BufWriter::with_capacity(CHUNK_BYTES, sealing);
-    serde_json::to_writer(&mut object, &written)?;
-    object
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .finish()?;
+    write_to(FileEnd(&*file), bus, replica)?;
     file.sync()?;
     disk.rename(&temporary, &path(directory, replica.next_seq))?;
     disk.sync_directory(directory)?;
@@ -215,13 +305,10 @@ impl io::Write for FileEnd<'_> {
 
 /// Removes all but the newest snapshots, and what crashes left of older ones.
 fn clear_away(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
-    let names = disk.list(directory)?;
-    let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
-    seqs.sort_unstable();
-    let Some(oldest_kept) = seqs.len().checked_sub(KEPT).map(|index| seqs[index]) else {
+    let Some(oldest_kept) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(());
     };
-    for name in names {
+    for name in disk.list(directory)? {
         let number = name
             .strip_suffix(".tmp")
             .and_then(|digits| digits.parse().ok());
@@ -235,21 +322,40 @@ fn clear_away(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn decode(bytes: &[u8], bus: Uuid) -> Option<Replica> {
-    let object = bytes.strip_suffix(b"\n")?;
-    line::checked(object)?;
-    let mut read: Read = serde_json::from_slice(object).ok()?;
-    if read.format != FORMAT || read.bus != bus {
-        return None;
+/// Reads a snapshot of a bus.
+pub(super) fn decode(bytes: &[u8], bus: Uuid) -> Decoded {
+    let object = bytes.strip_suffix(b"\n");
+    let Some(object) = object.filter(|object| line::checked(object).is_some()) else {
+        return Decoded::Damaged;
+    };
+    let Ok(head) = serde_json::from_slice::<Head>(object) else {
+        return Decoded::Newer;
+    };
+    if head.format > FORMAT || head.least > LEVEL {
+        return Decoded::Newer;
+    }
+    let Ok(mut read) = serde_json::from_slice::<Read>(object) else {
+        return Decoded::Newer;
+    };
+    if read.bus != bus {
+        return Decoded::Damaged;
     }
     read.state.rebuild();
-    Some(Replica {
+    Decoded::Usable(Box::new(Replica {
         state: read.state,
         place: read.place,
         next_seq: read.next_seq,
         damaged_lines: 0,
-        skipped_events: false,
-    })
+        skipped_events: head.level > LEVEL,
+    }))
+}
+
+/// Returns the seqs of the snapshots that are there, the newest first.
+fn seqs(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<u64>> {
+    let names = disk.list(directory)?;
+    let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
+    seqs.sort_unstable_by(|one, other| other.cmp(one));
+    Ok(seqs)
 }
 
 fn path(directory: &Path, seq: u64) -> PathBuf {

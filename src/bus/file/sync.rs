@@ -1,7 +1,8 @@
 //! What has been appended and is not yet on disk, and the one who brings it there.
 //!
 //! A failed sync is never tried again on the same segment: the system forgets what it could not write, so a second try would
-//! succeed and mean nothing.
+//! succeed and mean nothing. So the segment is marked as failed for other processes too, which would otherwise write behind what
+//! is perhaps not there: a sync of theirs succeeds, because the system tells of a failure once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::texts;
+use super::{segments, texts};
 use crate::bus::log::{Durability, LogError};
 use crate::sys::disk::{Disk, DiskFile};
 
@@ -168,8 +169,28 @@ impl Syncer {
                 }
                 pending.failed.insert(segment);
                 pending.error = Some(error);
+                drop(pending);
+                self.mark_as_failed(dirty);
                 false
             }
+        }
+    }
+
+    /// Leaves a mark beside a segment that could not be synced, for who opens the log later. A disk that fails may not take it:
+    /// then this process alone knows.
+    fn mark_as_failed(&self, dirty: &Dirty) {
+        let path = segments::mark(&dirty.path);
+        let marked = match self.disk.create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            outcome => outcome.map(drop),
+        };
+        let directory = path.parent().unwrap_or(&path);
+        let synced = marked.and_then(|()| self.disk.sync_directory(directory));
+        // Without its directory the whole bus is gone.
+        if let Err(error) = synced
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %path.display(), %error, "failed to mark a segment that could not be synced");
         }
     }
 

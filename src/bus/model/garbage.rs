@@ -27,7 +27,7 @@ const ENDLESS: usize = 500;
 
 /// An entry of a few events with causes that may be missing.
 pub(super) fn entry() -> impl Strategy<Value = Entry> {
-    let seq = prop_oneof![9 => 1..1_000_000u64, 1 => Just(u64::MAX - 1)];
+    let seq = prop_oneof![9 => 1..1_000_000u64, 1 => Just(line::MAX_SEQ - 8)];
     let ms = prop_oneof![9 => 0..10_000_000u64, 1 => Just(u64::MAX)];
     let events = proptest::collection::vec(any::<[u8; 6]>().prop_map(event), 0..6);
     (seq, 0..2u32, ms, any::<u8>(), events).prop_map(|(seq, boot, ms, id, events)| Entry {

@@ -370,6 +370,29 @@ pub enum Ask {
     },
 }
 
+impl Ask {
+    /// Returns the texts of others in it, which may be long.
+    pub fn texts_mut(&mut self) -> Vec<&mut Body> {
+        match self {
+            Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],
+            Self::Send { body, .. } | Self::Broadcast(body) => vec![body],
+            Self::Open {
+                description,
+                context,
+                ..
+            } => std::iter::once(description).chain(context).collect(),
+            Self::FinishTask(_, ending) => {
+                let details = ending.report.details.as_mut();
+                std::iter::once(&mut ending.output).chain(details).collect()
+            }
+            Self::CreateWorkflow(new) => vec![&mut new.prompts],
+            Self::SpreadStep(_, new) => vec![&mut new.items],
+            // What else is asked for has no text, or a short one of ours.
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Which unread messages to take.
 #[derive(Clone, Debug)]
 pub struct Pick {

@@ -129,14 +129,14 @@ fn a_broken_snapshot_means_the_one_before() {
         log.snapshots.finish();
     }
     let snapshots = project.names("snapshot");
-    let newest = log.snapshots.newest().unwrap();
+    let newest = log.snapshots.newest().replica.unwrap();
     for damage in [&b""[..], b"{}\n", b"\0\0\0\0"] {
         fs::write(&snapshots[1], damage).unwrap();
-        assert!(log.snapshots.newest().unwrap().next_seq < newest.next_seq);
+        assert!(log.snapshots.newest().replica.unwrap().next_seq < newest.next_seq);
         assert_same(&project.open_short().1, &replica);
     }
     fs::write(&snapshots[0], b"").unwrap();
-    assert!(log.snapshots.newest().is_none());
+    assert!(log.snapshots.newest().replica.is_none());
     assert_same(&project.open_short().1, &replica);
 }
 
@@ -149,7 +149,7 @@ fn a_snapshot_ahead_of_the_log_is_not_gone_behind() {
         append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
         log.snapshots.finish();
     }
-    let newest = log.snapshots.newest().unwrap();
+    let newest = log.snapshots.newest().replica.unwrap();
     for path in project.names("log") {
         fs::write(path, b"").unwrap();
     }

@@ -1,8 +1,12 @@
 //! The file log on a real directory: as several processes use it, across segments and snapshots.
 
+mod blobs;
 mod damage;
+mod failed;
 mod power;
 mod retention;
+mod unlocked;
+mod versions;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -48,6 +52,7 @@ impl Project {
         let options = Options {
             segment_bytes: 1_000,
             snapshot_events: 8,
+            snapshot_percent: 0,
             ..Options::default()
         };
         let mut log = FileLog::open(&self.bus, Arc::new(RealDisk), options).unwrap();
@@ -136,6 +141,7 @@ fn the_file_log_keeps_the_contract_without_notifications_and_with_small_segments
             listening: Listening::Polled,
             segment_bytes: 1_000,
             snapshot_events: 16,
+            snapshot_percent: 0,
             ..Options::default()
         };
         let log = FileLog::open(&project.bus, Arc::new(RealDisk), options);
@@ -237,6 +243,70 @@ fn a_new_segment_is_seen_by_a_reader_that_no_longer_lists() {
 }
 
 #[test]
+fn a_roll_that_the_time_of_the_directory_does_not_show_is_seen_under_the_lock() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    let (mut other, mut theirs) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    let directory = fs::File::open(project.bus.join("log")).unwrap();
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    directory.set_modified(long_ago).unwrap();
+    other.catch_up(&mut theirs).unwrap();
+    assert!(other.segments.is_settled());
+    let segment = replica.place.segment;
+    while replica.place.segment == segment {
+        append(&mut log, &mut replica, vec![sent(1, "hello")]).unwrap();
+    }
+    // The clock of whoever keeps the files may be behind ours.
+    directory.set_modified(long_ago).unwrap();
+    let seq = append(&mut other, &mut theirs, vec![sent(2, "theirs")]).unwrap();
+    assert_eq!(
+        (seq, theirs.place.segment),
+        (replica.next_seq, replica.place.segment)
+    );
+    log.catch_up(&mut replica).unwrap();
+    assert_same(&replica, &theirs);
+    assert_same(&replay(&mut log), &replica);
+}
+
+#[test]
+fn a_large_state_is_not_written_again_for_a_log_that_has_grown_by_little() {
+    let project = Project::new();
+    let options = Options {
+        snapshot_events: 8,
+        ..Options::default()
+    };
+    let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
+    let mut replica = Log::open(&mut log).unwrap();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    let (mut written, mut last) = (0, None);
+    for number in 0..400 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+        let newest = project.names("snapshot").pop();
+        if newest != last {
+            written += fs::metadata(newest.as_ref().unwrap()).unwrap().len();
+            last = newest;
+        }
+    }
+    let logged: u64 = project
+        .names("log")
+        .iter()
+        .map(|path| fs::metadata(path).unwrap().len())
+        .sum();
+    assert!(
+        written < 4 * logged,
+        "{written} bytes for a log of {logged}"
+    );
+    let newest = log.snapshots.newest().replica.unwrap();
+    let behind = replica.place.offset - newest.place.offset;
+    assert!(
+        behind < logged / 2,
+        "who opens reads {behind} of {logged} bytes"
+    );
+}
+
+#[test]
 fn an_empty_newest_segment_is_used() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
@@ -258,7 +328,7 @@ fn a_snapshot_and_the_rest_give_the_same_as_everything() {
         log.snapshots.finish();
     }
     assert_eq!(project.names("snapshot").len(), 2);
-    let from_snapshot = log.snapshots.newest().unwrap();
+    let from_snapshot = log.snapshots.newest().replica.unwrap();
     assert!(from_snapshot.next_seq > 24);
     let (mut reopened, opened) = project.open_short();
     assert_same(&opened, &replica);

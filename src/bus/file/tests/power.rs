@@ -25,6 +25,7 @@ fn open(directory: &Path, disk: &SimulatedDisk) -> Result<FileLog, LogError> {
     let options = Options {
         segment_bytes: SEGMENT_BYTES,
         snapshot_events: SNAPSHOT_EVENTS,
+        snapshot_percent: 0,
         ..Options::default()
     };
     FileLog::open(directory, Arc::new(disk.clone()), options)
@@ -139,7 +140,7 @@ fn a_snapshot_is_whole_when_the_power_was_cut() {
     work(&directory, &disk, &mut Acknowledged::default()).unwrap();
     let newest = |disk: &SimulatedDisk| {
         let log = open(&directory, disk).unwrap();
-        log.snapshots.newest().unwrap().next_seq
+        log.snapshots.newest().replica.unwrap().next_seq
     };
     for seed in 0..20 {
         assert_eq!(newest(&disk.after_power_cut(seed)), newest(&disk));

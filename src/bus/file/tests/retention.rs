@@ -32,6 +32,7 @@ fn open(
     let options = Options {
         segment_bytes: 1_200,
         snapshot_events: 5,
+        snapshot_percent: 0,
         clock: Arc::new(move || {
             let mut now = clock::now();
             now.wall_ms = days.load(Ordering::Relaxed) * DAY_MS;

@@ -1,0 +1,70 @@
+//! The texts of events, wherever they are: one list for all who read, keep or remove them.
+
+use super::{Body, Event};
+
+impl Event {
+    /// Returns every text of the event that may be in a blob; the first is what the event says.
+    ///
+    /// Each kind is named here, so that none with a text can be forgotten: a text that is missing here is never removed.
+    pub fn bodies(&self) -> Vec<&Body> {
+        match self {
+            Self::MessageSent(sent) => vec![&sent.body],
+            Self::RequestOpened(opened) => {
+                let context = opened.context.as_ref();
+                [&opened.description].into_iter().chain(context).collect()
+            }
+            Self::TaskAssigned(assigned) => vec![&assigned.prompt],
+            Self::TaskFinished(finished) => {
+                let details = finished.report.details.as_ref();
+                [&finished.output].into_iter().chain(details).collect()
+            }
+            Self::WorkflowCreated(created) => vec![&created.prompts],
+            Self::StepSpread(spread) => vec![&spread.items],
+            Self::MemberStarting(_)
+            | Self::MemberJoined(_)
+            | Self::MemberActivity { .. }
+            | Self::MemberTools { .. }
+            | Self::MemberModel { .. }
+            | Self::MemberWays { .. }
+            | Self::MemberLeft { .. }
+            | Self::MemberForgotten { .. }
+            | Self::AgentRuns(_)
+            | Self::AgentSwept { .. }
+            | Self::AgentStirred { .. }
+            | Self::AgentStalled { .. }
+            | Self::AgentCrashed { .. }
+            | Self::MemberHung { .. }
+            | Self::MemberBack { .. }
+            | Self::LimitsSet(_)
+            | Self::MessageAddressed { .. }
+            | Self::MessageHanded { .. }
+            | Self::MessageReturned { .. }
+            | Self::MessageSeen { .. }
+            | Self::MessageSuperseded { .. }
+            | Self::MessageExpired { .. }
+            | Self::WaitStarted { .. }
+            | Self::WaitEnded { .. }
+            | Self::RequestNudged { .. }
+            | Self::RequestClaimed { .. }
+            | Self::RequestReopened { .. }
+            | Self::RequestCompleted { .. }
+            | Self::RequestExpired { .. }
+            | Self::TaskStarted { .. }
+            | Self::TaskResumed { .. }
+            | Self::TaskCancelAsked { .. }
+            | Self::StopAsked { .. }
+            | Self::PermissionAsked(_)
+            | Self::PermissionTold { .. }
+            | Self::PermissionAnswered(_)
+            | Self::WorkflowResumed(_)
+            | Self::WorkflowCancelAsked { .. }
+            | Self::WorkflowEnded { .. }
+            | Self::StepAsked(_)
+            | Self::StepApproved(_)
+            | Self::StepStarted(_)
+            | Self::StepReturned(_)
+            | Self::StepEnded(_)
+            | Self::SegmentFailed { .. } => Vec::new(),
+        }
+    }
+}
