@@ -48,7 +48,13 @@ pub enum Waited {
     TimedOut,
     /// It was ended from outside: the session stops.
     Ended,
+    /// It did not begin: messages are in the turn already, and their reader has not been shown them yet.
+    InTurn,
 }
+
+/// How long a wait is put off by messages that are in the turn: their reader may have just shown that it has them, in a process
+/// that has yet to write that down.
+const IN_TURN: Duration = Duration::from_millis(300);
 
 /// How a claim ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,43 +165,49 @@ impl Call {
         })
     }
 
-    /// Takes unread messages.
+    /// Takes unread messages: those whose texts can be read. It is an error when there are messages and none of them can be.
     pub async fn take(&mut self, way: Way, pick: Pick) -> Result<Vec<Letter>, BusError> {
-        let head_bytes = pick.head_bytes;
-        self.seat.bus().refresh()?;
-        let nothing = self
-            .seat
-            .bus()
-            .look(|state| state.unread(self.seat.name()).next().is_none());
-        if nothing {
-            return Ok(Vec::new());
+        let (bus, session) = (self.seat.bus().clone(), self.seat.session());
+        bus.refresh()?;
+        let readable = bus.readable(session, &pick, &self.taken);
+        if readable.is_empty() {
+            return readable.failed.map_or(Ok(Vec::new()), Err);
         }
+        let pick = readable.pick(pick);
         self.holds = true;
-        let session = self.seat.session();
-        self.ask(Ask::Take {
+        let take = Ask::Take {
             session,
             call: self.id,
             way,
             pick,
-        })
-        .await?;
-        self.letters(head_bytes)
+        };
+        if let Err(error) = self.ask(take).await {
+            // The hand-over may be on the bus, and what it handed over is not shown.
+            self.give_up().await;
+            return Err(error);
+        }
+        Ok(bus.look(|state| readable.handed(state, session, self.id)))
     }
 
-    /// Reads what this call was handed.
-    fn letters(&self, head_bytes: usize) -> Result<Vec<Letter>, BusError> {
+    /// Gives back what this call may have been handed in vain, and goes on under another id: whatever becomes of the call, what it
+    /// was handed before does not count as shown.
+    async fn give_up(&mut self) {
+        let id = std::mem::replace(&mut self.id, ids::call());
+        if let Err(error) = give_back(&self.seat, id).await {
+            // The deadline of a hand-over gives it back in the end.
+            tracing::debug!("failed to give back what was not shown: {error}");
+        }
+    }
+
+    /// Reads the message that this call was handed as a wait.
+    fn letter(&self) -> Result<Option<Letter>, BusError> {
         let bus = self.seat.bus();
-        let handed: Vec<Message> = bus.look(|state| {
-            state
-                .handed_to(self.seat.session(), self.id)
-                .into_iter()
-                .cloned()
-                .collect()
+        let handed: Option<Message> = bus.look(|state| {
+            let handed = state.handed_to(self.seat.session(), self.id);
+            handed.into_iter().next().cloned()
         });
-        handed
-            .into_iter()
-            .map(|message| bus.letter(message, 0, head_bytes))
-            .collect()
+        let read = |message| bus.letter(message, 0, limits::ANSWER_BYTES);
+        handed.map(read).transpose()
     }
 
     /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::give_back`] or by the drop of the call.
@@ -209,13 +221,23 @@ impl Call {
         let mut changes = self.seat.bus().changes();
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
-        self.ask(Ask::Wait {
-            call: self.id,
-            from,
-            request,
-            timeout_ms,
-        })
-        .await?;
+        let put_off_until = Instant::now() + IN_TURN;
+        loop {
+            self.ask(Ask::Wait {
+                call: self.id,
+                from: from.clone(),
+                request: request.clone(),
+                timeout_ms,
+            })
+            .await?;
+            if timeout_ms == 0 || !self.is_put_off() {
+                break;
+            }
+            let changed = tokio::time::timeout_at(put_off_until, changes.changed());
+            if changed.await.is_err() {
+                return Ok(Waited::InTurn);
+            }
+        }
         loop {
             // In this order: a wait that has ended without a message by now will not get one later.
             let (waits, live) = self.seat.bus().look(|state| {
@@ -225,7 +247,7 @@ impl Call {
                     state.session(session).is_some(),
                 )
             });
-            if let Some(letter) = self.letters(limits::ANSWER_BYTES)?.pop() {
+            if let Some(letter) = self.letter()? {
                 return Ok(Waited::Message(Box::new(letter)));
             }
             if !live {
@@ -247,16 +269,24 @@ impl Call {
         }
     }
 
+    /// Says whether the wait has not begun, because of messages that are in the turn.
+    fn is_put_off(&self) -> bool {
+        let session = self.seat.session();
+        self.seat.bus().look(|state| {
+            !state.waits(session, self.id)
+                && state.handed_to(session, self.id).is_empty()
+                && !state.calls_handed_by(session, Way::Steer).is_empty()
+        })
+    }
+
     /// Ends the wait at its deadline, unless a message has just come.
     async fn end_wait(&mut self) -> Result<Waited, BusError> {
         match self.ask(Ask::EndWait { call: self.id }).await {
             Ok(_) => Ok(Waited::TimedOut),
-            Err(BusError::Refused(Refusal::AlreadyHanded)) => {
-                match self.letters(limits::ANSWER_BYTES)?.pop() {
-                    Some(letter) => Ok(Waited::Message(Box::new(letter))),
-                    None => Ok(Waited::TimedOut),
-                }
-            }
+            Err(BusError::Refused(Refusal::AlreadyHanded)) => match self.letter()? {
+                Some(letter) => Ok(Waited::Message(Box::new(letter))),
+                None => Ok(Waited::TimedOut),
+            },
             Err(error) => Err(error),
         }
     }

@@ -1,6 +1,7 @@
 //! A message as somebody reads it: its header with its text, or a part of it.
 
 use super::handle::{Bus, BusError};
+use super::log::LogError;
 use super::rules::Refusal;
 use super::state::Message;
 use crate::domain::id::MessageId;
@@ -17,6 +18,8 @@ pub struct Letter {
     pub offset: usize,
     /// The length of the whole text in bytes.
     pub total: usize,
+    /// Why there is no text, where it is lost for good.
+    pub lost: Option<String>,
 }
 
 /// What stands between the description and the context of a request where both are shown as one text.
@@ -100,14 +103,27 @@ fn floor(text: &str, mut at: usize) -> usize {
 }
 
 impl Bus {
-    /// Reads a message's text from `offset` on, at most `max` bytes.
+    /// Reads a message's text from `offset` on, at most `max` bytes. An error may pass; a text that is lost for good is none, so
+    /// that the message is shown all the same.
     pub fn letter(&self, header: Message, offset: usize, max: usize) -> Result<Letter, BusError> {
-        let whole = self.text(header.body)?;
+        let whole = match self.text(header.body) {
+            Err(BusError::Log(LogError::Gone)) => {
+                return Ok(Letter {
+                    text: String::new(),
+                    offset: 0,
+                    total: 0,
+                    lost: Some(LogError::Gone.to_string()),
+                    header,
+                });
+            }
+            read => read?,
+        };
         let (offset, text) = part(&whole, offset, max);
         Ok(Letter {
             text: text.to_owned(),
             offset,
             total: whole.len(),
+            lost: None,
             header,
         })
     }

@@ -3,7 +3,7 @@
 //! Nothing survives the process. It keeps the same promises as any log otherwise; the contract suite runs on both.
 
 use std::collections::btree_map::Entry as Entered;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::event::{Entry, Event};
@@ -28,6 +28,8 @@ struct Shared {
     bells: Vec<(u64, BTreeSet<SessionId>, OnRing)>,
     view: String,
     handles: u64,
+    /// What the next readings of texts come to, before they go well again.
+    failing: VecDeque<LogError>,
 }
 
 /// What several [`MemoryLog`]s share.
@@ -65,6 +67,11 @@ impl Store {
     /// Returns the view of members as it was last written.
     pub fn view(&self) -> String {
         self.lock().view.clone()
+    }
+
+    /// Lets the next readings of texts fail so, one each.
+    pub fn fail_reads(&self, failures: impl IntoIterator<Item = LogError>) {
+        self.lock().failing.extend(failures);
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -178,7 +185,10 @@ impl Log for MemoryLog {
     }
 
     fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
-        let shared = self.store.lock();
+        let mut shared = self.store.lock();
+        if let Some(failure) = shared.failing.pop_front() {
+            return Err(failure);
+        }
         let entry = usize::try_from(place.offset)
             .ok()
             .and_then(|at| shared.entries.get(at));

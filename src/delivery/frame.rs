@@ -47,11 +47,11 @@ fn line(letter: &Letter, reader: &Name) -> String {
         Priority::Urgent => "urgent: ",
         Priority::Normal => "",
     };
-    let mut line = format!(
-        "[{} → {to}] {urgent}{what}{}",
-        header.from,
-        indented(&letter.text)
-    );
+    let text = match &letter.lost {
+        Some(why) => format!("(its text cannot be shown: {why})"),
+        None => indented(&letter.text),
+    };
+    let mut line = format!("[{} → {to}] {urgent}{what}{text}", header.from);
     if let Some(next) = letter.next_offset() {
         let id = &header.id;
         write!(line, "\n  [{} of {} bytes shown: check_messages with id {id} and offset {next} has the rest]", next, letter.total)

@@ -13,6 +13,7 @@ came of a finished task.";
 /// Which messages go into a session at once: the oldest ones, as many as its client takes without cutting.
 pub fn pick() -> Pick {
     Pick {
+        only: None,
         from: None,
         kind: None,
         limit: limits::HOOK_MESSAGES,

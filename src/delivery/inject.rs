@@ -9,6 +9,7 @@ use crate::domain::name::Name;
 /// Which messages go in front of a prompt: the oldest ones, up to 16 KiB.
 pub fn pick() -> Pick {
     Pick {
+        only: None,
         from: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,

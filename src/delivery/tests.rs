@@ -43,6 +43,7 @@ fn letter(from: &str, audience: Audience, text: &str) -> Letter {
         text: text.to_owned(),
         offset: 0,
         total: text.len(),
+        lost: None,
     }
 }
 

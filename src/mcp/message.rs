@@ -47,6 +47,9 @@ pub struct MessageView {
     /// Where the rest begins: `check_messages` with `id` and `offset`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<usize>,
+    /// Why there is no content, where it is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
 }
 
 impl From<Letter> for MessageView {
@@ -68,6 +71,7 @@ impl From<Letter> for MessageView {
             priority: (header.priority == Priority::Urgent).then_some("urgent"),
             content_bytes: is_part.then_some(letter.total),
             next_offset,
+            lost: letter.lost,
         }
     }
 }
@@ -92,6 +96,7 @@ impl MessageView {
             priority: None,
             content_bytes: is_part.then_some(whole.len()),
             next_offset: (end < whole.len()).then_some(end),
+            lost: None,
         }
     }
 }

@@ -398,6 +398,7 @@ async fn with_mail(
     let mut object = prepared.run(caller).await?;
     if mail == Mail::RidesAlong {
         let pick = Pick {
+            only: None,
             from: None,
             kind: None,
             limit: limits::PIGGYBACK_MESSAGES,

@@ -3,8 +3,26 @@
 use super::actor::Actor;
 use super::transcript;
 use crate::acp::{AgentEvent, Update};
+use crate::domain::id::CallId;
+use crate::domain::message::Way;
 
 impl Actor {
+    /// Returns the calls of our tools that were handed messages which nothing has proven yet.
+    fn held_by_tools(&self) -> Vec<CallId> {
+        let bus = self.seat.bus();
+        if let Err(error) = bus.refresh() {
+            // Then a later call proves it, or the end of the turn.
+            tracing::debug!("about {}: {error}", self.identity.name);
+        }
+        let session = self.identity.session;
+        let by_tools = [Way::Pull, Way::Piggyback].into_iter();
+        bus.look(|state| {
+            by_tools
+                .flat_map(|way| state.calls_handed_by(session, way))
+                .collect()
+        })
+    }
+
     pub(super) fn hear(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Update { session, update } => {
@@ -16,9 +34,12 @@ impl Actor {
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.acp.id) else {
                     return;
                 };
-                self.ladder.hear(&update, turn);
-                turn.hear(&update);
+                let sign = self.ladder.hear(&update, turn);
                 let name = turn.transcript.clone();
+                if sign.calls_over {
+                    let held = self.held_by_tools();
+                    self.ladder.calls_over(held);
+                }
                 let line = transcript::of_update(self.wall_ms(), &update);
                 self.transcribe(&name, line);
             }

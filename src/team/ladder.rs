@@ -7,9 +7,11 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
+use super::proof::{Proof, Sign};
 use super::transcript;
 use super::turn::{Outcome, Turn};
-use crate::acp::{AcpError, DrainQuestion, Feature, Steered, Update};
+use super::work::Mail;
+use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
 use crate::bus::rules::Ask;
 use crate::delivery::reach::{Reach, Shown};
 use crate::delivery::{drain, interrupt, steer, wake};
@@ -33,10 +35,8 @@ pub(super) struct Ladder {
     drains: bool,
     /// Its questions for messages that are not answered yet.
     questions: Vec<DrainQuestion>,
-    /// What it was given as answers, and whose taking its model has not shown.
-    drained: Vec<CallId>,
-    /// What its model has shown to have taken, and the bus does not know yet.
-    taken: Vec<CallId>,
+    /// What it has been given, until it is known whether its model was shown it.
+    proof: Proof,
     /// When it was last woken by a message.
     pub(super) woken: Option<Instant>,
     /// The turn that was ended for a message, whose task goes on.
@@ -58,15 +58,19 @@ impl Ladder {
 
     /// Says whether a call's taking is still open here, so that no end of a turn proves it.
     pub(super) fn holds(&self, call: CallId) -> bool {
-        self.steering
-            .as_ref()
-            .is_some_and(|steering| steering.call == call)
+        self.proof.is_open(call)
     }
 
     /// Waits after an attempt in vain.
     fn wait(&mut self) {
         self.in_vain = self.in_vain.saturating_add(1);
         self.not_before = Some(Instant::now() + steer::pause(self.in_vain));
+    }
+
+    /// Waits before mail wakes the agent again: none of it could be read.
+    pub(super) fn wake_later(&mut self) {
+        self.wait();
+        self.woken = self.not_before;
     }
 
     pub(super) fn not_before(&self) -> Option<Instant> {
@@ -92,17 +96,30 @@ impl Ladder {
         }
     }
 
-    /// Takes in what the agent says in a turn: the first words of its model's own prove that it has the answer before them.
-    pub(super) fn hear(&mut self, update: &Update, turn: &Turn) {
-        let is_own = match update {
-            Update::MessageText(_) | Update::ThoughtText(_) | Update::Plan(_) => true,
-            // The end of a call from before the answer proves nothing.
-            Update::ToolCall(call) => turn.calls.get(&call.id).is_none(),
+    /// Takes in what the agent says in a turn, before and after the turn has taken it in.
+    pub(super) fn hear(&mut self, update: &Update, turn: &mut Turn) -> Sign {
+        let mut sign = Sign::default();
+        match update {
+            Update::MessageText(_) | Update::ThoughtText(_) | Update::Plan(_) => sign.own = true,
+            // What is said of a call that is known is not its model's.
+            Update::ToolCall(call) => sign.own = turn.calls.get(&call.id).is_none(),
+            _ => {}
+        }
+        let is_over = |turn: &Turn| match update {
+            Update::ToolCall(call) => turn.calls.get(&call.id).is_some_and(ToolCall::is_over),
             _ => false,
         };
-        if is_own {
-            self.taken.append(&mut self.drained);
-        }
+        // Some tell the end of a call twice.
+        let was_over = is_over(turn);
+        turn.hear(update);
+        sign.calls_over = is_over(turn) && !was_over && turn.calls.running().next().is_none();
+        self.proof.hear(sign);
+        sign
+    }
+
+    /// Takes in what calls of our tools hold, as the last running one has ended.
+    pub(super) fn calls_over(&mut self, calls: Vec<CallId>) {
+        self.proof.told(calls);
     }
 
     /// Takes in a question for messages.
@@ -131,7 +148,7 @@ impl Actor {
 
     /// Answers what the agent asks, and writes down what its model has taken.
     pub(super) async fn tend_ladder(&mut self) {
-        for call in std::mem::take(&mut self.ladder.taken) {
+        for call in self.ladder.proof.proven() {
             self.settle_call(call, true).await;
         }
         for question in std::mem::take(&mut self.ladder.questions) {
@@ -150,7 +167,7 @@ impl Actor {
             return;
         }
         let call = ids::call();
-        let (letters, more) = self.take_mail(call, Way::Drain).await;
+        let Mail { letters, more, .. } = self.take_mail(call, Way::Drain).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
             return;
@@ -158,7 +175,7 @@ impl Actor {
         let texts = drain::drained_texts(&letters, &self.identity.name, more);
         self.transcribe_words(Way::Drain, &texts.concat());
         if question.answer(&texts) {
-            self.ladder.drained.push(call);
+            self.ladder.proof.answer(call);
         } else {
             self.settle_call(call, false).await;
         }
@@ -177,7 +194,7 @@ impl Actor {
     /// Puts unread messages into the turn that runs.
     pub(super) async fn steer(&mut self) {
         let call = ids::call();
-        let (letters, more) = self.take_mail(call, Way::Steer).await;
+        let Mail { letters, more, .. } = self.take_mail(call, Way::Steer).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
             self.ladder.wait();
@@ -185,6 +202,7 @@ impl Actor {
         }
         let text = steer::steer_text(&letters, &self.identity.name, more);
         self.transcribe_words(Way::Steer, &text);
+        self.ladder.proof.offer(call);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let asking =
             tokio::spawn(async move { connection.steer(&session, &text, steer::DEADLINE).await });
@@ -204,8 +222,11 @@ impl Actor {
             Ok(Steered::Taken) => {
                 self.ladder.in_vain = 0;
                 self.ladder.not_before = Some(Instant::now() + wake::GATHER);
-                self.settle_call(call, true).await;
-                return;
+                if self.turn.is_some() {
+                    self.ladder.proof.take(call);
+                    return;
+                }
+                // The turn has ended meanwhile, and nothing proves that its model was shown it.
             }
             Ok(Steered::NoTurn) => {}
             // The end of the process gives everything back.
@@ -219,6 +240,7 @@ impl Actor {
                 self.announce_ways().await;
             }
         }
+        self.ladder.proof.withdraw(call);
         self.settle_call(call, false).await;
     }
 
@@ -236,12 +258,9 @@ impl Actor {
     }
 
     /// Settles what the ladder still has of a turn that has ended, and ends the calls of our tools that run on without it.
-    pub(super) async fn end_of_ladder(&mut self, seen: bool, status: TaskStatus) {
+    pub(super) async fn end_of_ladder(&mut self, status: TaskStatus) {
         self.ladder.questions.clear();
-        for call in std::mem::take(&mut self.ladder.taken) {
-            self.settle_call(call, true).await;
-        }
-        for call in std::mem::take(&mut self.ladder.drained) {
+        for (call, seen) in self.ladder.proof.end(status == TaskStatus::Done) {
             self.settle_call(call, seen).await;
         }
         self.ladder.not_before = None;
@@ -276,7 +295,7 @@ impl Actor {
             _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
             Ok(text) => {
                 let call = ids::call();
-                let (letters, more) = self.take_mail(call, Way::Inject).await;
+                let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
                 let name = &self.identity.name;
                 let prompt = interrupt::again_prompt(&letters, name, more, &text);
                 self.begin_turn(Some(id), prompt, call, &letters);
@@ -290,7 +309,7 @@ impl Actor {
         self.finish(id, outcome, cut.output).await;
     }
 
-    async fn settle_call(&self, call: CallId, seen: bool) {
+    pub(super) async fn settle_call(&self, call: CallId, seen: bool) {
         let session = self.identity.session;
         self.write(Ask::Settle {
             session,

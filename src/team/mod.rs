@@ -20,6 +20,7 @@ mod ladder;
 mod launch;
 mod live;
 mod past;
+mod proof;
 mod questions;
 mod renew;
 mod report;

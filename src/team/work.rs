@@ -28,6 +28,16 @@ use crate::sys::ids;
 const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
                        on from there.";
 
+/// Unread messages that were taken for the model.
+#[derive(Default)]
+pub(super) struct Mail {
+    pub(super) letters: Vec<Letter>,
+    /// How many are left.
+    pub(super) more: usize,
+    /// Whether some of those cannot be read now.
+    failed: bool,
+}
+
 impl Actor {
     pub(super) async fn begin_task(&mut self, id: TaskId) {
         match self.seat.ask(Ask::StartTask(id.clone())).await {
@@ -54,7 +64,7 @@ impl Actor {
             }
         };
         let call = ids::call();
-        let (letters, more) = self.take_mail(call, Way::Inject).await;
+        let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
         let primer = self.primer();
         let prompt = inject::task_prompt(
             primer.as_deref(),
@@ -88,7 +98,7 @@ impl Actor {
             return;
         }
         let call = ids::call();
-        let (letters, more) = self.take_mail(call, Way::Inject).await;
+        let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
         let name = &self.identity.name;
         let prompt = inject::task_prompt(Some(RESUMED), &letters, name, more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
@@ -135,24 +145,22 @@ impl Actor {
     }
 
     pub(super) async fn begin_wake(&mut self, newest: u64) {
-        let session = self.identity.session;
         let call = ids::call();
         self.ladder.woken = Some(Instant::now());
-        let (letters, more) = self.take_mail(call, Way::Prompt).await;
+        let Mail {
+            letters,
+            more,
+            failed,
+        } = self.take_mail(call, Way::Prompt).await;
         if letters.is_empty() {
-            // Nothing was handed over, or nothing of it can be read.
-            self.write(Ask::Settle {
-                session,
-                call,
-                seen: false,
-            })
-            .await;
-            self.write(Ask::Activity {
-                session,
-                activity: Activity::Idle,
-            })
-            .await;
-            self.mail_failed = self.mail_failed.max(newest);
+            if failed {
+                // It stays unread, and may be read later.
+                self.ladder.wake_later();
+            } else {
+                // Somebody else was faster.
+                self.rest().await;
+                self.mail_failed = self.mail_failed.max(newest);
+            }
             return;
         }
         let primer = self.primer();
@@ -193,40 +201,32 @@ impl Actor {
         self.context = Context::Kept;
     }
 
-    /// Takes unread messages for a prompt; returns them and how many are left.
-    pub(super) async fn take_mail(&self, call: CallId, way: Way) -> (Vec<Letter>, usize) {
+    /// Takes unread messages for a prompt: those whose texts can be read.
+    pub(super) async fn take_mail(&self, call: CallId, way: Way) -> Mail {
         let (bus, session) = (self.seat.bus(), self.identity.session);
+        if let Err(error) = bus.refresh() {
+            tracing::warn!("about {}: {error}", self.identity.name);
+        }
         let pick = inject::pick();
-        let head = pick.head_bytes;
-        if self
-            .write(Ask::Take {
-                session,
-                call,
-                way,
-                pick,
-            })
-            .await
-            .is_none()
-        {
-            return (Vec::new(), 0);
+        let readable = bus.readable(session, &pick, &[]);
+        let pick = readable.pick(pick);
+        let take = Ask::Take {
+            session,
+            call,
+            way,
+            pick,
+        };
+        if !readable.is_empty() && self.write(take).await.is_none() {
+            // The hand-over may be on the bus, and what it handed over is not shown.
+            self.settle_call(call, false).await;
+            return Mail::default();
         }
-        let name = &self.identity.name;
-        let (handed, more) = bus.look(|state| {
-            let handed: Vec<_> = state
-                .handed_to(session, call)
-                .into_iter()
-                .cloned()
-                .collect();
-            (handed, state.unread(name).count())
-        });
-        let mut letters = Vec::new();
-        for message in handed {
-            match bus.letter(message, 0, head) {
-                Ok(letter) => letters.push(letter),
-                Err(error) => tracing::warn!("failed to read a message: {error}"),
-            }
-        }
-        (letters, more)
+        let (name, failed) = (&self.identity.name, readable.failed.is_some());
+        bus.look(|state| Mail {
+            more: state.unread(name).count(),
+            letters: readable.handed(state, session, call),
+            failed,
+        })
     }
 
     fn primer(&self) -> Option<String> {
@@ -302,8 +302,8 @@ impl Actor {
         let is_cut = turn.is_cut(&outcome);
         // What was in a prompt that was ended for a message is prompted again.
         let seen = turn.alive && outcome.proves_taking() && !is_cut;
-        self.settle(&turn, seen).await;
-        self.end_of_ladder(seen, outcome.status).await;
+        self.settle(&turn, seen, outcome.status).await;
+        self.end_of_ladder(outcome.status).await;
         if outcome.gone {
             // The death writes the end of the task, and knows more about it.
             return true;
@@ -362,7 +362,7 @@ impl Actor {
     }
 
     /// Says what became of the messages that went into the prompt, and of those that the model took by tools in its turn.
-    async fn settle(&self, turn: &Turn, seen: bool) {
+    async fn settle(&self, turn: &Turn, seen: bool, status: TaskStatus) {
         let session = self.identity.session;
         if let Some(call) = turn.injected {
             self.write(Ask::Settle {
@@ -372,7 +372,8 @@ impl Actor {
             })
             .await;
         }
-        if seen {
+        // What a tool has told in a turn that was cancelled may not have come before the model any more.
+        if seen && status != TaskStatus::Cancelled {
             let pulled: Vec<_> = self.seat.bus().look(|state| {
                 state
                     .session(session)

@@ -254,3 +254,33 @@ async fn it_speaks_for_the_member_of_its_own_client_and_for_nobody_else() {
     bob.close().await;
     ann.close().await;
 }
+
+#[tokio::test]
+async fn what_cannot_be_read_now_is_left_to_the_next_hook() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", &format!("long {}", "x".repeat(70_000)))
+        .await;
+    let blobs = stage.bus().join("blobs");
+    let text = std::fs::read_dir(blobs).unwrap().next().unwrap().unwrap();
+    let aside = stage.home().join("text");
+    std::fs::rename(text.path(), &aside).unwrap();
+    std::fs::create_dir(text.path()).unwrap();
+    ann.send("orchestrator", "short").await;
+    let said = json!({ "session_id": "x", "cwd": "y", "hook_event_name": "PostToolUse" });
+    let answer = hook(&stage).told(&said.to_string()).await;
+    assert!(answer.stderr.contains("stays unread"), "{answer:?}");
+    let told = context(
+        &serde_json::from_str(&answer.stdout).unwrap(),
+        "PostToolUse",
+    );
+    assert!(told.contains("short") && !told.contains("xxx"), "{told}");
+    std::fs::remove_dir(text.path()).unwrap();
+    std::fs::rename(&aside, text.path()).unwrap();
+    let answer = hook(&stage).on("PostToolUse").await.unwrap();
+    let told = context(&answer, "PostToolUse");
+    assert!(told.contains("long xxx"), "{told}");
+    ann.close().await;
+    lead.close().await;
+}

@@ -133,6 +133,7 @@ pub(crate) async fn take(call: &mut Call) -> Vec<Letter> {
 
 pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<Letter> {
     let pick = Pick {
+        only: None,
         from: None,
         kind: None,
         limit,

@@ -22,6 +22,7 @@ mod lifecycle;
 mod logs;
 mod message_bus;
 mod permissions;
+mod proof;
 mod request_claim;
 mod results;
 mod returning;
@@ -32,6 +33,7 @@ mod stopping;
 mod supervision;
 mod support;
 mod tasks;
+mod unreadable;
 #[cfg(target_os = "linux")]
 mod watch;
 mod workflow_goes_on;

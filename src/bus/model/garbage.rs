@@ -456,6 +456,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Ask {
             call: call(b),
             way: Way::Pull,
             pick: Pick {
+                only: None,
                 from: None,
                 kind: None,
                 limit: 3,

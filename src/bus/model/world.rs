@@ -338,6 +338,7 @@ impl World {
 
     fn taking(&mut self, session: SessionId, way: Way, limit: usize) -> Ask {
         let pick = Pick {
+            only: None,
             from: None,
             kind: None,
             limit,

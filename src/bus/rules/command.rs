@@ -2,7 +2,7 @@
 
 use crate::bus::event::{Body, Question, Report, Runs, Starting};
 use crate::domain::id::{
-    CallId, CommandId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+    CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
@@ -396,6 +396,8 @@ impl Ask {
 /// Which unread messages to take.
 #[derive(Clone, Debug)]
 pub struct Pick {
+    /// Only these; none stands for all. Whoever shows messages has read their texts before.
+    pub only: Option<Vec<MessageId>>,
     /// Only from this member.
     pub from: Option<Name>,
     /// Only this kind.

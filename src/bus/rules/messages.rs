@@ -197,24 +197,8 @@ pub(super) fn take(
             _ => false,
         })
     };
-    let (mut ids, mut bytes) = (Vec::new(), 0);
-    for message in writer.state.unread(&holder.name) {
-        let wanted = pick
-            .from
-            .as_ref()
-            .is_none_or(|from| message.from.member() == Some(from))
-            && pick.kind.is_none_or(|kind| message.kind == kind);
-        if !wanted || seen_now(message) {
-            continue;
-        }
-        bytes += usize::try_from(message.body.bytes)
-            .unwrap_or(usize::MAX)
-            .min(pick.head_bytes);
-        if ids.len() == pick.limit || (bytes > pick.bytes && !ids.is_empty()) {
-            break;
-        }
-        ids.push(message.id.clone());
-    }
+    let picked = picked(writer.state, &holder.name, pick, seen_now);
+    let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
     if !ids.is_empty() {
         writer.push(Event::MessageHanded {
             ids,
@@ -225,6 +209,36 @@ pub(super) fn take(
         });
     }
     Ok(())
+}
+
+/// Returns the unread messages of a member that a pick takes, oldest first, but for those that are left out.
+pub fn picked<'a>(
+    state: &'a State,
+    name: &Name,
+    pick: &Pick,
+    left_out: impl Fn(&Message) -> bool,
+) -> Vec<&'a Message> {
+    let (mut picked, mut bytes) = (Vec::new(), 0);
+    for message in state.unread(name) {
+        let only = pick.only.as_ref();
+        let wanted = only.is_none_or(|only| only.contains(&message.id))
+            && pick
+                .from
+                .as_ref()
+                .is_none_or(|from| message.from.member() == Some(from))
+            && pick.kind.is_none_or(|kind| message.kind == kind);
+        if !wanted || left_out(message) {
+            continue;
+        }
+        bytes += usize::try_from(message.body.bytes)
+            .unwrap_or(usize::MAX)
+            .min(pick.head_bytes);
+        if picked.len() == pick.limit || (bytes > pick.bytes && !picked.is_empty()) {
+            break;
+        }
+        picked.push(message);
+    }
+    picked
 }
 
 pub(super) fn settle(
@@ -324,7 +338,7 @@ pub(super) fn wait(
             call,
             way: Way::Pull,
         });
-    } else if timeout_ms > 0 {
+    } else if timeout_ms > 0 && !has_words_in_its_turn(writer, me, &seen_now) {
         writer.push(Event::WaitStarted {
             session: me,
             call,
@@ -334,6 +348,18 @@ pub(super) fn wait(
         });
     }
     Ok(())
+}
+
+/// Says whether messages are in the turn of a session that its model has not been shown. It may be shown them only after the
+/// call that wants to wait, so the wait does not begin.
+fn has_words_in_its_turn(
+    writer: &Writer<'_>,
+    session: SessionId,
+    seen_now: &[(SessionId, CallId)],
+) -> bool {
+    let steered = writer.state.calls_handed_by(session, Way::Steer);
+    let mut steered = steered.into_iter();
+    steered.any(|call| !seen_now.contains(&(session, call)))
 }
 
 fn seen_call(event: &Event) -> Option<(SessionId, CallId)> {

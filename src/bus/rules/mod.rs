@@ -25,7 +25,7 @@ pub use self::command::{
     NewTask, NewWorkflow, Pick, Saying, Wish,
 };
 pub use self::concerns::concerned;
-pub use self::messages::known_member;
+pub use self::messages::{known_member, picked};
 pub use self::refusal::Refusal;
 
 use self::decision::Decision;

@@ -130,6 +130,7 @@ async fn unread(
 ) -> Result<Output, ToolError> {
     let from = from.map(|from| sender(caller, &from)).transpose()?;
     let pick = Pick {
+        only: None,
         from: from.clone(),
         kind: None,
         limit,

@@ -31,7 +31,14 @@ pub(super) struct Output {
     message: Option<MessageView>,
     /// Whether the time was over.
     timed_out: bool,
+    /// Why it ended without either.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
+
+/// What a model is told whose wait does not begin.
+const IN_TURN: &str =
+    "messages have come into your turn: read them there, and wait again for others";
 
 impl Input {
     fn seconds(&self) -> u64 {
@@ -68,20 +75,17 @@ impl Tool for WaitForMessage {
             .call
             .wait(from, request, Duration::from_secs(seconds))
             .await?;
-        Ok(match waited {
-            Waited::Message(letter) => Output {
-                message: Some((*letter).into()),
-                timed_out: false,
-            },
-            Waited::TimedOut => Output {
-                message: None,
-                timed_out: true,
-            },
+        let (message, timed_out, note) = match waited {
+            Waited::Message(letter) => (Some((*letter).into()), false, None),
+            Waited::TimedOut => (None, true, None),
             // Another wait of this member was given the shutdown that ended this one.
-            Waited::Ended => Output {
-                message: None,
-                timed_out: false,
-            },
+            Waited::Ended => (None, false, None),
+            Waited::InTurn => (None, false, Some(IN_TURN)),
+        };
+        Ok(Output {
+            message,
+            timed_out,
+            note,
         })
     }
 }

@@ -10,6 +10,7 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::bus::log::LogError;
 use crate::bus::memory::Store;
 use crate::bus::rules::Wish;
 use crate::bus::{Bus, Joining, Seat};
@@ -36,6 +37,11 @@ impl Team {
     /// Opens the bus as one more process.
     pub(super) fn bus(&self) -> Bus {
         Bus::open(Box::new(self.store.log())).unwrap()
+    }
+
+    /// Lets the next readings of texts fail so, one each.
+    pub(super) fn fail_reads(&self, failures: impl IntoIterator<Item = LogError>) {
+        self.store.fail_reads(failures);
     }
 
     /// Joins as a peer.

@@ -35,6 +35,7 @@ impl Tool for Odd {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let pick = Pick {
+            only: None,
             from: None,
             kind: None,
             limit: 10,

@@ -7,4 +7,5 @@ mod lists;
 mod messages;
 mod opening;
 mod requests;
+mod unreadable;
 mod waiting;

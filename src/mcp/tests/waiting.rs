@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use super::fixture::{Team, shape};
+use super::fixture::{Client, Team, shape};
+use crate::bus::rules::{Ask, Pick};
+use crate::domain::message::Way;
+use crate::mcp::{Seating, endpoint};
+use crate::sys::ids;
 
 #[tokio::test]
 async fn a_wait_ends_with_the_message_that_comes() {
@@ -118,4 +122,56 @@ async fn an_answer_to_a_request_is_waited_for_by_its_id() {
     assert_eq!(answered["message"]["content"], "fine");
     assert_eq!(answered["message"]["type"], "response");
     assert_eq!(answered["message"]["request_id"], request);
+}
+
+#[tokio::test]
+async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_waits_as_soon_as_that_was_shown() {
+    let team = Team::new();
+    let (mut ann, seat) = (team.member("ann").await, team.seat("bob").await);
+    let mut bob = Client::of(endpoint::server(Seating::taken(seat.clone())));
+    bob.initialize().await;
+    let session = seat.session();
+    let steer = |call| Ask::Take {
+        session,
+        call,
+        way: Way::Steer,
+        pick: Pick {
+            only: None,
+            from: None,
+            kind: None,
+            limit: 10,
+            bytes: 1000,
+            head_bytes: 1000,
+        },
+    };
+    let settle = |call, seen| Ask::Settle {
+        session,
+        call,
+        seen,
+    };
+    let wait = json!({ "timeout_seconds": 60 });
+    ann.call("send_message", json!({ "to": "bob", "content": "one" }))
+        .await;
+    let call = ids::call();
+    seat.ask(steer(call)).await.unwrap();
+    let waited = bob.call("wait_for_message", wait.clone()).await;
+    assert_eq!(waited["message"], json!(null));
+    assert_eq!(waited["timed_out"], false);
+    assert!(waited["note"].is_string(), "{waited}");
+
+    // It was not shown: then the wait has it.
+    seat.ask(settle(call, false)).await.unwrap();
+    let waited = bob.call("wait_for_message", wait.clone()).await;
+    assert_eq!(waited["message"]["content"], "one");
+
+    ann.call("send_message", json!({ "to": "bob", "content": "two" }))
+        .await;
+    let call = ids::call();
+    seat.ask(steer(call)).await.unwrap();
+    seat.ask(settle(call, true)).await.unwrap();
+    let waiting = bob.begin_call("wait_for_message", wait).await;
+    until_waiting(&mut ann, "bob").await;
+    ann.call("send_message", json!({ "to": "bob", "content": "three" }))
+        .await;
+    assert_eq!(bob.result(&waiting).await["message"]["content"], "three");
 }

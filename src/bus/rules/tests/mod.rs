@@ -391,6 +391,7 @@ fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Ask {
 
 fn all() -> Pick {
     Pick {
+        only: None,
         from: None,
         kind: None,
         limit: 500,

@@ -229,3 +229,44 @@ fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
     assert!(world.held(b, call).is_empty());
     assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
 }
+
+#[test]
+fn a_wait_does_not_begin_while_the_turn_has_words_that_nobody_was_shown() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    world.send(lead, "codex", "x");
+    let steered = world.call();
+    let take = Ask::Take {
+        session: agent,
+        call: steered,
+        way: Way::Steer,
+        pick: all(),
+    };
+    world.ask(lead, take);
+    let call = world.call();
+    let wait = || Ask::Wait {
+        call,
+        from: None,
+        request: None,
+        timeout_ms: 60_000,
+    };
+    assert_eq!(world.ask(agent, wait()), []);
+    // What comes now is no reason to put anything off.
+    let next = world.send(lead, "codex", "y");
+    world.ask(agent, wait());
+    assert_eq!(world.held(agent, call), [next]);
+    let seen = Ask::Settle {
+        session: agent,
+        call: steered,
+        seen: true,
+    };
+    world.ask(lead, seen);
+    let later = Ask::Wait {
+        call: world.call(),
+        from: None,
+        request: None,
+        timeout_ms: 60_000,
+    };
+    assert_eq!(world.ask(agent, later).len(), 1);
+}

@@ -1,0 +1,198 @@
+//! What counts as shown: a text that an agent has taken into its turn is unread again when that turn ends before its model has
+//! said a word behind it.
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage, until};
+
+/// What tells the message.
+const CODE: &str = "the code is 4711";
+
+/// An agent that takes words into its turn, in which a call of a tool runs until the gate opens; then it does nothing more, if
+/// it gets so far.
+fn script(start: &str, end: &str) -> String {
+    format!(
+        r#"
+[agents.ann.start]
+load = true
+{start}
+[[agents.ann.turns]]
+when = "Your process ended"
+steps = [{{ say = "{{{{prompt}}}}" }}]
+[[agents.ann.turns]]
+when = "Your task: work"
+times = 1
+steps = [
+  {{ say = "begun" }},
+  {{ call = "wait_for_message", with = {{ from = "gate", timeout_seconds = 60 }} }},
+  {end}
+]
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{{ say = "{{{{prompt}}}}" }}]
+[[agents.ann.turns]]
+steps = [{{ call = "send_message", with = {{ to = "orchestrator", content = "{{{{prompt}}}}" }} }}]
+"#
+    )
+}
+
+const STEERED: &str = "steering = \"inject\"";
+
+/// Returns the ways by which the message was handed over, each with what came of it.
+fn ways(stage: &Stage, id: &Value) -> Vec<(String, String)> {
+    let events = stage.events();
+    let of = |kind: &str| -> Vec<Value> {
+        let found = events.iter().filter_map(|event| event.get(kind));
+        found.cloned().collect()
+    };
+    let (seen, returned) = (of("message_seen"), of("message_returned"));
+    let handed = of("message_handed").into_iter();
+    let ours = handed.filter(|handed| handed["ids"].as_array().unwrap().contains(id));
+    let outcome = |handed: &Value| {
+        let is_of = |event: &Value| event["call"] == handed["call"];
+        match (seen.iter().any(is_of), returned.iter().any(is_of)) {
+            (true, _) => "seen",
+            (false, true) => "returned",
+            (false, false) => "open",
+        }
+    };
+    ours.map(|handed| {
+        let way = handed["way"].as_str().unwrap().to_owned();
+        (way, outcome(&handed).to_owned())
+    })
+    .collect()
+}
+
+fn pair(way: &str, outcome: &str) -> (String, String) {
+    (way.to_owned(), outcome.to_owned())
+}
+
+/// Starts the turn, and waits until the message is in it.
+async fn steered(stage: &Stage, lead: &Member) -> (String, Value) {
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let id = lead.send("ann", CODE).await["message_id"].clone();
+    until("it is in the turn", || !ways(stage, &id).is_empty()).await;
+    assert_eq!(ways(stage, &id), [pair("steer", "open")], "nobody saw it");
+    (task, id)
+}
+
+#[tokio::test]
+async fn what_was_steered_into_a_turn_that_is_cancelled_comes_again() {
+    let stage = Stage::new(&script(STEERED, ""));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let (task, id) = steered(&stage, &lead).await;
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    let told = lead.hear_from("ann").await;
+    assert!(told.contains(CODE), "{told}");
+    lead.until_idle("ann").await;
+    let expected = [pair("steer", "returned"), pair("prompt", "seen")];
+    assert_eq!(ways(&stage, &id), expected);
+    for member in [gate, lead] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_steered_into_a_process_that_crashes_comes_to_the_next_one() {
+    let stage = Stage::new(&script(STEERED, "{ crash = 1 },"))
+        .with_profiles("[agents.scripted]\nrestart = \"on_failure\"");
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let (task, id) = steered(&stage, &lead).await;
+    gate.send("ann", "go on").await;
+    let said = lead.done(&task).await;
+    assert!(said.contains(CODE), "{said}");
+    lead.until_idle("ann").await;
+    let expected = [pair("steer", "returned"), pair("inject", "seen")];
+    assert_eq!(ways(&stage, &id), expected);
+    for member in [gate, lead] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_steered_into_an_agent_whose_bridge_dies_comes_when_it_is_called_back() {
+    let stage = Stage::new(&script(STEERED, ""));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let (_, id) = steered(&stage, &lead).await;
+    lead.die().await;
+    let lead = stage.orchestrator().await;
+    lead.until_agent("ann", |agent| agent["status"] == "dead")
+        .await;
+    let back = json!({ "agent": "ann", "prompt": "go on" });
+    let task = lead.call("assign_task", back).await["task_id"].clone();
+    let said = lead.done(task.as_str().unwrap()).await;
+    assert!(said.contains(CODE), "{said}");
+    lead.until_idle("ann").await;
+    // The end of its session gave it back.
+    let expected = [pair("steer", "open"), pair("inject", "seen")];
+    assert_eq!(ways(&stage, &id), expected);
+    for member in [gate, lead] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_steered_is_seen_with_the_first_words_behind_the_running_call() {
+    let stage = Stage::new(&script(STEERED, "{ say = \" on\" }, { hang = true },"));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let (task, id) = steered(&stage, &lead).await;
+    gate.send("ann", "go on").await;
+    until("it is seen", || {
+        ways(&stage, &id) == [pair("steer", "seen")]
+    })
+    .await;
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    lead.ended(&task).await;
+    lead.until_idle("ann").await;
+    assert_eq!(ways(&stage, &id), [pair("steer", "seen")], "and once");
+    for member in [gate, lead] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_an_agent_that_asks_comes_again_when_its_turn_is_cancelled_before_a_word() {
+    let stage = Stage::new(&script("drain = true", "{ hang = true },"));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let id = lead.send("ann", CODE).await["message_id"].clone();
+    gate.send("ann", "go on").await;
+    until("it is given", || {
+        ways(&stage, &id) == [pair("drain", "open")]
+    })
+    .await;
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    let told = lead.hear_from("ann").await;
+    assert!(told.contains(CODE), "{told}");
+    lead.until_idle("ann").await;
+    let expected = [pair("drain", "returned"), pair("prompt", "seen")];
+    assert_eq!(ways(&stage, &id), expected);
+    for member in [gate, lead] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_told_just_before_a_cancel_comes_again() {
+    let script = script("", "{ hang = true },").replace("from = \"gate\", ", "");
+    let stage = Stage::new(&script);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let id = lead.send("ann", CODE).await["message_id"].clone();
+    assert_eq!(ways(&stage, &id), [pair("pull", "open")]);
+    lead.call("cancel_task", json!({ "task_id": task })).await;
+    let told = lead.hear_from("ann").await;
+    assert!(told.contains(CODE), "{told}");
+    lead.until_idle("ann").await;
+    let expected = [pair("pull", "returned"), pair("prompt", "seen")];
+    assert_eq!(ways(&stage, &id), expected);
+    lead.close().await;
+}

@@ -1,0 +1,172 @@
+//! Messages whose texts cannot be read when they are due: they stay unread, and come by the next way, with the same id.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Member, Stage, until};
+
+/// What tells a long text apart.
+const LONG: &str = "the long one";
+
+/// Sends a message so long that its text is a file of its own, and puts a folder in place of that file: reading it fails until
+/// it is put back.
+async fn send_unreadable(stage: &Stage, from: &Member, to: &str) -> Hidden {
+    let text = format!("{LONG} {}", "x".repeat(70_000));
+    let sent = from.send(to, &text).await;
+    let blobs = stage.bus().join("blobs");
+    let mut files = std::fs::read_dir(&blobs).unwrap();
+    let path = files.next().unwrap().unwrap().path();
+    let aside = stage.home().join("text");
+    std::fs::rename(&path, &aside).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let id = sent["message_id"].clone();
+    Hidden { path, aside, id }
+}
+
+struct Hidden {
+    path: PathBuf,
+    aside: PathBuf,
+    id: Value,
+}
+
+impl Hidden {
+    fn put_back(&self) {
+        std::fs::remove_dir(&self.path).unwrap();
+        std::fs::rename(&self.aside, &self.path).unwrap();
+    }
+
+    /// Returns by which ways it was handed over.
+    fn ways(&self, stage: &Stage) -> Vec<Value> {
+        let handed = stage.events_of("message_handed").into_iter();
+        let ours = handed.filter(|handed| handed["ids"].as_array().unwrap().contains(&self.id));
+        ours.map(|handed| handed["way"].clone()).collect()
+    }
+}
+
+/// Agents that tell the orchestrator with what they were woken, and say what they were prompted with.
+const TELLING: &str = r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{ say = "{{prompt}}" }]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#;
+
+#[tokio::test]
+async fn a_prompt_has_what_can_be_read_and_the_rest_comes_later() {
+    let stage = Stage::new(&format!(
+        "{TELLING}
+[[agents.bob.turns]]
+steps = [{{ say = \"{{{{prompt}}}}\" }}]
+"
+    ));
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("bob", "hello").await;
+    lead.until_idle("bob").await;
+    lead.call("shutdown_agent", json!({ "agent": "bob" })).await;
+    lead.until_agent("bob", |agent| agent["status"] == "dead")
+        .await;
+    // Mail for a chosen name waits for the next task.
+    let hidden = send_unreadable(&stage, &lead, "bob").await;
+    lead.send("bob", "the short one").await;
+    let said = lead.start_and_wait("bob", "again").await;
+    assert!(said.contains("the short one"), "{said}");
+    assert!(!said.contains(LONG), "{said}");
+    assert!(said.contains("1 more"), "{said}");
+    assert_eq!(hidden.ways(&stage), [""; 0]);
+    hidden.put_back();
+    until("it is handed over", || hidden.ways(&stage) == ["prompt"]).await;
+    lead.until_idle("bob").await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_woken_as_soon_as_its_mail_can_be_read() {
+    let stage = Stage::new(TELLING);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "hello").await;
+    lead.until_idle("ann").await;
+    let peer = stage.peer("gate").await;
+    lead.signal(nix::sys::signal::Signal::SIGSTOP);
+    let hidden = send_unreadable(&stage, &peer, "ann").await;
+    lead.signal(nix::sys::signal::Signal::SIGCONT);
+    until("reading it has failed", || {
+        lead.stderr().contains("which stays unread")
+    })
+    .await;
+    assert_eq!(hidden.ways(&stage), [""; 0]);
+    hidden.put_back();
+    let told = lead.hear_from("ann").await;
+    assert!(told.contains(LONG), "{told}");
+    assert_eq!(hidden.ways(&stage), ["prompt"]);
+    lead.until_idle("ann").await;
+    for member in [peer, lead] {
+        member.close().await;
+    }
+}
+
+/// A call of a tool that runs until the gate opens.
+const WAIT: &str =
+    r#"{ call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } },"#;
+
+/// What an agent that works is given in its turn, by a way of its own.
+async fn check_in_turn(start: &str, between: &str, way: &str) {
+    let stage = Stage::new(&format!(
+        r#"
+[agents.ann.start]
+{start}
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [
+  {WAIT}
+  {{ heed_ms = 60000, save = "one" }},
+  {{ say = "one: {{{{one.text}}}}" }},
+  {between}
+  {{ heed_ms = 60000, save = "two" }},
+  {{ say = "two: {{{{two.text}}}}" }},
+]
+"#
+    ));
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let bob = stage.peer("bob").await;
+    lead.signal(nix::sys::signal::Signal::SIGSTOP);
+    let hidden = send_unreadable(&stage, &bob, "ann").await;
+    bob.send("ann", "the short one").await;
+    lead.signal(nix::sys::signal::Signal::SIGCONT);
+    gate.send("ann", "go on").await;
+    lead.until("get_task_result", json!({ "task_id": task }), |result| {
+        result["output"].as_str().unwrap().contains("one: ")
+    })
+    .await;
+    assert_eq!(hidden.ways(&stage), [""; 0]);
+    hidden.put_back();
+    if between == WAIT {
+        gate.send("ann", "go on").await;
+    }
+    let said = lead.done(&task).await;
+    let (one, two) = said.split_once("two: ").unwrap();
+    assert!(
+        one.contains("the short one") && !one.contains(LONG),
+        "{one}"
+    );
+    assert!(two.contains(LONG), "{two}");
+    assert_eq!(hidden.ways(&stage), [way]);
+    lead.until_idle("ann").await;
+    for member in [gate, bob, lead] {
+        member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_not_steered() {
+    check_in_turn("steering = \"inject\"", "", "steer").await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_no_answer_to_an_agent_that_asks() {
+    check_in_turn("drain = true", WAIT, "drain").await;
+}
