@@ -323,6 +323,17 @@ impl Bus {
         self.with_log(|log| log.oldest())
     }
 
+    /// Returns those parts of the log in which a text may stand, oldest first. Between any two of them others may use the bus.
+    pub(super) fn parts_with(&self, text: &str) -> Result<Vec<Place>, BusError> {
+        let mut found = Vec::new();
+        for part in self.with_log(|log| log.parts())? {
+            if self.with_log(|log| log.may_hold(part, text))? {
+                found.push(part);
+            }
+        }
+        Ok(found)
+    }
+
     /// Adds a line to a transcript. Failing is a warning: a transcript is for reading only.
     pub fn transcript(&self, task: &TaskId, line: &str) {
         if let Err(error) = self.core().log.transcript(task, line) {

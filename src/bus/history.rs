@@ -2,9 +2,9 @@
 
 use super::event::{Entry, Event};
 use super::handle::{Bus, BusError};
-use super::log::Place;
+use super::log::{LogError, Place};
 use super::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
-use crate::domain::id::{RequestId, TaskId, WorkflowId};
+use crate::domain::id::{MessageId, RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 
 /// Lines read at a time: small enough to keep memory flat, large enough to keep the reading fast.
@@ -63,8 +63,8 @@ impl Bus {
         }
     }
 
-    fn past_task(&self, id: &TaskId) -> Result<Option<Task>, BusError> {
-        let past = self.state_of(|event| match event {
+    pub(super) fn past_task(&self, id: &TaskId) -> Result<Option<Task>, BusError> {
+        let past = self.state_of(&id.to_string(), |event| match event {
             Event::TaskAssigned(assigned) => assigned.id == *id,
             Event::TaskFinished(finished) => finished.id == *id,
             Event::TaskStarted { id: other } => other == id,
@@ -82,7 +82,7 @@ impl Bus {
     }
 
     fn past_workflow(&self, wanted: &WorkflowId) -> Result<Option<Workflow>, BusError> {
-        let past = self.state_of(|event| match event {
+        let past = self.state_of(&wanted.to_string(), |event| match event {
             Event::WorkflowCreated(created) => created.id == *wanted,
             Event::WorkflowResumed(resumed) => resumed.id == *wanted,
             Event::WorkflowCancelAsked { id, .. } | Event::WorkflowEnded { id, .. } => id == wanted,
@@ -100,7 +100,7 @@ impl Bus {
     }
 
     fn past_request(&self, id: &RequestId) -> Result<Option<Request>, BusError> {
-        let past = self.state_of(|event| match event {
+        let past = self.state_of(&id.to_string(), |event| match event {
             Event::RequestOpened(opened) => opened.id == *id,
             Event::RequestClaimed { id: other, .. }
             | Event::RequestReopened { id: other }
@@ -111,27 +111,60 @@ impl Bus {
         Ok(past.request(id).cloned())
     }
 
-    /// Returns the state that follows from some of the log's events alone.
-    fn state_of(&self, wanted: impl Fn(&Event) -> bool) -> Result<State, BusError> {
+    /// Finds a message that the state has forgotten.
+    pub(super) fn past_message(&self, id: &MessageId) -> Result<Option<Message>, BusError> {
+        let mut found = None;
+        self.entries_with(&id.to_string(), |at, entry| {
+            let mut messages = messages_of(&entry, at).into_iter();
+            found = found
+                .take()
+                .or_else(|| messages.find(|message| message.id == *id));
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the state that follows from some of the log's events alone: those about an id.
+    fn state_of(&self, id: &str, wanted: impl Fn(&Event) -> bool) -> Result<State, BusError> {
         let mut state = State::default();
-        let mut place = self.oldest()?;
-        loop {
-            let (lines, next) = self.read_after(place, LINES)?;
-            if lines.is_empty() {
-                return Ok(state);
+        self.entries_with(id, |at, mut entry| {
+            let events = std::mem::take(&mut entry.events);
+            let kept = events
+                .into_iter()
+                .zip(0u16..)
+                .filter(|(event, _)| wanted(event));
+            let (events, indices): (Vec<_>, Vec<_>) = kept.unzip();
+            entry.events = events;
+            state.apply(&entry, &indices, at);
+        })?;
+        Ok(state)
+    }
+
+    /// Goes through the entries of those parts of the log in which a text stands, oldest first.
+    fn entries_with(
+        &self,
+        text: &str,
+        mut on_entry: impl FnMut(Place, Entry),
+    ) -> Result<(), BusError> {
+        for part in self.parts_with(text)? {
+            let mut place = part;
+            while place.segment == part.segment {
+                let (lines, next) = match self.read_after(place, LINES) {
+                    // It went meanwhile because nobody needs it any more.
+                    Err(BusError::Log(LogError::Gone)) => break,
+                    outcome => outcome?,
+                };
+                if lines.is_empty() {
+                    break;
+                }
+                for (at, entry) in lines {
+                    if at.segment == part.segment {
+                        on_entry(at, entry);
+                    }
+                }
+                place = next;
             }
-            for (at, mut entry) in lines {
-                let events = std::mem::take(&mut entry.events);
-                let kept = events
-                    .into_iter()
-                    .zip(0u16..)
-                    .filter(|(event, _)| wanted(event));
-                let (events, indices): (Vec<_>, Vec<_>) = kept.unzip();
-                entry.events = events;
-                state.apply(&entry, &indices, at);
-            }
-            place = next;
         }
+        Ok(())
     }
 
     /// Returns the messages that an entry puts into this reader's inbox although they were sent before.

@@ -392,7 +392,7 @@ mod tests {
         ] {
             let line = with_crc(head);
             assert_eq!(decode(line.as_bytes()), Decoded::Newer, "{line}");
-            let damaged = line.replacen("\"", "'", 1);
+            let damaged = line.replacen('"', "'", 1);
             assert_eq!(decode(damaged.as_bytes()), Decoded::Damaged);
         }
     }

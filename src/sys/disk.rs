@@ -421,10 +421,11 @@ mod tests {
 
     #[test]
     fn a_name_that_is_taken_is_given_to_nothing_else_in_whatever_way() {
+        type Way<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
         let directory = tempfile::tempdir().unwrap();
         let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
         let whole = |from: &Path, to: &Path| RealDisk.rename_new(from, to);
-        let ways: [&dyn Fn(&Path, &Path) -> io::Result<()>; 4] = [
+        let ways: [Way<'_>; 4] = [
             &whole,
             &rename_in_one_step,
             &rename_by_a_link,

@@ -227,12 +227,9 @@ impl FileLog {
 
     /// Says whether the log has grown so much since the last snapshot that another one is worth its length.
     fn has_grown(&self, place: Place) -> bool {
-        let Some((from, length)) = self.snapshots.last() else {
-            return true;
-        };
-        let enough = length / 100 * self.options.snapshot_percent;
-        let grown = self.segments.bytes_between(from, place);
-        grown.is_none_or(|grown| grown >= enough)
+        let percent = self.options.snapshot_percent;
+        self.snapshots
+            .is_due(percent, |from| self.segments.bytes_between(from, place))
     }
 
     /// Writes with one call, or leaves the segment without a part of a line. A line that was written whole stays: somebody may

@@ -239,6 +239,15 @@ impl Log for FileLog {
         Ok(Place { segment, offset: 0 })
     }
 
+    fn parts(&mut self) -> Result<Vec<Place>, LogError> {
+        self.segments.refresh()?;
+        Ok(self.segments.beginnings())
+    }
+
+    fn may_hold(&mut self, part: Place, text: &str) -> Result<bool, LogError> {
+        self.segments.may_hold(part.segment, text)
+    }
+
     fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
         self.read_event(place, index)
     }

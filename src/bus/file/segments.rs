@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memchr::memmem;
+
 use super::failed;
 use crate::bus::line::{MAX_LINE_BYTES, MAX_SEQ};
 use crate::bus::log::{LogError, Place};
@@ -175,6 +177,26 @@ impl Segments {
     /// Returns the oldest segment, as last looked.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.names.first().copied()
+    }
+
+    /// Returns the beginning of each segment, as last looked, oldest first.
+    pub(super) fn beginnings(&self) -> Vec<Place> {
+        let begins = |segment: &u64| Place {
+            segment: *segment,
+            offset: 0,
+        };
+        self.names.iter().map(begins).collect()
+    }
+
+    /// Says whether a text stands in a segment, whatever else does: it is looked for in the bytes.
+    pub(super) fn may_hold(&self, segment: u64, text: &str) -> Result<bool, LogError> {
+        let path = self.path(segment);
+        match self.disk.read(&path) {
+            Ok(bytes) => Ok(memmem::find(&bytes, text.as_bytes()).is_some()),
+            // It went because nobody needs it any more.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(failed("read", &path, error)),
+        }
     }
 
     /// Returns the newest segment, as last looked.

@@ -67,6 +67,15 @@ struct Head {
     least: u32,
 }
 
+/// What is read of a snapshot whose state is not needed.
+#[derive(Deserialize)]
+struct Beginning {
+    format: u32,
+    place: Place,
+    #[serde(default = "first")]
+    level: u32,
+}
+
 fn first() -> u32 {
     1
 }
@@ -153,17 +162,42 @@ impl Snapshots {
         newest
     }
 
-    /// Returns the place of the newest snapshot and its length in bytes; none where there is none, or where that cannot be told.
-    pub(super) fn last(&self) -> Option<(Place, u64)> {
+    /// Says whether another snapshot is worth writing: when the log has grown by so many percent of the newest one's length, as
+    /// `grown_since` tells, or when there is none that can be read. Behind one of a newer version never: whoever began with ours
+    /// would lack what stands in that one alone.
+    pub(super) fn is_due(
+        &self,
+        percent: u64,
+        grown_since: impl FnOnce(Place) -> Option<u64>,
+    ) -> bool {
+        let Some((head, length)) = self.newest_head() else {
+            return true;
+        };
+        let Some((_, version)) = head.split_once("{\"format\":") else {
+            return true;
+        };
+        let end = version.find(|letter: char| !letter.is_ascii_digit());
+        let format: u32 = version[..end.unwrap_or(0)].parse().unwrap_or(FORMAT);
+        if format > FORMAT {
+            return false;
+        }
+        let head = head.split_once(",\"state\":");
+        let head = head.and_then(|(head, _)| serde_json::from_str(&format!("{head}}}")).ok());
+        let Some(Beginning { place, level, .. }) = head else {
+            return true;
+        };
+        let enough = length / 100 * percent;
+        level <= LEVEL && grown_since(place).is_none_or(|grown| grown >= enough)
+    }
+
+    /// Returns the first bytes of the newest snapshot, and its length.
+    fn newest_head(&self) -> Option<(String, u64)> {
         let newest = *seqs(&*self.disk, &self.directory).ok()?.first()?;
         let file = self.disk.open(&path(&self.directory, newest)).ok()?;
         let mut head = vec![0; HEAD_BYTES];
         let read = file.read_at(&mut head, 0).ok()?;
-        let head = std::str::from_utf8(&head[..read]).ok()?;
-        let (_, place) = head.split_once("\"place\":")?;
-        let (place, _) = place.split_once(']')?;
-        let place = serde_json::from_str(&format!("{place}]")).ok()?;
-        Some((place, file.length().ok()?))
+        let head = String::from_utf8_lossy(&head[..read]).into_owned();
+        Some((head, file.length().ok()?))
     }
 
     /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written.
@@ -232,12 +266,6 @@ impl Drop for Snapshots {
 
 /// Returns the place of the older of the two newest snapshots; none when there are not two that can be read.
 pub(super) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Place>> {
-    /// What is read of it here: the state is not needed.
-    #[derive(Deserialize)]
-    struct Beginning {
-        format: u32,
-        place: Place,
-    }
     let Some(older) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use memchr::memmem;
 use uuid::Uuid;
 
 use super::retention::{DAY_MS, Parts, gone, kept_ms, segments_of};
@@ -54,8 +55,8 @@ pub(super) fn apply(
         let path = parts.log.join(segments::file_name(segment));
         match disk.read(&path) {
             Ok(bytes) => {
-                let named = named_in(&bytes);
-                old.retain(|(id, _)| !named.contains(id));
+                let in_use = named_in(&bytes);
+                old.retain(|(id, _)| !in_use.contains(id));
             }
             // It went because it is old, and its texts went before it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -86,16 +87,10 @@ fn made_ms(id: Uuid) -> Option<i64> {
 fn named_in(segment: &[u8]) -> BTreeSet<Uuid> {
     let mut named = BTreeSet::new();
     let mut rest = segment;
-    while let Some(at) = find(rest, BEFORE_NAME) {
+    while let Some(at) = memmem::find(rest, BEFORE_NAME) {
         rest = &rest[at + BEFORE_NAME.len()..];
         let name = rest.get(..NAME_BYTES).map(Uuid::try_parse_ascii);
         named.extend(name.and_then(Result::ok));
     }
     named
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes
-        .windows(wanted.len())
-        .position(|window| window == wanted)
 }

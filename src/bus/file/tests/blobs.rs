@@ -38,19 +38,20 @@ async fn what_is_refused_is_not_stored() {
     let bus = Bus::open(Box::new(project.try_open().unwrap())).unwrap();
     let seat = peer(&bus, "ann").await;
     let long = "x".repeat(limits::INLINE_BYTES + 1);
-    let sent = seat.call().send("nobody".into(), long.clone(), None).await;
-    assert!(matches!(sent, Err(BusError::Refused(_))), "{sent:?}");
     let mut call = seat.call();
+    let outcome = call.send("nobody".into(), long.clone(), None).await;
+    assert!(matches!(outcome, Err(BusError::Refused(_))), "{outcome:?}");
     let unknown = Some("msg-aaaaaaab".to_owned());
-    let sent = call.send("ann".into(), long.clone(), unknown).await;
-    assert!(matches!(sent, Err(BusError::Refused(_))), "{sent:?}");
+    let outcome = call.send("ann".into(), long.clone(), unknown).await;
+    assert!(matches!(outcome, Err(BusError::Refused(_))), "{outcome:?}");
     assert!(project.names("blobs").is_empty());
 
     let other = peer(&bus, "bob").await;
-    let mut call = seat.call();
-    let sent = call.send("bob".into(), long.clone(), None).await.unwrap();
+    let outcome = call.send("bob".into(), long.clone(), None).await;
     assert_eq!(project.names("blobs").len(), 1);
-    let header = bus.find_message(&sent.id, other.name()).unwrap();
+    let header = bus
+        .find_message(&outcome.unwrap().id, other.name())
+        .unwrap();
     assert_eq!(bus.text(header.body).unwrap(), long);
 }
 

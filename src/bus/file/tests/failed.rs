@@ -58,8 +58,8 @@ fn a_line_that_was_written_whole_is_never_taken_back() {
     let (mut reader, mut read) = reader.lock().unwrap().take().unwrap();
     let seen = read.next_seq;
     let (mut other, mut theirs) = open(&directory, &disk);
-    let long = "z".repeat(200);
-    let seq = append(&mut other, &mut theirs, vec![sent(3, &long)]).unwrap();
+    let text = "z".repeat(200);
+    let seq = append(&mut other, &mut theirs, vec![sent(3, &text)]).unwrap();
     assert!(seq >= seen, "{seq} is used a second time");
     reader.catch_up(&mut read).unwrap();
     assert_eq!(read.damaged_lines, 0);

@@ -6,21 +6,22 @@ use std::sync::{Arc, Mutex};
 
 use uuid::Uuid;
 
+use crate::bus::Bus;
 use crate::bus::contract::{append, joined, name, proposal, sent, session};
-use crate::bus::event::{Body, Entry, Event, Opened};
+use crate::bus::event::{Assigned, Body, Entry, Event, Opened};
 use crate::bus::file::segments::CHUNK_BYTES;
 use crate::bus::file::simulated::{Done, SimulatedDisk};
-use crate::bus::file::{FileLog, Options};
+use crate::bus::file::{FileLog, Options, segments};
 use crate::bus::line;
-use crate::bus::log::{Appended, Log, LogError, Replica};
+use crate::bus::log::{Appended, Log, LogError, Place, Replica};
 use crate::bus::rules::{self, Ask, Command};
-use crate::domain::id::{CommandId, MessageId, RequestId};
+use crate::domain::id::{CommandId, MessageId, RequestId, TaskId};
 use crate::domain::time::Tick;
 use crate::sys::disk::Disk as _;
 
 /// A project whose durable files are on a simulated disk, used by several processes.
 struct Project {
-    _project: tempfile::TempDir,
+    _kept: tempfile::TempDir,
     directory: PathBuf,
     disk: SimulatedDisk,
 }
@@ -30,7 +31,7 @@ impl Project {
         let project = tempfile::tempdir().unwrap();
         let directory = project.path().join(".claude").join("bridge");
         Self {
-            _project: project,
+            _kept: project,
             directory,
             disk: SimulatedDisk::default(),
         }
@@ -213,6 +214,50 @@ fn who_was_away_reads_most_of_what_came_without_the_lock() {
     assert!(behind.next_seq > replica.next_seq);
     let locked = *locked.lock().unwrap();
     assert!(locked <= 2 * CHUNK_BYTES, "{locked} bytes under the lock");
+}
+
+#[test]
+fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
+    let project = Project::new();
+    let options = Options {
+        segment_bytes: 1_200,
+        ..Options::default()
+    };
+    let (mut log, mut replica) = project.open_as(options);
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    let task = TaskId::from_bits(5);
+    let assigned = Event::TaskAssigned(Assigned {
+        id: task.clone(),
+        session: session(2),
+        agent: name("member-2"),
+        by: name("member-1"),
+        prompt: Body::Text("do it".into()),
+        model: None,
+        fresh: false,
+        permissions: None,
+        workflow: None,
+    });
+    append(&mut log, &mut replica, vec![assigned]).unwrap();
+    for number in 0..300 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+    }
+    let other = replica.place.segment;
+    let bus = Bus::open(Box::new(log)).unwrap();
+    // Whoever decoded this would find that a newer version works here.
+    let segment = project
+        .directory
+        .join("log")
+        .join(segments::file_name(other));
+    let file = project.disk.open(&segment).unwrap();
+    file.truncate(0).unwrap();
+    file.append(&line::seal("{\"packed\":1}".to_owned()))
+        .unwrap();
+    assert!(bus.read_after(Place::default(), usize::MAX).is_err());
+    let past = bus.past_task(&task).unwrap().unwrap();
+    assert_eq!(past.agent, name("member-2"));
+    assert_eq!(bus.find_task(&TaskId::from_bits(6)).unwrap(), None);
+    let unknown = MessageId::from_bits(1_000);
+    assert!(bus.find_message(&unknown, &name("member-2")).is_err());
 }
 
 /// A read that fails is an error, and no damage.

@@ -116,6 +116,23 @@ fn who_does_not_know_a_field_of_a_snapshot_writes_none() {
 }
 
 #[test]
+fn who_was_there_before_a_newer_version_writes_no_snapshot_over_its() {
+    let levels = (level("level", LEVEL), level("level", LEVEL + 1));
+    let formats = ("{\"format\":1,".to_owned(), "{\"format\":2,".to_owned());
+    for (from, to) in [levels, formats] {
+        let (project, _) = with_snapshots();
+        let (mut log, mut replica) = project.open_short();
+        rewrite(&project, &from, &to);
+        let before = project.names("snapshot");
+        for number in 100..140 {
+            append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+            log.snapshots.finish();
+        }
+        assert_eq!(project.names("snapshot"), before, "{to}");
+    }
+}
+
+#[test]
 fn a_line_of_another_form_ends_the_use_of_the_bus() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
