@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+pub(crate) mod faulty;
+#[cfg(test)]
 mod model;
 pub mod event;
 pub mod file;
