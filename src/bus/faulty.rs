@@ -1,7 +1,7 @@
 //! A log that fails where a test wants it to: any append, sync, text or read, once, several times, or until it is mended.
 //!
 //! It stands in front of a real log, and counts what is asked of each of its doors. Only what would write something counts as an
-//! append: a refusal and an empty decision pass.
+//! append: a refusal and an empty decision pass. Like the log in memory it is for tests, of the program too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::domain::time::Now;
 
 /// What may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Door {
+pub enum Door {
     /// To write a command's events.
     Append,
     /// To bring them to disk: they are in the log, and whoever asked is told that this is unknown.
@@ -31,7 +31,7 @@ pub(crate) enum Door {
 
 /// How it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// Another process writes for too long; nothing is done.
     Busy,
     /// The disk is full, or does not answer; nothing is done.
@@ -67,13 +67,13 @@ struct Script {
 
 /// What is to fail, shared by a test and its logs.
 #[derive(Clone, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
     script: Arc<Mutex<Script>>,
 }
 
 impl Faults {
     /// Puts itself in front of a log.
-    pub(crate) fn before(&self, log: impl Log + 'static) -> FaultyLog {
+    pub fn before(&self, log: impl Log + 'static) -> FaultyLog {
         FaultyLog {
             log: Box::new(log),
             faults: self.clone(),
@@ -81,7 +81,7 @@ impl Faults {
     }
 
     /// Lets `times` of what is asked of a door from now on fail, beginning with the `nth`, where the next one is the first.
-    pub(crate) fn fail(&self, door: Door, nth: u64, times: u64, fault: Fault) {
+    pub fn fail(&self, door: Door, nth: u64, times: u64, fault: Fault) {
         let mut script = self.script();
         let from = script.asked.get(&door).copied().unwrap_or_default() + nth;
         let failing = Failing {
@@ -95,7 +95,7 @@ impl Faults {
     }
 
     /// Lets the next appends fail that write such an event, so many times.
-    pub(crate) fn fail_at(
+    pub fn fail_at(
         &self,
         times: u64,
         fault: Fault,
@@ -112,17 +112,17 @@ impl Faults {
     }
 
     /// Lets everything succeed from now on.
-    pub(crate) fn mend(&self) {
+    pub fn mend(&self) {
         self.script().failing.clear();
     }
 
     /// Returns how often a door was asked.
-    pub(crate) fn asked(&self, door: Door) -> u64 {
+    pub fn asked(&self, door: Door) -> u64 {
         self.script().asked.get(&door).copied().unwrap_or_default()
     }
 
     /// Returns how often anything has failed.
-    pub(crate) fn failed(&self) -> u64 {
+    pub fn failed(&self) -> u64 {
         self.script().failed
     }
 
@@ -174,7 +174,7 @@ fn error(fault: Fault) -> LogError {
 }
 
 /// A log with faults before it.
-pub(crate) struct FaultyLog {
+pub struct FaultyLog {
     log: Box<dyn Log>,
     faults: Faults,
 }
@@ -255,10 +255,6 @@ impl Log for FaultyLog {
         self.log.transcript(task, line)
     }
 
-    fn read_transcript(&mut self, task: &TaskId) -> Result<String, LogError> {
-        self.log.read_transcript(task)
-    }
-
     fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {
         self.log.hold(session)
     }
@@ -309,6 +305,10 @@ impl Durability for Faulty {
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {
         self.faults.pass(Door::Blob)?;
         self.durability.put_blob(id, text)
+    }
+
+    fn read_transcript(&self, task: &TaskId) -> Result<String, LogError> {
+        self.durability.read_transcript(task)
     }
 }
 

@@ -5,8 +5,6 @@
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
-pub(crate) mod faulty;
-#[cfg(test)]
 mod model;
 pub mod event;
 pub mod file;
@@ -15,6 +13,7 @@ pub mod state;
 pub mod rules;
 pub mod log;
 pub mod memory;
+pub mod faulty;
 pub mod pulse;
 mod queue;
 mod worker;

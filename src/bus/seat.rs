@@ -10,7 +10,7 @@ use super::call::Call;
 use super::handle::{Bus, BusError, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
-use crate::domain::id::{CallId, SessionId};
+use crate::domain::id::{CallId, CommandId, SessionId};
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
@@ -140,6 +140,12 @@ impl Seat {
     /// Asks for something in the name of this session, outside of any call.
     pub async fn ask(&self, ask: Ask) -> Result<Receipt, BusError> {
         self.bus.submit(Some(self.session), Vec::new(), ask).await
+    }
+
+    /// Asks for something that was perhaps asked for before under this id, which then happens once.
+    pub async fn ask_again(&self, id: CommandId, ask: Ask) -> Result<Receipt, BusError> {
+        let me = Some(self.session);
+        self.bus.submit_as(id, me, Vec::new(), ask).await
     }
 
     /// Begins a call of a tool. That it came proves that the answers before it were taken, and what hooks handed over.

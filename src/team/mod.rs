@@ -32,6 +32,7 @@ mod stop;
 mod sweep;
 mod transcript;
 mod turn;
+mod unwritten;
 mod work;
 mod worktree;
 

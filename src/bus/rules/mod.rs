@@ -92,6 +92,8 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Swept(_)
         | Ask::Stir(_)
         | Ask::Stall(..)
+        | Ask::Stuck(_)
+        | Ask::Free(_)
         | Ask::Crash { .. }
         | Ask::Limit(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
@@ -194,6 +196,8 @@ fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<()
         }
         Ask::Stir(session) => health::stir(writer, me, *session),
         Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Ask::Stuck(session) => health::stuck(writer, me, *session),
+        Ask::Free(session) => health::free(writer, me, *session),
         Ask::Crash {
             session,
             detail,

@@ -7,4 +7,5 @@ mod lists;
 mod messages;
 mod opening;
 mod requests;
+mod tools;
 mod waiting;
