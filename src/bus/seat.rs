@@ -165,6 +165,10 @@ impl Seat {
         };
         let left = self.ask(ask).await;
         self.bus.release(self.session);
+        // The dead leave theirs behind, and nobody may come for a while who looks.
+        if let Err(error) = self.bus.clear_presences() {
+            tracing::debug!("failed to clear up behind the dead: {error}");
+        }
         match left {
             // Somebody has written it already.
             Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),
