@@ -13,6 +13,7 @@ mod messages;
 mod permissions;
 mod refusal;
 mod requests;
+mod summary;
 mod tasks;
 mod workflows;
 mod writer;
@@ -33,6 +34,7 @@ use self::writer::Writer;
 use super::log::Proposal;
 use super::state::State;
 use crate::domain::id::SessionId;
+use crate::domain::member::MemberKind;
 use crate::domain::time::Now;
 
 /// Decides what a command does: its events, nothing, or a refusal.
@@ -51,6 +53,15 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Ask::Join(new) => {
             membership::bury(&mut decision, &new.dead)?;
             decision.step(|writer| membership::join(writer, new))?;
+            let (Wish::Chosen(name) | Wish::Like(name)) = &new.wish;
+            if new.kind == MemberKind::Orchestrator
+                && (!new.dead.is_empty() || summary::is_wanted(state, name))
+            {
+                decision.step(|writer| {
+                    summary::tell(writer, new.session, &[]);
+                    Ok(())
+                })?;
+            }
             // Mostly there are none, and then nothing more is to be decided.
             if state.has_unended_workflows() {
                 decision.step(|writer| {
