@@ -4,12 +4,14 @@
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
 mod ending;
+mod skip;
 mod texts;
 mod workflow;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::ending::{Finished, Report};
+pub use self::skip::Skip;
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
@@ -313,6 +315,20 @@ pub enum Event {
     AgentStalled {
         /// Which.
         session: SessionId,
+    },
+    /// An agent does not end a turn whose task was given up: it takes no work.
+    AgentStuck {
+        /// Which.
+        session: SessionId,
+        /// Older versions give it work, as they always did.
+        skip: Skip,
+    },
+    /// The turn of a stuck agent has ended after all.
+    AgentFree {
+        /// Which.
+        session: SessionId,
+        /// As above.
+        skip: Skip,
     },
     /// An agent's process has ended by itself and is started again: the session goes on.
     AgentCrashed {

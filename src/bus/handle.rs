@@ -30,7 +30,7 @@ use super::rules::{self, Ask, Command, Refusal};
 use super::state::{BodyRef, State};
 use super::trouble::Trouble;
 use super::worker::{self, Job};
-use crate::domain::id::{CallId, SessionId, TaskId};
+use crate::domain::id::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::ids;
@@ -151,12 +151,18 @@ impl Bus {
         taken: Vec<CallId>,
         ask: Ask,
     ) -> Result<Receipt, BusError> {
-        let command = Command {
-            id: ids::command(),
-            by,
-            taken,
-            ask,
-        };
+        self.submit_as(ids::command(), by, taken, ask).await
+    }
+
+    /// Does the same under a given id: tried again with the same one, a command happens once, whatever came of the earlier tries.
+    pub async fn submit_as(
+        &self,
+        id: CommandId,
+        by: Option<SessionId>,
+        taken: Vec<CallId>,
+        ask: Ask,
+    ) -> Result<Receipt, BusError> {
+        let command = Command { id, by, taken, ask };
         let command = self.with_texts_stored(command).await?;
         let receipt = match self.shared.begin(&command)? {
             Some(receipt) => receipt,
@@ -341,9 +347,18 @@ impl Bus {
         }
     }
 
-    /// Reads a transcript.
-    pub fn read_transcript(&self, task: &TaskId) -> Result<String, BusError> {
-        self.with_log(|log| log.read_transcript(task))
+    /// Reads a transcript, and does something with it that may take as long: on another thread, and without holding anything.
+    pub async fn read_transcript<T: Send + 'static>(
+        &self,
+        task: &TaskId,
+        read: impl FnOnce(&str) -> T + Send + 'static,
+    ) -> Result<T, BusError> {
+        let (durability, task) = (Arc::clone(&self.shared.durability), task.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            let text = durability.read_transcript(&task)?;
+            Ok::<_, LogError>(read(&text))
+        });
+        Ok(reading.await.map_err(|_| BusError::Closed)??)
     }
 
     /// Ends the bus thread once everything asked for before is done.

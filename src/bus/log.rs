@@ -151,7 +151,7 @@ pub enum LogError {
     },
 }
 
-/// The slow part of the log, usable from any thread: what waits for the disk. One `sync` serves everybody who waits for it.
+/// The slow part of the log, usable from any thread: what waits for the disk, or reads much of it. One `sync` serves everybody who waits for it.
 pub trait Durability: Send + Sync {
     /// Returns when everything that was appended through this log before the call is on disk.
     fn sync(&self) -> Result<(), LogError>;
@@ -161,6 +161,9 @@ pub trait Durability: Send + Sync {
 
     /// Stores a long text durably, before the event that names it.
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError>;
+
+    /// Reads the transcript of a task, which may be long.
+    fn read_transcript(&self, task: &TaskId) -> Result<String, LogError>;
 }
 
 /// The turn to write, usable from any thread: for who may wait for it as long as another process writes.
@@ -242,11 +245,9 @@ pub trait Log: Send {
     /// Reads a long text.
     fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError>;
 
-    /// Adds a line to the transcript of a task or a wake turn. Not durable by itself: a transcript is for reading only.
+    /// Adds a line to the transcript of a task or a wake turn. Not durable by itself: a transcript is for reading only. It ends with
+    /// a line that says so when it is longer than [`limits::TRANSCRIPT_BYTES`](crate::domain::limits::TRANSCRIPT_BYTES).
     fn transcript(&mut self, task: &TaskId, line: &str) -> Result<(), LogError>;
-
-    /// Reads the transcript of a task.
-    fn read_transcript(&mut self, task: &TaskId) -> Result<String, LogError>;
 
     /// Takes the presence of a new session, before it is announced.
     fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError>;

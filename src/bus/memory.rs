@@ -213,15 +213,6 @@ impl Log for MemoryLog {
         Ok(())
     }
 
-    fn read_transcript(&mut self, task: &TaskId) -> Result<String, LogError> {
-        self.store
-            .lock()
-            .transcripts
-            .get(task)
-            .cloned()
-            .ok_or(LogError::Gone)
-    }
-
     fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {
         match self.store.lock().held.entry(session) {
             Entered::Vacant(free) => free.insert(0),
@@ -323,6 +314,11 @@ impl Durability for InMemory {
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {
         self.store.lock().blobs.insert(id, text.to_owned());
         Ok(())
+    }
+
+    fn read_transcript(&self, task: &TaskId) -> Result<String, LogError> {
+        let shared = self.store.lock();
+        shared.transcripts.get(task).cloned().ok_or(LogError::Gone)
     }
 }
 

@@ -13,6 +13,7 @@ pub mod state;
 pub mod rules;
 pub mod log;
 pub mod memory;
+pub mod faulty;
 pub mod pulse;
 mod queue;
 mod trouble;

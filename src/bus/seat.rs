@@ -10,7 +10,7 @@ use super::call::Call;
 use super::handle::{Bus, BusError, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
-use crate::domain::id::{CallId, SessionId};
+use crate::domain::id::{CallId, CommandId, SessionId};
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
@@ -142,6 +142,12 @@ impl Seat {
         self.bus.submit(Some(self.session), Vec::new(), ask).await
     }
 
+    /// Asks for something that was perhaps asked for before under this id, which then happens once.
+    pub async fn ask_again(&self, id: CommandId, ask: Ask) -> Result<Receipt, BusError> {
+        let me = Some(self.session);
+        self.bus.submit_as(id, me, Vec::new(), ask).await
+    }
+
     /// Begins a call of a tool. That it came proves that the answers before it were taken, and what hooks handed over.
     pub fn call(&self) -> Call {
         let mut taken = std::mem::take(&mut *self.answered());
@@ -159,6 +165,10 @@ impl Seat {
         };
         let left = self.ask(ask).await;
         self.bus.release(self.session);
+        // The dead leave theirs behind, and nobody may come for a while who looks.
+        if let Err(error) = self.bus.clear_presences() {
+            tracing::debug!("failed to clear up behind the dead: {error}");
+        }
         match left {
             // Somebody has written it already.
             Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),

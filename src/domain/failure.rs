@@ -17,6 +17,10 @@ pub const LIMIT: &str = "limit";
 pub const UNAVAILABLE: &str = "unavailable";
 /// The agent does not answer.
 pub const SILENT: &str = "silent";
+/// The agent does not end an earlier turn, so the task has not begun.
+pub const STUCK: &str = "stuck";
+/// The bus could not read or keep what belongs to a task.
+pub const BUS: &str = "bus";
 /// Any other error that the agent tells.
 pub const AGENT: &str = "agent";
 

@@ -95,6 +95,9 @@ pub const FAILED_CALL_CHARS: usize = 2_000;
 /// Bytes of files, and of failed calls, that one answer lists; the rest is read with `list_offset`.
 pub const LIST_BYTES: usize = 8 * 1024;
 
+/// The longest transcript of a task: more than anybody reads, and a bound for what a flood of words takes of the disk.
+pub const TRANSCRIPT_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Files that one agent reads and writes through the bridge at once: each may take a thread and its length in memory.
 pub const FILES_AT_ONCE: usize = 8;
 

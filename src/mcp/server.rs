@@ -27,8 +27,8 @@ use super::schema::INBOX;
 use super::seating::Seating;
 use super::tool::{AnyTool, Mail, Patience, Prepared};
 use super::user::User;
-use crate::bus::Seat;
 use crate::bus::rules::{Ask, Pick};
+use crate::bus::{BusError, Seat};
 use crate::domain::id::CallId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
@@ -41,6 +41,9 @@ const TOOL_LIMIT: Duration = Duration::from_millis(limits::TOOL_MS);
 
 /// How long a call waits for its seat: a name may be waited for as long as its holder takes to leave, and then the bus.
 const SEAT_LIMIT: Duration = TOOL_LIMIT.saturating_mul(2);
+
+/// When it is said again that the tools are ready, after the bus could not take it.
+const ANNOUNCE_AGAIN: Duration = Duration::from_millis(500);
 
 /// How long a client may keep the list of tools: it never changes while a server lives.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
@@ -71,6 +74,8 @@ struct Inner {
     /// Cancelled when the client goes away: ends the calls that wait.
     ending: CancellationToken,
     tasks: TaskTracker,
+    /// Held by whoever says on the bus that the tools are there.
+    announcing: tokio::sync::Mutex<()>,
     /// How long a tool that does not wait may take.
     limit: Duration,
 }
@@ -126,6 +131,7 @@ impl Server {
                 recent: Mutex::default(),
                 ending: CancellationToken::new(),
                 tasks: TaskTracker::new(),
+                announcing: tokio::sync::Mutex::default(),
                 limit,
             }),
         }
@@ -183,6 +189,7 @@ impl Server {
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
         };
+        self.prove_tools(&seat);
         // That this call came proves that the answers before it were taken, whatever becomes of this one.
         let mut caller = Caller {
             call: seat.call(),
@@ -286,28 +293,53 @@ impl Server {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says on the bus that this session has our tools, unless that is known.
-    async fn announce_tools(&self) {
-        let Ok(seat) = self.shared.seating.seat().await else {
+    /// Sees to it that a session whose tool was called counts as one that has our tools.
+    fn prove_tools(&self, seat: &Seat) {
+        if !are_unproven(seat) {
+            return;
+        }
+        let (server, seat, ending) = (self.clone(), seat.clone(), self.ending().clone());
+        self.tasks().spawn(async move {
+            tokio::select! {
+                () = server.announce_tools(&seat) => {}
+                () = ending.cancelled() => {}
+            }
+        });
+    }
+
+    /// Says on the bus that this session has our tools, unless that is known: again and again until the bus has taken it.
+    async fn announce_tools(&self, seat: &Seat) {
+        let Ok(_alone) = self.shared.announcing.try_lock() else {
             return;
         };
         let session = seat.session();
-        let unproven = seat.bus().look(|state| {
-            state
-                .session(session)
-                .is_some_and(|session| session.tools != Tools::Ready)
-        });
-        if !unproven {
-            return;
-        }
-        let ask = Ask::Tools {
-            session,
-            tools: Tools::Ready,
-        };
-        if let Err(error) = seat.ask(ask).await {
-            tracing::warn!("failed to say that the tools are ready: {error}");
+        let mut has_failed = false;
+        while are_unproven(seat) {
+            let ask = Ask::Tools {
+                session,
+                tools: Tools::Ready,
+            };
+            match seat.ask(ask).await {
+                Ok(_) => return,
+                Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
+                    tracing::debug!("nobody needs to know that the tools are ready: {error}");
+                    return;
+                }
+                Err(error) if has_failed => tracing::debug!("the tools are ready: {error}"),
+                Err(error) => tracing::warn!("failed to say that the tools are ready: {error}"),
+            }
+            has_failed = true;
+            tokio::time::sleep(ANNOUNCE_AGAIN).await;
         }
     }
+}
+
+/// Says whether it is not known on the bus that a session has our tools.
+fn are_unproven(seat: &Seat) -> bool {
+    seat.bus().look(|state| {
+        let session = state.session(seat.session());
+        session.is_some_and(|session| session.tools != Tools::Ready)
+    })
 }
 
 impl ServerHandler for Server {
@@ -326,11 +358,13 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let server = self.clone();
         self.tasks().spawn(async move {
-            if tokio::time::timeout(TOOL_LIMIT, server.announce_tools())
-                .await
-                .is_err()
-            {
-                tracing::warn!("the bus had no time to hear that the tools are ready");
+            let ending = server.ending().clone();
+            let seat = tokio::time::timeout(SEAT_LIMIT, server.shared.seating.seat());
+            tokio::select! {
+                seat = seat => if let Ok(Ok(seat)) = seat {
+                    server.announce_tools(&seat).await;
+                },
+                () = ending.cancelled() => {}
             }
         });
         let tools = self.shared.tools.iter();

@@ -25,6 +25,7 @@ use super::start::{self, Started, Terms, told_exit};
 use super::step::{self, Situation, Step, TurnSituation, Wishes};
 use super::stop;
 use super::turn::Turn;
+use super::unwritten::Unwritten;
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,
 };
@@ -33,11 +34,12 @@ use crate::bus::rules::Ask;
 use crate::bus::state::{State, StopWanted};
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::id::{CommandId, SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
 use crate::domain::report::Context;
 use crate::domain::secret::Secrets;
 use crate::supervisor::Supervised;
+use crate::sys::ids;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -66,6 +68,8 @@ pub(super) struct Actor {
     /// Whether the session has had a turn.
     pub(super) used: bool,
     pub(super) turn: Option<Turn>,
+    /// What has happened and is not on the bus yet.
+    pub(super) unwritten: Unwritten,
     pub(super) questions: Questions,
     /// What must not be written down.
     pub(super) secrets: Secrets,
@@ -79,6 +83,8 @@ pub(super) struct Actor {
     pub(super) mail_failed: u64,
     /// The task in whose turn an earlier process ended.
     pub(super) interrupted: Option<TaskId>,
+    /// The command that goes on with it.
+    pub(super) resuming: CommandId,
     /// Whether the session is an earlier process's, taken up again.
     pub(super) resumed: bool,
     /// What the conversation knows when the next turn begins.
@@ -102,22 +108,21 @@ fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>
 
 /// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
 /// environment still finds them.
-pub(super) async fn record_run(
-    seat: &Seat,
-    session: SessionId,
-    child: &Supervised,
-    acp_session: Option<&AcpSessionId>,
-) {
+pub(super) async fn record_run(seat: &Seat, session: SessionId, child: &Supervised) {
+    let runs = runs(session, child, None);
+    match seat.ask(Ask::Runs(Box::new(runs))).await {
+        Ok(_) | Err(BusError::Refused(_)) => {}
+        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
+    }
+}
+
+fn runs(session: SessionId, child: &Supervised, acp_session: Option<&AcpSessionId>) -> Runs {
     let mark = |(pid, started)| ProcessMark { pid, started };
-    let runs = Runs {
+    Runs {
         session,
         agent: mark((child.pid(), child.start_time())),
         shim: child.shim().map(mark),
         acp_session: acp_session.map(ToString::to_string),
-    };
-    match seat.ask(Ask::Runs(Box::new(runs))).await {
-        Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
     }
 }
 
@@ -146,7 +151,7 @@ impl Actor {
         let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
             .map_err(failed)?;
-        record_run(&seat, identity.session, &child, None).await;
+        record_run(&seat, identity.session, &child).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
         let (interrupted, model) = seat.bus().look(|state| left_by(state, identity.session));
@@ -202,6 +207,7 @@ impl Actor {
             primed: resumed,
             used: resumed,
             turn: None,
+            unwritten: Unwritten::default(),
             questions: Questions::default(),
             secrets,
             files: JoinSet::new(),
@@ -210,6 +216,7 @@ impl Actor {
             ladder: Ladder::default(),
             mail_failed: 0,
             interrupted,
+            resuming: ids::command(),
             resumed,
             context,
             spending,
@@ -223,9 +230,9 @@ impl Actor {
     }
 
     /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
-    pub(super) async fn record_session(&self) {
-        let session = self.identity.session;
-        record_run(&self.seat, session, &self.child, Some(&self.acp.id)).await;
+    pub(super) async fn record_session(&mut self) {
+        let runs = runs(self.identity.session, &self.child, Some(&self.acp.id));
+        self.record(Ask::Runs(Box::new(runs))).await;
     }
 
     pub(super) async fn announce(&mut self) {
@@ -235,7 +242,7 @@ impl Actor {
             model: self.acp.model(),
             pid: self.child.pid(),
         };
-        self.write(ready).await;
+        self.record(ready).await;
         self.announce_ways().await;
     }
 
@@ -257,12 +264,22 @@ impl Actor {
                     Renewal::Stopped(wanted) => return self.stop(wanted).await,
                     Renewal::Failed(detail, error) => {
                         let ended = Ended::new(Departure::Failed, Some(detail));
-                        return Ended { error, ..ended };
+                        let unwritten = self.unwritten;
+                        return Ended {
+                            error,
+                            unwritten,
+                            ..ended
+                        };
                     }
                 },
                 Step::Rest(until) => {
                     last = None;
                     until
+                }
+                // Also when the agent's end is asked for meanwhile: what it has done is kept.
+                Step::GiveUpTask => {
+                    self.give_up_task().await;
+                    continue;
                 }
                 step => {
                     if last.as_ref() == Some(&step) {
@@ -340,6 +357,7 @@ impl Actor {
             steer_after: self.ladder.not_before(),
             cut: self.ladder.task_to_go_on(),
             interrupted: self.interrupted.clone(),
+            unwritten: self.unwritten.due(now),
             stall: self.stall,
         };
         step::next(&wishes, &situation)
@@ -377,7 +395,7 @@ impl Actor {
     async fn take(&mut self, step: Step) {
         match step {
             Step::CancelTurn => self.cancel_turn().await,
-            Step::GiveUpTask => self.give_up_task().await,
+            Step::Write => self.unwritten.write(&self.seat).await,
             Step::MissTools => {
                 let session = self.identity.session;
                 self.write(Ask::Tools {
@@ -403,7 +421,7 @@ impl Actor {
             Step::Resume(task) => self.resume_task(task).await,
             Step::Begin(task) => self.begin_task(task).await,
             Step::Wake(newest) => self.begin_wake(newest).await,
-            Step::Stop(_) | Step::Abandon | Step::Renew | Step::Rest(_) => {}
+            Step::Stop(_) | Step::Abandon | Step::Renew | Step::GiveUpTask | Step::Rest(_) => {}
         }
     }
 
@@ -416,6 +434,7 @@ impl Actor {
             turn,
             questions,
             hurry,
+            unwritten,
             ..
         } = self;
         // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
@@ -423,7 +442,10 @@ impl Actor {
         drop(events);
         drop(turn);
         let left = stop::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
-        Ended::new(Departure::Stopped, left)
+        Ended {
+            unwritten,
+            ..Ended::new(Departure::Stopped, left)
+        }
     }
 
     /// The connection is over: the process ends too, or is ended.
@@ -451,33 +473,41 @@ impl Actor {
         }
     }
 
-    fn died(&self, exit: crate::supervisor::Exit) -> Ended {
+    fn died(self, exit: crate::supervisor::Exit) -> Ended {
         if self.stopping_since.is_some() {
-            return Ended::new(Departure::Stopped, None);
+            return Ended {
+                unwritten: self.unwritten,
+                ..Ended::new(Departure::Stopped, None)
+            };
         }
-        self.failed(told_exit(&self.child, &exit.to_string()))
+        let detail = told_exit(&self.child, &exit.to_string());
+        self.failed(detail)
     }
 
     /// The end of a process that nobody wanted, with what a new one may go on with.
-    fn failed(&self, detail: String) -> Ended {
+    fn failed(self, detail: String) -> Ended {
         let agent = self.connection.agent();
         let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));
         let can_go_on = offers(Feature::Resume) || offers(Feature::Load);
-        let session = self.identity.session;
-        let in_task = self.seat.bus().look(|state| {
-            let live = state.session(session);
-            live.is_some_and(|live| live.running.is_some())
-        });
         Ended {
             departure: Departure::Failed,
             detail: Some(detail),
-            session: (can_go_on && self.used).then(|| self.acp.id.clone()),
-            in_task,
+            session: (can_go_on && self.used).then_some(self.acp.id),
+            unwritten: self.unwritten,
             error: None,
         }
     }
 
-    /// Writes something in the bridge's name. A refusal means that the world has moved on; an error is told to people.
+    /// Writes what has happened: again and again, until the bus has taken it.
+    pub(super) async fn record(&mut self, ask: Ask) {
+        let is_first = self.unwritten.is_empty();
+        self.unwritten.push(ask);
+        if is_first {
+            self.unwritten.write(&self.seat).await;
+        }
+    }
+
+    /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; an error is told to people.
     pub(super) async fn write(&self, ask: Ask) -> Option<Receipt> {
         match self.seat.ask(ask).await {
             Ok(receipt) => Some(receipt),

@@ -12,10 +12,11 @@ use super::choose::Offers;
 use super::human::Human;
 use super::launch::{Identity, Launch};
 use super::restart::{Restarts, Verdict};
+use super::unwritten::{End, Unwritten};
 use crate::acp::AcpSessionId;
+use crate::bus::Seat;
 use crate::bus::event::{Body, Report};
-use crate::bus::rules::{Ask, Broken, Ending, Refusal};
-use crate::bus::{BusError, Seat};
+use crate::bus::rules::{Ask, Broken, Ending};
 use crate::config::Profile;
 use crate::domain::id::SessionId;
 use crate::domain::member::Departure;
@@ -47,8 +48,8 @@ pub(super) struct Ended {
     pub(super) detail: Option<String>,
     /// The ACP session that the agent may take up again.
     pub(super) session: Option<AcpSessionId>,
-    /// Whether a task was in its turn.
-    pub(super) in_task: bool,
+    /// What has happened and is not on the bus yet.
+    pub(super) unwritten: Unwritten,
     /// What to tell those whose tasks waited for it, where there is more to tell than that it ended.
     pub(super) error: Option<TaskError>,
 }
@@ -59,7 +60,7 @@ impl Ended {
             departure,
             detail,
             session: None,
-            in_task: false,
+            unwritten: Unwritten::default(),
             error: None,
         }
     }
@@ -81,6 +82,8 @@ pub(super) async fn run(begin: Begin) {
         };
         // It may end with what the agent wrote on its stderr.
         ended.detail = ended.detail.map(|detail| secrets.hidden(detail));
+        let mut unwritten = std::mem::take(&mut ended.unwritten);
+        unwritten.write_all(&seat, &begin.hurry).await;
         let policy = begin.profile.restart.value;
         let verdict = if is_to_end(&seat, session, &begin.hurry) {
             Verdict::Ended
@@ -90,25 +93,21 @@ pub(super) async fn run(begin: Begin) {
         let detail = match verdict {
             Verdict::Again => {
                 let detail = ended.detail.clone().unwrap_or_default();
-                let task = match (ended.in_task, &ended.session) {
+                let task = match (is_in_task(&seat, session), &ended.session) {
                     (true, Some(_)) => Broken::Kept,
                     _ => Broken::Interrupted,
                 };
-                let crash = Ask::Crash {
+                unwritten.push(Ask::Crash {
                     session,
                     detail,
                     task,
-                };
-                match seat.ask(crash).await {
-                    Ok(_) => {
-                        earlier = ended.session;
-                        continue;
-                    }
-                    Err(error) => {
-                        tracing::warn!("failed to write that an agent is started again: {error}");
-                        ended.detail
-                    }
+                });
+                unwritten.write_all(&seat, &begin.hurry).await;
+                if unwritten.is_empty() && !is_to_end(&seat, session, &begin.hurry) {
+                    earlier = ended.session;
+                    continue;
                 }
+                ended.detail
             }
             Verdict::Ended => ended.detail,
             Verdict::GivenUp(reason) => {
@@ -119,16 +118,24 @@ pub(super) async fn run(begin: Begin) {
         if let Some(error) = ended.error {
             let message = format!("{} has failed: {}", begin.identity.name, error.message);
             let message = secrets.hidden(message);
-            fail_queue(&seat, session, TaskError { message, ..error }).await;
+            let error = TaskError { message, ..error };
+            fail_queue(&mut unwritten, &seat, session, &error);
         }
-        leave(&seat, session, ended.departure, detail).await;
+        let departure = ended.departure;
+        leave(
+            &mut unwritten,
+            &seat,
+            (session, departure, detail),
+            &begin.hurry,
+        )
+        .await;
         begin.offers.forget(session);
         return;
     }
 }
 
 /// Ends the tasks that waited for an agent which could not be started, with the reason. What is left its leave ends.
-async fn fail_queue(seat: &Seat, session: SessionId, error: TaskError) {
+fn fail_queue(unwritten: &mut Unwritten, seat: &Seat, session: SessionId, error: &TaskError) {
     let queue: Vec<_> = seat.bus().look(|state| {
         let live = state.session(session);
         live.map(|live| live.queue.iter().cloned().collect())
@@ -142,12 +149,16 @@ async fn fail_queue(seat: &Seat, session: SessionId, error: TaskError) {
             error: Some(error.clone()),
             report: Report::default(),
         };
-        match seat.ask(Ask::FinishTask(task, Box::new(ending))).await {
-            // It was cancelled meanwhile.
-            Ok(_) | Err(BusError::Refused(_)) => {}
-            Err(error) => tracing::warn!("failed to write why a task has failed: {error}"),
-        }
+        unwritten.push_end(End::new(task, ending, String::new()));
     }
+}
+
+/// Says whether a task is in the agent's turn, as far as the bus knows.
+fn is_in_task(seat: &Seat, session: SessionId) -> bool {
+    seat.bus().look(|state| {
+        let live = state.session(session);
+        live.is_some_and(|live| live.running.is_some())
+    })
 }
 
 /// Says whether somebody wants the end of an agent, so that it is not started again.
@@ -158,24 +169,20 @@ fn is_to_end(seat: &Seat, session: SessionId, hurry: &CancellationToken) -> bool
     });
     hurry.is_cancelled() || !stays
 }
-/// Writes the end of an agent, then removes its presence.
+
+/// Writes the end of an agent behind all that is to be written before it, then removes its presence.
 pub(super) async fn leave(
+    unwritten: &mut Unwritten,
     seat: &Seat,
-    session: SessionId,
-    departure: Departure,
-    detail: Option<String>,
+    (session, departure, detail): (SessionId, Departure, Option<String>),
+    hurry: &CancellationToken,
 ) {
-    match seat
-        .ask(Ask::Leave {
-            session,
-            departure,
-            detail,
-        })
-        .await
-    {
-        Ok(_) | Err(BusError::Refused(Refusal::Left)) => {}
-        // With the presence gone, whoever looks next writes that it is dead.
-        Err(error) => tracing::warn!("failed to write that an agent has left: {error}"),
-    }
+    unwritten.push(Ask::Leave {
+        session,
+        departure,
+        detail,
+    });
+    // What is not taken before a hurried end somebody else writes: with the presence gone, the agent is dead for all.
+    unwritten.write_all(seat, hurry).await;
     seat.bus().release(session);
 }

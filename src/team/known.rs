@@ -5,10 +5,9 @@ use std::path::Path;
 
 use super::launch::Launch;
 use super::live::Team;
-use super::transcript;
-use crate::bus::state::Session;
+use crate::bus::BusError;
+use crate::bus::state::{Session, Task};
 use crate::config::{Config, Profile};
-use crate::domain::id::TaskId;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::process::{find_program, has_directory};
@@ -119,6 +118,7 @@ impl Team {
                     && live.owner == Some(self.inner.seat.session())
                     && live.cwd.as_deref() == Some(root.as_ref())
                     && live.stop.is_none()
+                    && !live.stuck
                     && live.running.is_none()
                     && live.queue.is_empty()
             };
@@ -129,20 +129,9 @@ impl Team {
         })
     }
 
-    /// Returns the files that an agent said it changed in a task, each once, below the project as far as they are.
-    ///
-    /// It is read from the transcript: what an agent does not tell, or a shell command changed, is not among them.
-    pub fn changed_files(&self, task: &TaskId) -> Vec<String> {
-        // A transcript is for reading only: without it there is nothing to name.
-        let transcript = self.bus().read_transcript(task).unwrap_or_default();
-        let root = &self.inner.launch.project;
-        let below = |file: String| match Path::new(&file).strip_prefix(root) {
-            Ok(below) => below.to_string_lossy().into_owned(),
-            Err(_) => file,
-        };
-        transcript::changed(&transcript)
-            .into_iter()
-            .map(below)
-            .collect()
+    /// Returns the files that have changed in a task that is over, as its result lists them.
+    pub fn changed_files(&self, task: &Task) -> Result<Vec<String>, BusError> {
+        let details = self.details(task)?.unwrap_or_default();
+        Ok(details.files.into_iter().map(|file| file.path).collect())
     }
 }

@@ -141,9 +141,9 @@ impl Actor {
     }
 
     /// Puts on the bus by which ways the agent is reached.
-    pub(super) async fn announce_ways(&self) {
+    pub(super) async fn announce_ways(&mut self) {
         let (session, ways) = (self.identity.session, self.reach().ways());
-        self.write(Ask::Ways { session, ways }).await;
+        self.record(Ask::Ways { session, ways }).await;
     }
 
     /// Answers what the agent asks, and writes down what its model has taken.
@@ -272,7 +272,7 @@ impl Actor {
         });
         if has_calls {
             let give_back = status == TaskStatus::Cancelled;
-            self.write(Ask::EndCalls { session, give_back }).await;
+            self.record(Ask::EndCalls { session, give_back }).await;
         }
     }
 
@@ -309,9 +309,9 @@ impl Actor {
         self.finish(id, outcome, cut.output).await;
     }
 
-    pub(super) async fn settle_call(&self, call: CallId, seen: bool) {
+    pub(super) async fn settle_call(&mut self, call: CallId, seen: bool) {
         let session = self.identity.session;
-        self.write(Ask::Settle {
+        self.record(Ask::Settle {
             session,
             call,
             seen,

@@ -12,6 +12,7 @@ use super::agent::{self, Begin};
 use super::choose::Offers;
 use super::human::Human;
 use super::launch::Launch;
+use super::unwritten::Unwritten;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::{Bus, BusError, Seat};
 use crate::config::{Config, MissingProgram, UnknownProfile};
@@ -171,12 +172,14 @@ impl Team {
     /// Starts the actor of an agent that is on the bus as starting.
     pub(super) fn start(&self, begin: Begin) {
         let (seat, session) = (begin.seat.clone(), begin.identity.session);
+        let hurry = begin.hurry.clone();
         let running = tokio::spawn(agent::run(begin));
         self.inner.actors.spawn(async move {
             if let Err(error) = running.await {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
                 let detail = format!("the bridge failed inside: {error}");
-                agent::leave(&seat, session, Departure::Failed, Some(detail)).await;
+                let left = (session, Departure::Failed, Some(detail));
+                agent::leave(&mut Unwritten::default(), &seat, left, &hurry).await;
             }
         });
     }

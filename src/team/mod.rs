@@ -33,6 +33,7 @@ mod stop;
 mod sweep;
 mod transcript;
 mod turn;
+mod unwritten;
 mod work;
 mod worktree;
 

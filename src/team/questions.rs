@@ -198,7 +198,7 @@ impl Actor {
         // Dropped, each is answered `cancelled`.
         drop(waiting);
         let session = self.identity.session;
-        self.write(Ask::EndPermissions { session, ids }).await;
+        self.record(Ask::EndPermissions { session, ids }).await;
     }
 
     /// Says what the policy of the task, else of the profile, makes of a call.

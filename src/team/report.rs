@@ -166,14 +166,14 @@ impl Actor {
         }
     }
 
-    /// Puts together what came of a turn. Once the agent's end is asked for, git is not waited for any more.
+    /// Puts together what came of a turn, with its details as a text of their own. Once the agent's end is asked for, git is not waited for any more.
     pub(super) async fn report(
         &mut self,
         mut gathered: Gathered,
         of_turn: Option<TokenUsage>,
         output: &str,
         calls: &ToolCalls,
-    ) -> Report {
+    ) -> (Report, Option<String>) {
         let cost = self.spending.grow(gathered.spent());
         let (changed, git) = match gathered.before.take() {
             Some(before) => tokio::select! {
@@ -196,26 +196,17 @@ impl Actor {
             failed_calls: calls.into_iter().filter_map(failed).collect(),
             git,
         };
-        Report {
+        let report = Report {
             context: gathered.context,
             usage: gathered.usage(of_turn, cost),
             last_words: gathered.last_words(output),
-            details: self.details_body(&details).await,
-        }
-    }
-
-    async fn details_body(&self, details: &Details) -> Option<crate::bus::event::Body> {
-        if details.is_empty() {
-            return None;
-        }
-        let text = serde_json::to_string(details).expect("details are plain data");
-        match self.seat.bus().long_body(self.secrets.hidden(text)).await {
-            Ok(body) => Some(body),
-            Err(error) => {
-                tracing::warn!("failed to store the details of a result: {error}");
-                None
-            }
-        }
+            details: None,
+        };
+        let details = (!details.is_empty()).then(|| {
+            let text = serde_json::to_string(&details).expect("details are plain data");
+            self.secrets.hidden(text)
+        });
+        (report, details)
     }
 }
 

@@ -61,7 +61,7 @@ impl Team {
         let whole = match task.output {
             Some(body) if body.bytes > 0 => self.bus().text(body)?,
             // It runs, or its agent ended before its end and could not say more: what it had said is in the transcript.
-            _ => self.said_so_far(id)?,
+            _ => self.said_so_far(id).await?,
         };
         // What comes along with the first part has to fit into the same answer.
         let max = if offset == 0 && task.has_details {
@@ -92,7 +92,7 @@ impl Team {
         })
     }
 
-    fn details(&self, task: &Task) -> Result<Option<Details>, TeamError> {
+    pub(super) fn details(&self, task: &Task) -> Result<Option<Details>, BusError> {
         let Some(output) = task.output.filter(|_| task.has_details) else {
             return Ok(None);
         };
@@ -107,9 +107,9 @@ impl Team {
         Ok(details)
     }
 
-    fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {
-        match self.bus().read_transcript(id) {
-            Ok(text) => Ok(transcript::said(&text)),
+    async fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {
+        match self.bus().read_transcript(id, transcript::said).await {
+            Ok(said) => Ok(said),
             // It has not begun.
             Err(BusError::Log(LogError::Gone)) => Ok(String::new()),
             Err(error) => Err(error.into()),

@@ -2,6 +2,7 @@
 //! gives way.
 
 use super::live::{Team, TeamError};
+use crate::bus::rules::Ask;
 use crate::bus::state::{Session, State};
 use crate::domain::id::SessionId;
 use crate::domain::member::Activity;
@@ -56,10 +57,42 @@ impl Team {
         }
     }
 
+    /// Ends the agents that were started for steps of workflows and do not end their turns. Others take their places.
+    pub async fn end_stuck(&self) {
+        let me = self.inner.seat.session();
+        let stuck: Vec<_> = self.bus().look(|state| {
+            let mine = state.live_sessions().into_iter();
+            let stuck = mine.filter(|live| {
+                live.owner == Some(me)
+                    && live.running.is_none()
+                    && live.stuck
+                    && live.stop.is_none()
+                    && self.is_for_steps(state, live)
+            });
+            stuck.map(|live| live.name.to_string()).collect()
+        });
+        for agent in stuck {
+            tracing::info!("`{agent}` does not end its turn and is ended");
+            let kill = Ask::Stop {
+                agent,
+                reason: None,
+                kill: true,
+            };
+            if let Err(error) = self.inner.seat.ask(kill).await {
+                // It may have ended; else the next look tries again.
+                tracing::debug!("a stuck agent was not ended: {error}");
+            }
+        }
+    }
+
     fn can_give_way(&self, state: &State, live: &Session) -> bool {
+        state.is_at_rest(live) && self.is_for_steps(state, live)
+    }
+
+    /// Says whether an agent was started for steps of workflows, and nobody means this very one.
+    fn is_for_steps(&self, state: &State, live: &Session) -> bool {
         let is_profile = self.config().profile(live.name.as_str()).is_ok();
         state.is_made_up(&live.name)
-            && state.is_at_rest(live)
             && did_only_steps(state, live.id)
             && (is_profile || !is_named_by_a_plan(state, live))
     }
@@ -68,6 +101,10 @@ impl Team {
 /// Says whether an agent is at something whose end can leave it with nothing to do.
 fn has_work(state: &State, live: &Session, now_ms: i64) -> bool {
     let waking = |sent_ms: i64| now_ms.saturating_sub(sent_ms) < WAKING_MS;
+    // A turn that was given up may never end.
+    if live.stuck && live.stop.is_none() {
+        return false;
+    }
     live.stop.is_some()
         || live.activity != Activity::Idle
         || live.running.is_some()

@@ -43,7 +43,7 @@ pub(super) struct Wishes {
     pub(super) stop: Option<StopWanted>,
     /// Whether the end of the running task is asked for.
     pub(super) cancel: bool,
-    /// The next task.
+    /// The next task: the one that runs, where no turn plays it.
     pub(super) next_task: Option<TaskId>,
     /// That task, if it is to begin anew.
     pub(super) fresh_task: Option<TaskId>,
@@ -83,6 +83,8 @@ pub(super) struct Situation {
     pub(super) cut: Option<TaskId>,
     /// The task in whose turn the agent's process ended before this one was started.
     pub(super) interrupted: Option<TaskId>,
+    /// From when on what has happened can be written; nothing where all of it is on the bus.
+    pub(super) unwritten: Option<Instant>,
     /// How long a turn may be without a sign of life.
     pub(super) stall: Duration,
 }
@@ -121,6 +123,8 @@ pub(super) enum Step {
     CancelTurn,
     /// End the task, although the agent has not ended its turn.
     GiveUpTask,
+    /// Write what has happened and is not on the bus yet.
+    Write,
     /// Say that the agent is silent.
     Stall,
     /// Say that the agent is not silent.
@@ -152,14 +156,14 @@ impl Wishes {
             return Self::default();
         };
         let running = live.running.as_ref().and_then(|task| state.task(task));
+        // Without a turn, what runs was begun, and then it was not known whether the bus had taken that.
+        let next_task = live.running.as_ref().or(live.queue.front());
         Self {
             live: true,
             stop: live.stop,
             cancel: running.is_some_and(|task| task.cancel_asked),
-            next_task: live.queue.front().cloned(),
-            fresh_task: live
-                .queue
-                .front()
+            next_task: next_task.cloned(),
+            fresh_task: next_task
                 .filter(|task| state.task(task).is_some_and(|task| task.fresh))
                 .cloned(),
             unproven: live.tools == Tools::Unproven,
@@ -170,7 +174,8 @@ impl Wishes {
     }
 }
 
-/// Decides what to do next. A stop goes before everything, a task before mail, and no turn begins while one runs.
+/// Decides what to do next. A stop goes before everything, and leaves what is not written to the agent's end; then what has
+/// happened goes before what might; a task before mail, and no turn begins while one runs.
 pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
     let now = situation.now;
     match wishes.stop {
@@ -183,8 +188,14 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
         let until = match turn.cancelled {
             None if wishes.cancel => return Step::CancelTurn,
             Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => return Step::GiveUpTask,
-            Some(at) if !turn.given_up => Some(at + CANCEL_GRACE),
-            Some(_) => None,
+            _ if situation.unwritten.is_some_and(|at| now >= at) => return Step::Write,
+            Some(at) if !turn.given_up => {
+                let both = situation.unwritten.into_iter().chain([at + CANCEL_GRACE]);
+                both.min()
+            }
+            Some(_) => situation.unwritten,
+            // Until then nothing that the bus would have to take.
+            None if situation.unwritten.is_some() => return Step::Rest(situation.unwritten),
             None => match ladder::rung(&wishes.mail, &busy(situation, turn)) {
                 Rung::Steer => return Step::Steer,
                 Rung::Interrupt => return Step::Interrupt,
@@ -193,6 +204,14 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             },
         };
         return listening(wishes, situation, turn, until);
+    }
+    if let Some(at) = situation.unwritten {
+        let due = now >= at;
+        return if due {
+            Step::Write
+        } else {
+            Step::Rest(Some(at))
+        };
     }
     if let Some(task) = &situation.cut {
         return Step::GoOn(task.clone());

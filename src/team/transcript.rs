@@ -1,7 +1,5 @@
 //! The transcript of a turn: one JSON line for everything that was said, for reading only.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use super::turn::Outcome;
@@ -100,30 +98,6 @@ pub(super) fn said(transcript: &str) -> String {
     texts.collect()
 }
 
-/// Returns the files that the agent says its tool calls changed, each once, in the order in which it named them.
-pub(super) fn changed(transcript: &str) -> Vec<String> {
-    let (mut changing, mut files) = (BTreeSet::new(), Vec::new());
-    let lines = transcript.lines();
-    let lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    for line in lines.filter(|line| line["kind"] == "tool_call") {
-        // What kind of tool it is stands in the first line about a call, the places perhaps in a later one.
-        let id = line["id"].as_str().unwrap_or_default().to_owned();
-        if matches!(line["tool"].as_str(), Some("edit" | "delete" | "move")) {
-            changing.insert(id.clone());
-        }
-        if !changing.contains(&id) {
-            continue;
-        }
-        let paths = line["locations"].as_array().into_iter().flatten();
-        for path in paths.filter_map(Value::as_str) {
-            if !files.iter().any(|known| known == path) {
-                files.push(path.to_owned());
-            }
-        }
-    }
-    files
-}
-
 fn line(wall_ms: i64, kind: &str, body: &Value) -> String {
     let mut whole = json!({ "at": iso8601(wall_ms), "kind": kind });
     if let (Some(whole), Some(body)) = (whole.as_object_mut(), body.as_object()) {
@@ -136,7 +110,6 @@ fn line(wall_ms: i64, kind: &str, body: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acp::ToolCallUpdate;
     use crate::domain::task::TaskStatus;
 
     #[test]
@@ -150,26 +123,5 @@ mod tests {
         ];
         assert_eq!(said(&lines.join("\n")), "one\ntwo");
         assert_eq!(said("torn {"), "");
-    }
-
-    #[test]
-    fn files_that_tools_changed_are_found_once_each() {
-        let call = |id: &str, kind: Option<&str>, locations: &[&str]| {
-            let call = ToolCallUpdate {
-                id: id.to_owned(),
-                kind: kind.map(str::to_owned),
-                locations: Some(locations.iter().map(ToString::to_string).collect()),
-                ..ToolCallUpdate::default()
-            };
-            of_update(1, &Update::ToolCall(Box::new(call)))
-        };
-        let lines = [
-            call("1", Some("read"), &["/p/a"]),
-            call("2", Some("edit"), &[]),
-            call("2", None, &["/p/b", "/p/c"]),
-            call("3", Some("move"), &["/p/b"]),
-            of_end(4, &Outcome::plain(TaskStatus::Done)),
-        ];
-        assert_eq!(changed(&lines.join("\n")), ["/p/b", "/p/c"]);
     }
 }

@@ -10,6 +10,7 @@ use super::report::Spending;
 use super::start;
 use super::transcript;
 use super::turn::{Outcome, Turn};
+use super::unwritten::End;
 use crate::acp::{AcpError, PromptOutcome};
 use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Ending};
@@ -93,9 +94,16 @@ impl Actor {
             self.finish(id, outcome, String::new()).await;
             return;
         };
-        if self.write(Ask::ResumeTask(id.clone())).await.is_none() {
-            self.interrupted = Some(id);
-            return;
+        let resume = Ask::ResumeTask(id.clone());
+        match self.seat.ask_again(self.resuming, resume).await {
+            Ok(_) => {}
+            // It is over.
+            Err(BusError::Refused(_)) => return,
+            Err(error) => {
+                tracing::warn!("failed to go on with {id}: {error}");
+                self.interrupted = Some(id);
+                return;
+            }
         }
         let call = ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
@@ -139,7 +147,7 @@ impl Actor {
             chosen.map_err(Outcome::failed)?;
             self.acp.note_model(&model);
             let session = self.identity.session;
-            self.write(Ask::Model { session, model }).await;
+            self.record(Ask::Model { session, model }).await;
         }
         Ok(())
     }
@@ -154,13 +162,13 @@ impl Actor {
         } = self.take_mail(call, Way::Prompt).await;
         if letters.is_empty() {
             if failed {
-                // It stays unread, and may be read later.
+                // It stays unread, and wakes the agent later.
                 self.ladder.wake_later();
             } else {
                 // Somebody else was faster.
-                self.rest().await;
                 self.mail_failed = self.mail_failed.max(newest);
             }
+            self.rest().await;
             return;
         }
         let primer = self.primer();
@@ -201,9 +209,9 @@ impl Actor {
         self.context = Context::Kept;
     }
 
-    /// Takes unread messages for a prompt: those whose texts can be read.
-    pub(super) async fn take_mail(&self, call: CallId, way: Way) -> Mail {
-        let (bus, session) = (self.seat.bus(), self.identity.session);
+    /// Takes unread messages for a prompt: those whose texts can be read. What the bus cannot hand over now stays unread.
+    pub(super) async fn take_mail(&mut self, call: CallId, way: Way) -> Mail {
+        let (bus, session) = (self.seat.bus().clone(), self.identity.session);
         if let Err(error) = bus.refresh() {
             tracing::warn!("about {}: {error}", self.identity.name);
         }
@@ -216,10 +224,20 @@ impl Actor {
             way,
             pick,
         };
-        if !readable.is_empty() && self.write(take).await.is_none() {
-            // The hand-over may be on the bus, and what it handed over is not shown.
-            self.settle_call(call, false).await;
-            return Mail::default();
+        if !readable.is_empty() {
+            match self.seat.ask(take).await {
+                Ok(_) => {}
+                Err(BusError::Refused(_)) => return Mail::default(),
+                Err(error) => {
+                    tracing::warn!("failed to take messages for a prompt: {error}");
+                    // The hand-over may be on the bus, and what it handed over is not shown.
+                    self.settle_call(call, false).await;
+                    return Mail {
+                        failed: true,
+                        ..Mail::default()
+                    };
+                }
+            }
         }
         let (name, failed) = (&self.identity.name, readable.failed.is_some());
         bus.look(|state| Mail {
@@ -264,6 +282,8 @@ impl Actor {
 
     /// Ends a task whose agent does not end its turn. The turn goes on to count as running: no other may begin.
     pub(super) async fn give_up_task(&mut self) {
+        // First of all, so that the end of the task makes nobody think that the agent is free.
+        self.record(Ask::Stuck(self.identity.session)).await;
         let Some(turn) = &mut self.turn else { return };
         turn.given_up = true;
         let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
@@ -334,7 +354,7 @@ impl Actor {
                 let report = self.report(gathered, outcome.usage, &output, &calls).await;
                 self.finish_with(task, outcome, output, report).await;
             }
-            Some(_) => {}
+            Some(_) => self.record(Ask::Free(self.identity.session)).await,
             None => {
                 self.spending.grow(turn.gathered.spent());
                 if outcome.error.is_some() || !turn.alive {
@@ -345,15 +365,16 @@ impl Actor {
     }
 
     /// Says on the bus that the agent has nothing to do, unless that is known.
-    async fn rest(&self) {
+    async fn rest(&mut self) {
         let session = self.identity.session;
         let running = self.seat.bus().look(|state| {
             state
                 .session(session)
                 .is_some_and(|live| live.activity == Activity::Running)
         });
-        if running {
-            self.write(Ask::Activity {
+        // The end of a task that is not written yet leaves it running.
+        if running || !self.unwritten.is_empty() {
+            self.record(Ask::Activity {
                 session,
                 activity: Activity::Idle,
             })
@@ -362,15 +383,10 @@ impl Actor {
     }
 
     /// Says what became of the messages that went into the prompt, and of those that the model took by tools in its turn.
-    async fn settle(&self, turn: &Turn, seen: bool, status: TaskStatus) {
+    async fn settle(&mut self, turn: &Turn, seen: bool, status: TaskStatus) {
         let session = self.identity.session;
         if let Some(call) = turn.injected {
-            self.write(Ask::Settle {
-                session,
-                call,
-                seen,
-            })
-            .await;
+            self.settle_call(call, seen).await;
         }
         // What a tool has told in a turn that was cancelled may not have come before the model any more.
         if seen && status != TaskStatus::Cancelled {
@@ -384,33 +400,26 @@ impl Actor {
                     .unwrap_or_default()
             });
             for call in pulled {
-                self.write(Ask::Settle {
-                    session,
-                    call,
-                    seen,
-                })
-                .await;
+                self.settle_call(call, seen).await;
             }
         }
     }
 
-    pub(super) async fn finish(&self, id: TaskId, outcome: Outcome, output: String) {
+    pub(super) async fn finish(&mut self, id: TaskId, outcome: Outcome, output: String) {
         let report = Report {
             context: Some(self.context),
             ..Report::default()
         };
-        self.finish_with(id, outcome, output, report).await;
+        self.finish_with(id, outcome, output, (report, None)).await;
     }
 
-    async fn finish_with(&self, id: TaskId, outcome: Outcome, output: String, report: Report) {
-        let output = self.secrets.hidden(output);
-        let output = match self.seat.bus().long_body(output).await {
-            Ok(output) => output,
-            Err(error) => {
-                tracing::warn!("failed to store the output of {id}: {error}");
-                Body::Text(String::new())
-            }
-        };
+    async fn finish_with(
+        &mut self,
+        id: TaskId,
+        outcome: Outcome,
+        output: String,
+        (report, details): (Report, Option<String>),
+    ) {
         let Outcome {
             status,
             stop_reason,
@@ -421,16 +430,18 @@ impl Actor {
             message: self.secrets.hidden(error.message),
             ..error
         });
-        self.write(Ask::FinishTask(
-            id,
-            Box::new(Ending {
-                status,
-                output,
-                stop_reason,
-                error,
-                report,
-            }),
-        ))
-        .await;
+        let ending = Ending {
+            status,
+            output: Body::Text(String::new()),
+            stop_reason,
+            error,
+            report,
+        };
+        let end = End::new(id, ending, self.secrets.hidden(output));
+        let is_first = self.unwritten.is_empty();
+        self.unwritten.push_end(End { details, ..end });
+        if is_first {
+            self.unwritten.write(&self.seat).await;
+        }
     }
 }

@@ -16,6 +16,8 @@ pub enum Weighed {
     Holds,
     /// It does not: why, in a few words.
     Not(String),
+    /// That cannot be read now: it is to be weighed again.
+    Later,
     /// It has no answer: what it looks at is not there, or is no number.
     Unclear(String),
 }
@@ -200,7 +202,7 @@ mod tests {
     #[test]
     fn what_does_not_hold_says_what_is_there_instead() {
         let told = |condition: &str| match weighed(condition, "[\"x\"]") {
-            Weighed::Holds => "holds".to_owned(),
+            Weighed::Holds | Weighed::Later => "holds".to_owned(),
             Weighed::Not(why) | Weighed::Unclear(why) => why,
         };
         assert_eq!(

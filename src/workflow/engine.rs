@@ -191,6 +191,7 @@ fn beginnings(
         };
         let name = step.plan.name.clone();
         match weighed {
+            Weighed::Later => {}
             Weighed::Not(why) => all
                 .moves
                 .push(Action::Move(name, StepMove::Pass(short(&why)))),
@@ -251,7 +252,8 @@ fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove 
     match end.status {
         TaskStatus::Done => StepMove::Finish,
         _ if workflow.cancel_asked => StepMove::Cancel("the workflow was cancelled".to_owned()),
-        _ if ended_with_leader => {
+        // Nor has a task failed that was behind a turn which does not end.
+        _ if ended_with_leader || class_of(end) == failure::STUCK => {
             if step.interruptions < limits::MAX_INTERRUPTIONS {
                 StepMove::Again(Again::Interrupted, told("it was interrupted"))
             } else {

@@ -1,7 +1,7 @@
 //! What hinders a step: whether it goes away by itself, or the step has failed.
 
-use super::material::NoList;
 use crate::bus::BusError;
+use crate::bus::log::LogError;
 use crate::bus::rules::Refusal;
 use crate::domain::failure;
 use crate::team::TeamError;
@@ -12,20 +12,19 @@ pub(super) enum Hindrance {
     MovedOn,
     /// The bus or the agent cannot take it now.
     Busy,
+    /// The bus cannot read or keep now what belongs to it, as it says. What lasts has failed.
+    Bus(String),
     /// It will never begin so: the class of the error, and what it says.
     Never(&'static str, String),
 }
 
-/// Something cannot be read that was on the bus.
+/// Something cannot be read that was on the bus, or be stored.
 impl From<BusError> for Hindrance {
     fn from(error: BusError) -> Self {
-        Self::Never("bus", error.told())
-    }
-}
-
-impl From<NoList> for Hindrance {
-    fn from((class, why): NoList) -> Self {
-        Self::Never(class, why)
+        match error {
+            BusError::Log(LogError::Gone) => Self::Never(failure::BUS, error.told()),
+            other => Self::Bus(other.told()),
+        }
     }
 }
 

@@ -1,15 +1,17 @@
 //! What a step is given of the others: read from the bus when it can begin.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::condition::{self, Weighed};
 use super::flow::Item;
 use super::given::Given;
+use super::hindrance::Hindrance;
 use super::template::{self, Part};
 use crate::bus::BusError;
 use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::failure;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::source::{Field, Source};
@@ -22,23 +24,38 @@ pub(super) struct Material<'a> {
     pub(super) workflow: &'a Workflow,
 }
 
-/// Why a list is none: the class of the error, and what it says.
-pub(super) type NoList = (&'static str, String);
+/// What is read of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Words,
+    WordsAndFiles,
+}
 
 impl Material<'_> {
     /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
     pub(super) fn given(&self, step: &PlayedStep, template: &str) -> Result<Vec<Given>, BusError> {
         let (parts, _) = template::parse(template);
-        let mut names: BTreeSet<Name> = step.plan.depends_on.iter().cloned().collect();
-        names.extend(parts.into_iter().filter_map(|part| match part {
-            Part::Value(Source { step, .. }) => Some(step),
-            Part::Text(_) | Part::Item(_) => None,
-        }));
-        let before = names.iter().filter_map(|name| self.workflow.step(name));
-        before.map(|before| self.given_by(before)).collect()
+        let depends_on = step.plan.depends_on.iter().cloned();
+        let mut names: BTreeMap<Name, Wanted> =
+            depends_on.map(|name| (name, Wanted::Words)).collect();
+        for part in parts {
+            let Part::Value(Source { step, field }) = part else {
+                continue;
+            };
+            let wanted = names.entry(step).or_insert(Wanted::Words);
+            if field == Field::Files {
+                *wanted = Wanted::WordsAndFiles;
+            }
+        }
+        let before = names
+            .iter()
+            .filter_map(|(name, wanted)| Some((self.workflow.step(name)?, *wanted)));
+        before
+            .map(|(before, wanted)| self.given_by(before, wanted))
+            .collect()
     }
 
-    fn given_by(&self, step: &PlayedStep) -> Result<Given, BusError> {
+    fn given_by(&self, step: &PlayedStep, wanted: Wanted) -> Result<Given, BusError> {
         let bus = self.team.bus();
         // What a step said in a round before this one, in which it was not needed, is not its word.
         let task = step.task.as_ref();
@@ -48,9 +65,12 @@ impl Material<'_> {
             Some(body) => bus.text(body)?,
             None => String::new(),
         };
-        let files = task.as_ref().map(|task| self.team.changed_files(&task.id));
+        let told = task.as_ref().filter(|_| wanted == Wanted::WordsAndFiles);
+        let files = told.map(|task| self.team.changed_files(task)).transpose()?;
         let items = self.workflow.items_of(step);
-        let items = step.items.map(|_| items.map(|item| self.given_by(item)));
+        let items = step
+            .items
+            .map(|_| items.map(|item| self.given_by(item, wanted)));
         Ok(Given {
             step: step.plan.name.clone(),
             agent: step.agent.clone(),
@@ -63,30 +83,28 @@ impl Material<'_> {
     }
 
     /// Looks whether the condition of a step holds.
-    pub(super) fn weigh(&self, step: &PlayedStep) -> Weighed {
+    pub(super) fn weigh(&self, step: &PlayedStep) -> Result<Weighed, BusError> {
         let Some(when) = &step.plan.when else {
-            return Weighed::Holds;
+            return Ok(Weighed::Holds);
         };
         let Some(before) = self.workflow.step(&when.source.step) else {
-            return Weighed::Unclear(format!("there is no step `{}`", when.source.step));
+            let why = format!("there is no step `{}`", when.source.step);
+            return Ok(Weighed::Unclear(why));
         };
-        match self.given_by(before) {
-            Ok(given) => condition::weigh(when, &given),
-            Err(error) => Weighed::Unclear(error.told()),
-        }
+        let given = self.given_by(before, Wanted::Words)?;
+        Ok(condition::weigh(when, &given))
     }
 
     /// Finds the list that a step is to be done for, as JSON, and how many items it has.
-    pub(super) fn list(&self, step: &PlayedStep) -> Result<(String, u32), NoList> {
-        let wrong = |why: String| ("flow", why);
+    pub(super) fn list(&self, step: &PlayedStep) -> Result<(String, u32), Hindrance> {
+        let wrong = |why: String| Hindrance::Never("flow", why);
         let none = || wrong("the step is not done for a list".to_owned());
         let source = step.plan.for_each.as_ref().ok_or_else(none)?;
         let Field::Json(path) = &source.field else {
             return Err(none());
         };
         let before = self.workflow.step(&source.step).ok_or_else(none)?;
-        let given = self.given_by(before);
-        let given = given.map_err(|error| ("bus", error.told()))?;
+        let given = self.given_by(before, Wanted::Words)?;
         let items = given.list(path).map_err(wrong)?;
         let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
         let text = Value::Array(items).to_string();
@@ -101,16 +119,15 @@ impl Material<'_> {
     }
 
     /// Reads the item that a step is for, if it is for one.
-    pub(super) fn item(&self, step: &PlayedStep) -> Result<Option<Item>, NoList> {
+    pub(super) fn item(&self, step: &PlayedStep) -> Result<Option<Item>, Hindrance> {
         let Some(item) = &step.item else {
             return Ok(None);
         };
         let of = self.workflow.step(&item.of);
-        let lost = || ("bus", format!("the list of `{}` is lost", item.of));
+        let lost = || Hindrance::Never(failure::BUS, format!("the list of `{}` is lost", item.of));
         let (of, items) = of.and_then(|of| Some((of, of.items?))).ok_or_else(lost)?;
         let source = of.plan.for_each.as_ref().ok_or_else(lost)?;
-        let text = self.team.bus().text(items.list);
-        let text = text.map_err(|error| ("bus", error.told()))?;
+        let text = self.team.bus().text(items.list)?;
         let all: Vec<Value> = serde_json::from_str(&text).map_err(|_| lost())?;
         let at = usize::try_from(item.number).unwrap_or(usize::MAX);
         let value = all.into_iter().nth(at.saturating_sub(1)).ok_or_else(lost)?;

@@ -3,6 +3,7 @@
 //! It keeps nothing that must last. One runner a bridge leads all its workflows, and does one thing at a time: each takes a
 //! millisecond, as agents are waited for by nobody here.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::condition::Weighed;
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
 use super::flow;
 use super::hindrance::Hindrance;
@@ -20,6 +22,7 @@ use super::starting;
 use crate::bus::rules::{Ask, NewItems};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
+use crate::domain::failure;
 use crate::domain::id::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -30,12 +33,16 @@ use crate::team::{Assignment, Team, TeamError};
 /// How long to wait before something is tried again that the bus or an agent could not take.
 const AGAIN: Duration = Duration::from_millis(200);
 
+/// How long the bus may hinder a step before the step fails for that.
+const HINDERED: Duration = Duration::from_mins(1);
+
 /// Leads all workflows of a team's bridge until it is told to stop.
 pub(super) async fn run(team: Team, ending: CancellationToken) {
     let mut changes = team.bus().changes();
     let mut runner = Runner {
         team,
         prompts: BTreeMap::new(),
+        hindered: BTreeMap::new(),
         turns: BTreeMap::new(),
         overdue: BTreeSet::new(),
         gates: BTreeMap::new(),
@@ -57,6 +64,10 @@ pub(super) async fn run(team: Team, ending: CancellationToken) {
     }
 }
 
+fn has_lasted(since: &Instant) -> bool {
+    since.elapsed() >= HINDERED
+}
+
 async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(wake) => tokio::time::sleep_until(wake).await,
@@ -68,6 +79,8 @@ struct Runner {
     team: Team,
     /// The prompts of the workflows that run, read once.
     prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
+    /// Since when the bus cannot read or keep what belongs to a step.
+    hindered: BTreeMap<(WorkflowId, Name), Instant>,
     /// Since when the turns of tasks with a time limit are seen to run.
     turns: BTreeMap<TaskId, Instant>,
     /// The tasks whose end was asked for because they had their time.
@@ -91,12 +104,14 @@ impl Runner {
     /// Does what is to be done in all workflows that this bridge leads.
     async fn look(&mut self, ending: &CancellationToken) {
         self.wake = None;
+        self.team.end_stuck().await;
         let me = self.team.seat().session();
         let ids: Vec<_> = self.bus().look(|state| {
             let led = state.workflows_of(me);
             led.map(|workflow| workflow.id.clone()).collect()
         });
         self.prompts.retain(|id, _| ids.contains(id));
+        self.hindered.retain(|(id, _), _| ids.contains(id));
         if ids.is_empty() {
             self.turns.clear();
             self.overdue.clear();
@@ -126,7 +141,23 @@ impl Runner {
         };
         // More could not have agents of their own.
         let width = self.bus().look(|state| state.limits().agents);
-        let actions = engine::next(&workflow, width, seen, |step| material.weigh(step));
+        let (hindered, later) = (&self.hindered, RefCell::new(Vec::new()));
+        let weighed = |step: &PlayedStep| match material.weigh(step) {
+            Ok(weighed) => weighed,
+            Err(error) => {
+                let key = (id.clone(), step.plan.name.clone());
+                if hindered.get(&key).is_some_and(has_lasted) {
+                    return Weighed::Unclear(error.told());
+                }
+                later.borrow_mut().push(key);
+                Weighed::Later
+            }
+        };
+        let actions = engine::next(&workflow, width, seen, weighed);
+        for key in later.into_inner() {
+            self.hindered.entry(key).or_insert_with(Instant::now);
+            self.again();
+        }
         let (mut moves, mut did) = (Vec::new(), false);
         for action in actions {
             if ending.is_cancelled() {
@@ -161,9 +192,25 @@ impl Runner {
         begun: Result<(), Hindrance>,
         moves: &mut Vec<(Name, StepMove)>,
     ) -> bool {
+        let key = (workflow.id.clone(), step.clone());
+        let begun = match begun {
+            Err(Hindrance::Bus(why)) => {
+                let since = self.hindered.entry(key).or_insert_with(Instant::now);
+                if has_lasted(since) {
+                    Err(Hindrance::Never(failure::BUS, why))
+                } else {
+                    tracing::debug!("the step {step} waits for the bus: {why}");
+                    Err(Hindrance::Busy)
+                }
+            }
+            other => {
+                self.hindered.remove(&key);
+                other
+            }
+        };
         match begun {
             Ok(()) => return true,
-            Err(Hindrance::MovedOn | Hindrance::Busy) => self.again(),
+            Err(Hindrance::MovedOn | Hindrance::Busy | Hindrance::Bus(_)) => self.again(),
             Err(Hindrance::Never(class, why)) => {
                 if let Some(played) = workflow.step(&step) {
                     moves.push((step, after_failure(played, class, &why)));

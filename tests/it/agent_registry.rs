@@ -4,7 +4,9 @@ use cli_team_bridge::bus::rules::{Ask, Wish};
 use cli_team_bridge::bus::{Bus, Seat};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 
-use crate::logs::{Logs, ids, join, name, on_every_log, peer, send, take, until, within};
+use crate::logs::{
+    Logs, ids, join, name, on_every_log, open_files, peer, send, take, until, within,
+};
 
 on_every_log!(
     whoever_joins_is_seen_by_every_process,
@@ -60,6 +62,21 @@ async fn the_name_of_a_dead_holder_is_taken_over_with_its_mail(logs: impl Logs) 
 async fn die(seat: Seat, bus: Bus) {
     bus.close().await;
     drop((seat, bus));
+}
+
+#[tokio::test]
+async fn a_clean_end_leaves_nothing_of_the_dead_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("bridge");
+    let (here, there) = (open_files(&directory), open_files(&directory));
+    let (a, b) = (peer(&here, "a").await, peer(&there, "b").await);
+    die(a, here).await;
+    until(&there, |state| state.live(&name("a")).is_none()).await;
+    b.leave(Departure::Closed).await.unwrap();
+    for part in ["presence", "bell"] {
+        let left = std::fs::read_dir(directory.join(part)).unwrap();
+        assert_eq!(left.count(), 0, "{part}");
+    }
 }
 
 async fn a_death_is_seen_and_its_claims_are_free(logs: impl Logs) {

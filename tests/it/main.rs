@@ -12,6 +12,7 @@ mod agent_registry;
 mod architecture;
 mod bad_input;
 mod e2e_messaging;
+mod faults;
 mod health;
 #[cfg(target_os = "linux")]
 mod hook;
@@ -31,6 +32,7 @@ mod secrets;
 mod stopping;
 #[cfg(target_os = "linux")]
 mod supervision;
+mod stuck;
 mod support;
 mod tasks;
 mod unreadable;

@@ -122,6 +122,8 @@ pub struct FileLog {
     last: Option<read::LastLine>,
     /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
     damaged_end: Option<(Place, u64)>,
+    /// The transcripts that take no more.
+    full_transcripts: BTreeSet<TaskId>,
 }
 
 impl FileLog {
@@ -180,11 +182,13 @@ impl FileLog {
             syncer: Arc::new(sync::Syncer::new(
                 Arc::clone(&disk),
                 directory.join("blobs"),
+                directory.join("tasks"),
             )),
             snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts, bus),
             bells: bell::Bells::new(directory.join("bell"), options.listening),
             last: None,
             damaged_end: None,
+            full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),
             disk,
             options,
@@ -257,11 +261,14 @@ impl Log for FileLog {
     }
 
     fn transcript(&mut self, task: &TaskId, line: &str) -> Result<(), LogError> {
-        texts::add_line(&self.part("tasks", &format!("{task}.jsonl")), line)
-    }
-
-    fn read_transcript(&mut self, task: &TaskId) -> Result<String, LogError> {
-        texts::read_view(&self.part("tasks", &format!("{task}.jsonl")))
+        if self.full_transcripts.contains(task) {
+            return Ok(());
+        }
+        let path = self.part("tasks", &format!("{task}.jsonl"));
+        if texts::add_line(&path, line, limits::TRANSCRIPT_BYTES)? == texts::Added::Full {
+            self.full_transcripts.insert(task.clone());
+        }
+        Ok(())
     }
 
     fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {

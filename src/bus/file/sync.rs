@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{segments, texts};
 use crate::bus::log::{Durability, LogError};
+use crate::domain::id::TaskId;
 use crate::sys::disk::{Disk, DiskFile};
 
 /// A disk that last took longer than this is waited for by the bus thread. It is what a task may keep its thread from others, and
@@ -22,6 +23,7 @@ const QUICK: Duration = Duration::from_millis(1);
 pub(super) struct Syncer {
     disk: Arc<dyn Disk>,
     blobs: PathBuf,
+    transcripts: PathBuf,
     pending: Mutex<Pending>,
     /// Held while syncing, so that one sync serves all who came before it began. It knows how long the last one took.
     turn: Mutex<Option<Duration>>,
@@ -49,10 +51,11 @@ struct Dirty {
 }
 
 impl Syncer {
-    pub(super) fn new(disk: Arc<dyn Disk>, blobs: PathBuf) -> Self {
+    pub(super) fn new(disk: Arc<dyn Disk>, blobs: PathBuf, transcripts: PathBuf) -> Self {
         Self {
             disk,
             blobs,
+            transcripts,
             pending: Mutex::default(),
             turn: Mutex::new(None),
         }
@@ -232,5 +235,9 @@ impl Durability for Syncer {
 
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {
         texts::put_blob(&*self.disk, &self.blobs, id, text)
+    }
+
+    fn read_transcript(&self, task: &TaskId) -> Result<String, LogError> {
+        texts::read_view(&self.transcripts.join(format!("{task}.jsonl")))
     }
 }

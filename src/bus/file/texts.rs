@@ -41,11 +41,29 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<String, LogError> {
     as_text(disk.read(path), path)
 }
 
-/// Adds a line to a file that is only for reading.
-pub(super) fn add_line(path: &Path, line: &str) -> Result<(), LogError> {
-    let write = || -> io::Result<()> {
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Added {
+    /// It is there.
+    Whole,
+    /// The file has had its length: there is a line that says so in its place.
+    Full,
+}
+
+/// Adds a line to a transcript, which is not to be longer than `most` bytes.
+pub(super) fn add_line(path: &Path, line: &str, most: u64) -> Result<Added, LogError> {
+    let write = || -> io::Result<Added> {
         let mut file = disk::open_or_create_private(path, Writes::AtTheEnd)?;
-        file.write_all(format!("{}\n", line.trim_end_matches('\n')).as_bytes())
+        let line = line.trim_end_matches('\n');
+        if file.metadata()?.len() + line.len() as u64 <= most {
+            file.write_all(format!("{line}\n").as_bytes())?;
+            return Ok(Added::Whole);
+        }
+        let told =
+            format!("the transcript has had its {most} bytes: what follows is not written down");
+        let last = serde_json::json!({ "kind": "full", "told": told });
+        file.write_all(format!("{last}\n").as_bytes())?;
+        Ok(Added::Full)
     };
     write().map_err(|error| failed("write to", path, error))
 }
@@ -74,5 +92,23 @@ fn as_text(bytes: io::Result<Vec<u8>>, path: &Path) -> Result<String, LogError> 
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(LogError::Gone),
         Err(error) => Err(failed("read", path, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_that_has_had_its_length_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("task.jsonl");
+        assert_eq!(add_line(&path, "12345678", 20).unwrap(), Added::Whole);
+        assert_eq!(add_line(&path, "1234567890\n", 20).unwrap(), Added::Whole);
+        assert_eq!(add_line(&path, "1", 20).unwrap(), Added::Full);
+        let text = read_view(&path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[..2], ["12345678", "1234567890"]);
+        assert!(lines[2].contains("has had its 20 bytes"), "{text}");
     }
 }

@@ -5,7 +5,8 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
-    Report, Resumed, Sent, Starting, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
+    Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned, StepSpread,
+    StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -111,7 +112,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             Way::Drain,
         ],
     );
-    match kind % 38 {
+    match kind % 40 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -241,6 +242,14 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         },
         30 => Event::MemberBack {
             session: session(a),
+        },
+        37 => Event::AgentStuck {
+            session: session(a),
+            skip: Skip,
+        },
+        38 => Event::AgentFree {
+            session: session(a),
+            skip: Skip,
         },
         36 => Event::MemberWays {
             session: session(a),

@@ -168,6 +168,10 @@ pub enum Broken {
 pub enum Ask {
     /// Writes what is due.
     Due,
+    /// Says that an agent does not end a turn whose task was given up, and ends what waits behind that.
+    Stuck(SessionId),
+    /// Says that such a turn has ended after all.
+    Free(SessionId),
     /// Notes that this session's model has taken what it was handed, and nothing else.
     Taken,
     /// A peer or an orchestrator joins.

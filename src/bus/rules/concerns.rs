@@ -32,6 +32,8 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::MemberActivity { .. }
             | Event::AgentStirred { .. }
             | Event::AgentStalled { .. }
+            | Event::AgentStuck { .. }
+            | Event::AgentFree { .. }
             | Event::MemberHung { .. }
             | Event::MemberBack { .. } => {
                 all.extend(state.view_keeper());

@@ -8,8 +8,9 @@ use super::refusal::Refusal;
 use super::requests;
 use super::tasks;
 use super::writer::Writer;
-use crate::bus::event::{Event, Runs};
+use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
+use crate::domain::failure;
 use crate::domain::id::SessionId;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Activity, MemberKind};
@@ -59,6 +60,46 @@ pub(super) fn stall(
     );
     for name in leaders_of(writer.state, agent) {
         writer.notice(&name, text.clone());
+    }
+    Ok(())
+}
+
+/// Writes that an agent does not end its turn, and that what waits behind it has ended: nobody knows when it would begin.
+pub(super) fn stuck(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.stuck {
+        return Ok(());
+    }
+    writer.push(Event::AgentStuck {
+        session,
+        skip: Skip,
+    });
+    let why = format!(
+        "{} does not end the turn before this task, which has not begun: assign it again, to another agent or after kill_agent",
+        agent.name
+    );
+    for task in agent.queue.iter().filter_map(|id| writer.state.task(id)) {
+        let ending = tasks::ended(TaskStatus::Interrupted, failure::STUCK, why.clone());
+        tasks::write_finished(writer, task, &ending);
+    }
+    Ok(())
+}
+
+/// Writes that the turn of a stuck agent has ended after all.
+pub(super) fn free(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+) -> Result<(), Refusal> {
+    if writer.acts_for(me, session)?.stuck {
+        writer.push(Event::AgentFree {
+            session,
+            skip: Skip,
+        });
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::messages::known_member;
 use super::permissions;
 use super::refusal::Refusal;
 use super::requests;
+use super::summary;
 use super::tasks;
 use super::workflows;
 use super::writer::{Post, Writer};
@@ -240,32 +241,61 @@ pub(super) fn leave(
     detail: Option<&str>,
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
-    write_left(writer, leaving, departure, detail);
+    write_left(writer, leaving, (departure, detail), Told::Alone);
     Ok(())
 }
 
 /// Writes that sessions whose presence nobody holds have left. Those that left already are passed over; very many take several
 /// appends, as whoever finds the dead looks again.
 pub(super) fn bury(decision: &mut Decision<'_>, sessions: &[SessionId]) -> Result<(), Refusal> {
+    let mut gone = Vec::new();
     for id in sessions {
         if decision.len() >= limits::EVENTS_AT_ONCE {
             break;
         }
         decision.step(|writer| {
             if let Some(session) = writer.state.session(*id) {
-                write_left(writer, session, Departure::Dead, None);
+                let ends_too = session.owner.is_some_and(|owner| sessions.contains(&owner));
+                let is_orphan = ends_too || is_without_bridge(writer.state, session);
+                if is_orphan {
+                    gone.push(session.name.clone());
+                }
+                let told = if is_orphan {
+                    Told::Together
+                } else {
+                    Told::Alone
+                };
+                write_left(writer, session, (Departure::Dead, None), told);
             }
+            Ok(())
+        })?;
+    }
+    if !gone.is_empty() {
+        decision.step(|writer| {
+            summary::tell_all(writer, &gone);
             Ok(())
         })?;
     }
     Ok(())
 }
 
+/// Whether an agent's end has a notice of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Alone,
+    Together,
+}
+
+fn is_without_bridge(state: &State, agent: &Session) -> bool {
+    let owner = agent.owner;
+    owner.is_some_and(|owner| state.session(owner).is_none())
+}
+
 fn write_left(
     writer: &mut Writer<'_>,
     session: &Session,
-    departure: Departure,
-    detail: Option<&str>,
+    (departure, detail): (Departure, Option<&str>),
+    told: Told,
 ) {
     permissions::end_all(writer, session.id);
     writer.push(Event::MemberLeft {
@@ -287,7 +317,8 @@ fn write_left(
         requests::withdraw_own(writer, &session.name);
         give_up_mail(writer, &session.name, "has left");
     }
-    if session.kind == MemberKind::Agent && !stopped {
+    requests::end_with_team(writer, session);
+    if session.kind == MemberKind::Agent && !stopped && told == Told::Alone {
         for name in leaders_of(writer.state, session) {
             writer.notice(&name, why.clone());
         }

@@ -13,6 +13,7 @@ mod messages;
 mod permissions;
 mod refusal;
 mod requests;
+mod summary;
 mod tasks;
 mod workflows;
 mod writer;
@@ -33,6 +34,7 @@ use self::writer::Writer;
 use super::log::Proposal;
 use super::state::State;
 use crate::domain::id::SessionId;
+use crate::domain::member::MemberKind;
 use crate::domain::time::Now;
 
 /// Decides what a command does: its events, nothing, or a refusal.
@@ -51,6 +53,15 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Ask::Join(new) => {
             membership::bury(&mut decision, &new.dead)?;
             decision.step(|writer| membership::join(writer, new))?;
+            let (Wish::Chosen(name) | Wish::Like(name)) = &new.wish;
+            if new.kind == MemberKind::Orchestrator
+                && (!new.dead.is_empty() || summary::is_wanted(state, name))
+            {
+                decision.step(|writer| {
+                    summary::tell(writer, new.session, &[]);
+                    Ok(())
+                })?;
+            }
             // Mostly there are none, and then nothing more is to be decided.
             if state.has_unended_workflows() {
                 decision.step(|writer| {
@@ -92,6 +103,8 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Swept(_)
         | Ask::Stir(_)
         | Ask::Stall(..)
+        | Ask::Stuck(_)
+        | Ask::Free(_)
         | Ask::Crash { .. }
         | Ask::Limit(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
@@ -194,6 +207,8 @@ fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<()
         }
         Ask::Stir(session) => health::stir(writer, me, *session),
         Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Ask::Stuck(session) => health::stuck(writer, me, *session),
+        Ask::Free(session) => health::free(writer, me, *session),
         Ask::Crash {
             session,
             detail,

@@ -123,6 +123,14 @@ pub enum Refusal {
         /// Who has it or had it.
         by: Option<Name>,
     },
+    /// The agent does not end a turn whose task was given up.
+    #[error(
+        "`{name}` does not end its last turn and takes no work until it does: kill_agent ends it; another agent can do the task"
+    )]
+    Stuck {
+        /// Who.
+        name: Name,
+    },
     /// Nobody knows that task.
     #[error("there is no task `{id}`")]
     UnknownTask {

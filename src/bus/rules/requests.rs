@@ -1,5 +1,7 @@
 //! Rules of requests: opened by a member, claimed by one other, answered by its owner.
 
+use std::collections::BTreeSet;
+
 use super::messages::{check_body, supersede};
 use super::refusal::Refusal;
 use super::writer::{Post, Writer};
@@ -175,6 +177,36 @@ pub(super) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
     if tell {
         let text = format!("your request {id} has expired: nobody claimed it in time");
         writer.notice_about(&request.id, &request.from, text);
+    }
+}
+
+/// Ends all requests when the last member of a team leaves: whoever comes later has work of its own.
+pub(super) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
+    let state = writer.state;
+    if state.live_sessions().iter().any(|live| live.id != last.id) {
+        return;
+    }
+    let ended: BTreeSet<_> = writer.events.iter().filter_map(expired).cloned().collect();
+    let left = state.unanswered_requests();
+    // What is left of very many ends at its own time.
+    let left = left.filter(|request| !ended.contains(&request.id));
+    for request in left.take(limits::DUE_AT_ONCE) {
+        writer.push(Event::RequestExpired {
+            id: request.id.clone(),
+        });
+        supersede(writer, &request.message);
+        let text = format!(
+            "your request {} has ended with the team: nobody was left",
+            request.id
+        );
+        writer.notice_about(&request.id, &request.from, text);
+    }
+}
+
+fn expired(event: &Event) -> Option<&RequestId> {
+    match event {
+        Event::RequestExpired { id } => Some(id),
+        _ => None,
     }
 }
 

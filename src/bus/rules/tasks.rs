@@ -35,6 +35,11 @@ pub(super) fn assign(
             name: agent.name.clone(),
         });
     }
+    if agent.stuck {
+        return Err(Refusal::Stuck {
+            name: agent.name.clone(),
+        });
+    }
     // More would not fit into the append that ends them all.
     let limit = writer.state.limits().queued_tasks.min(limits::MAX_QUEUED);
     if agent.queue.len() >= limit {

@@ -107,6 +107,8 @@ impl State {
             | Event::AgentSwept { .. }
             | Event::AgentStirred { .. }
             | Event::AgentStalled { .. }
+            | Event::AgentStuck { .. }
+            | Event::AgentFree { .. }
             | Event::AgentCrashed { .. }
             | Event::MemberHung { .. }
             | Event::MemberBack { .. }
@@ -241,6 +243,7 @@ impl State {
             waits: Vec::new(),
             run: None,
             stalled: false,
+            stuck: false,
             hung: false,
             restarts: 0,
             ways: Vec::new(),
@@ -279,6 +282,7 @@ impl State {
             waits: Vec::new(),
             run: None,
             stalled: false,
+            stuck: false,
             hung: false,
             restarts: 0,
             ways: Vec::new(),

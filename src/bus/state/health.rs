@@ -24,6 +24,12 @@ impl State {
                     session.stalled = true;
                 }
             }
+            Event::AgentStuck { session, .. } | Event::AgentFree { session, .. } => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stuck = matches!(event, Event::AgentStuck { .. });
+                    session.last_ms = at.wall_ms();
+                }
+            }
             Event::AgentCrashed { session, .. } => self.agent_crashed(*session, at),
             Event::MemberHung { session } => self.member_hung(*session, at),
             Event::MemberBack { session } => {
@@ -66,6 +72,7 @@ impl State {
             self.timers.stop(&Due::Wait(id, wait.call));
         }
         session.stalled = false;
+        session.stuck = false;
         session.restarts = session.restarts.saturating_add(1);
         session.tools = Tools::Unproven;
         session.last_ms = at.wall_ms();

@@ -127,6 +127,9 @@ pub struct Session {
     /// Whether it has shown no sign of life in its turn for too long.
     #[serde(default)]
     pub stalled: bool,
+    /// Whether it does not end a turn whose task was given up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stuck: bool,
     /// Whether its heartbeat stands still.
     #[serde(default)]
     pub hung: bool,

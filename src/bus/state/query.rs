@@ -108,6 +108,7 @@ impl State {
     /// question, no request of its own, and none of others.
     pub fn is_at_rest(&self, live: &Session) -> bool {
         live.stop.is_none()
+            && !live.stuck
             && live.activity == Activity::Idle
             && live.running.is_none()
             && live.queue.is_empty()
@@ -222,11 +223,12 @@ impl State {
 }
 
 impl Session {
-    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life,
+    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck` in one that was given up,
     /// `hung` when nothing is heard of its process.
     pub fn status(&self) -> &'static str {
         match self.activity {
             _ if self.hung => "hung",
+            Activity::Starting | Activity::Running | Activity::Idle if self.stuck => "stuck",
             // A question for permission that waits for its answer belongs here, above a turn that merely runs.
             Activity::Starting | Activity::Running | Activity::Idle if !self.waits.is_empty() => {
                 "waiting"

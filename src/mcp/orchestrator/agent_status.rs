@@ -50,7 +50,7 @@ struct Agent {
     name: String,
     /// agent, peer or orchestrator.
     kind: String,
-    /// starting, running, idle, waiting, `waiting_permission`, stalled, stopping, hung or dead.
+    /// starting, running, idle, waiting, `waiting_permission`, stalled, stuck, stopping, hung or dead.
     status: String,
     /// The task in its turn.
     #[serde(skip_serializing_if = "Option::is_none")]

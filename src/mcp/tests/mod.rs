@@ -7,5 +7,6 @@ mod lists;
 mod messages;
 mod opening;
 mod requests;
+mod tools;
 mod unreadable;
 mod waiting;

@@ -26,6 +26,7 @@ fn idle(now: Instant) -> Situation {
         steer_after: None,
         cut: None,
         interrupted: None,
+        unwritten: None,
         stall: STALL,
     }
 }
@@ -371,4 +372,44 @@ fn a_kill_waits_for_nothing() {
         Step::Stop(StopWanted::AtOnce)
     );
     assert_eq!(next(&Wishes::default(), &busy(now, None)), Step::Abandon);
+}
+
+#[test]
+fn what_has_happened_is_written_before_anything_else_begins() {
+    let now = Instant::now();
+    let wishes = Wishes {
+        next_task: Some(TaskId::from_bits(1)),
+        mail: mail(9, Some(9)),
+        ..wishes()
+    };
+    let later = now + Duration::from_secs(1);
+    let with = |situation: Situation, unwritten| Situation {
+        unwritten: Some(unwritten),
+        ..situation
+    };
+    for idle_or_not in [idle(now), busy(now, None)] {
+        let due = with(idle_or_not.clone(), now);
+        assert_eq!(next(&wishes, &due), Step::Write);
+        let waiting = with(idle_or_not, later);
+        assert_eq!(next(&wishes, &waiting), Step::Rest(Some(later)));
+    }
+    let stopping = Wishes {
+        stop: Some(StopWanted::Gracefully),
+        ..wishes.clone()
+    };
+    let unwritten = with(idle(now), now);
+    assert_eq!(
+        next(&stopping, &unwritten),
+        Step::Stop(StopWanted::Gracefully)
+    );
+    let cancelled = Wishes {
+        cancel: true,
+        ..wishes
+    };
+    let running = with(busy(now, None), later);
+    assert_eq!(
+        next(&cancelled, &running),
+        Step::CancelTurn,
+        "that needs no bus"
+    );
 }

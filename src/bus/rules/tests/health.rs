@@ -1,9 +1,10 @@
 //! Health: processes, silence, heartbeats, restarts, and limits.
 
 use super::*;
-use crate::bus::event::Runs;
-use crate::bus::rules::Broken;
+use crate::bus::event::{Report, Runs};
+use crate::bus::rules::{Broken, Ending};
 use crate::bus::state::Run;
+use crate::domain::failure;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::ProcessMark;
 use crate::domain::request::RequestStatus;
@@ -97,6 +98,44 @@ fn a_silent_turn_is_told_once_and_any_sign_of_life_ends_it() {
     assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
     world.ask(lead, Ask::Stir(agent));
     assert_eq!(status(&world, agent), "running");
+}
+
+#[test]
+fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let (given_up, behind) = (world.assign(lead, agent), world.assign(lead, agent));
+    world.ask(lead, Ask::StartTask(given_up.clone()));
+    let silent = Ending {
+        status: TaskStatus::Cancelled,
+        output: text(""),
+        stop_reason: None,
+        error: None,
+        report: Report::default(),
+    };
+    world.ask(lead, Ask::FinishTask(given_up, Box::new(silent)));
+    let events = world.ask(lead, Ask::Stuck(agent));
+    let told = notices(&events, "orchestrator");
+    assert!(told[0].contains("was interrupted: codex does not end the turn before"));
+    let ended_behind = world.state.task(&behind).unwrap();
+    assert_eq!(ended_behind.status, TaskStatus::Interrupted);
+    assert_eq!(ended_behind.error.as_ref().unwrap().class, failure::STUCK);
+    assert_eq!(status(&world, agent), "stuck");
+    assert!(world.ask(lead, Ask::Stuck(agent)).is_empty());
+    let again = Ask::Assign {
+        session: agent,
+        task: task(),
+    };
+    let refused = world.refuse(lead, again);
+    assert!(
+        refused.to_string().contains("kill_agent ends it"),
+        "{refused}"
+    );
+    world.ask(lead, Ask::Free(agent));
+    assert_eq!(status(&world, agent), "idle");
+    assert!(world.ask(lead, Ask::Free(agent)).is_empty());
+    world.assign(lead, agent);
 }
 
 #[test]

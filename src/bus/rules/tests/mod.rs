@@ -6,6 +6,7 @@ mod membership;
 mod messages;
 mod permissions;
 mod requests;
+mod summary;
 mod tasks;
 mod time;
 mod waits;

@@ -1,0 +1,100 @@
+//! What a new session is told of the one before it, and what ends with a team.
+
+use super::*;
+use crate::bus::event::Report;
+use crate::bus::rules::Ending;
+use crate::domain::request::RequestStatus;
+use crate::domain::task::TaskStatus;
+
+fn named_lead(world: &mut World, dead: &[SessionId]) -> (SessionId, Vec<Event>) {
+    let wish = Wish::Chosen(name("lead"));
+    let new = world.joining(wish, MemberKind::Orchestrator, dead);
+    let session = new.session;
+    let events = world.ask(None, Ask::Join(Box::new(new)));
+    (session, events)
+}
+
+fn unread(world: &World, of: &str) -> usize {
+    world.state.unread(&name(of)).count()
+}
+
+#[test]
+fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
+    let mut world = World::new();
+    let (lead, _) = named_lead(&mut world, &[]);
+    let agents = ["ann", "ben", "cid"].map(|agent| world.agent(lead, agent));
+    let tasks = agents.map(|agent| world.assign(lead, agent));
+    for task in &tasks {
+        world.ask(lead, Ask::StartTask(task.clone()));
+    }
+    let done = Ending {
+        status: TaskStatus::Done,
+        output: text("fine"),
+        stop_reason: None,
+        error: None,
+        report: Report::default(),
+    };
+    world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done)));
+    for agent in agents {
+        let leave = Ask::Leave {
+            session: agent,
+            departure: Departure::Stopped,
+            detail: None,
+        };
+        world.ask(lead, leave);
+    }
+    world.leave(lead);
+    let (next, events) = named_lead(&mut world, &[]);
+    let told = notices(&events, "lead");
+    let [a, b, c] = &tasks;
+    assert_eq!(
+        told,
+        [format!(
+            "tasks that have ended: {c} of cid is done, {a} of ann was cancelled, {b} of ben was cancelled; \
+             get_task_result has what was said in each"
+        )]
+    );
+    assert_eq!(unread(&world, "lead"), 1);
+    world.leave(next);
+    let (_, events) = named_lead(&mut world, &[]);
+    assert!(notices(&events, "lead").is_empty(), "and not again");
+}
+
+#[test]
+fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
+    let mut world = World::new();
+    let (lead, _) = named_lead(&mut world, &[]);
+    let agents = ["ann", "ben"].map(|agent| world.agent(lead, agent));
+    let tasks = agents.map(|agent| world.assign(lead, agent));
+    for task in &tasks {
+        world.ask(lead, Ask::StartTask(task.clone()));
+    }
+    named_lead(&mut world, &[lead]);
+    let events = world.bury(&agents);
+    assert_eq!(unread(&world, "lead"), 1);
+    let told = notices(&events, "lead");
+    let [a, b] = &tasks;
+    assert_eq!(
+        told.last().unwrap(),
+        &format!(
+            "gone with their bridge: ann, ben. tasks that have ended: {a} of ann was interrupted, {b} of ben was interrupted; \
+             get_task_result has what was said in each"
+        )
+    );
+}
+
+#[test]
+fn requests_end_with_the_last_member_of_their_team() {
+    let mut world = World::new();
+    let (asker, other) = (world.peer("asker"), world.peer("other"));
+    let request = world.open(asker);
+    world.leave(asker);
+    let status = |world: &World| world.state.request(&request).unwrap().status;
+    assert_eq!(status(&world), RequestStatus::Open, "somebody can claim it");
+    world.leave(other);
+    assert_eq!(status(&world), RequestStatus::Expired);
+    world.peer("newcomer");
+    assert_eq!(unread(&world, "newcomer"), 0);
+    world.peer("asker");
+    assert_eq!(unread(&world, "asker"), 1, "it is told");
+}

@@ -1,0 +1,104 @@
+//! That a session has our tools is known on the bus, however busy that is when it is said.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::fixture::{Client, PATIENCE};
+use crate::bus::event::{Event, Starting};
+use crate::bus::faulty::{Fault, Faults};
+use crate::bus::memory::Store;
+use crate::bus::rules::{Ask, NewAgent, Wish};
+use crate::bus::seat::token_hash;
+use crate::bus::{Bus, Joining, Seat};
+use crate::domain::id::SessionId;
+use crate::domain::member::{MemberKind, Tools};
+use crate::domain::name::Name;
+use crate::mcp::{Seating, endpoint};
+use crate::sys::{clock, ids};
+
+const TOKEN: &str = "a token";
+
+/// An agent on the bus, and a client of its endpoint, whose bus fails.
+struct Agent {
+    lead: Seat,
+    session: SessionId,
+    client: Client,
+}
+
+async fn agent(faults: &Faults) -> Agent {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let name = |name| Name::parse(name).unwrap();
+    let joining = Joining {
+        wish: Wish::Chosen(name("lead")),
+        kind: MemberKind::Orchestrator,
+        roles: Vec::new(),
+    };
+    let lead = Seat::join(&bus, joining).await.unwrap();
+    let session = ids::session();
+    bus.hold(session).unwrap();
+    let starting = Starting {
+        session,
+        name: name("codex"),
+        chosen: false,
+        profile: "codex".into(),
+        model: None,
+        cwd: "/project".into(),
+        roles: Vec::new(),
+        owner: lead.session(),
+        token_hash: token_hash(TOKEN),
+    };
+    let wish = Wish::Like(name("codex"));
+    let new = Box::new(NewAgent { wish, starting });
+    lead.ask(Ask::Start(new, None)).await.unwrap();
+    let failing = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+    let seat = Seat::of_agent(&failing, session, TOKEN).unwrap();
+    let mut client = Client::of(endpoint::server(Seating::taken(seat)));
+    client.initialize().await;
+    Agent {
+        lead,
+        session,
+        client,
+    }
+}
+
+impl Agent {
+    fn tools(&self) -> Tools {
+        self.lead.bus().refresh().unwrap();
+        let tools = |state: &crate::bus::state::State| state.session(self.session).unwrap().tools;
+        self.lead.bus().look(tools)
+    }
+
+    async fn until_ready(&self) {
+        let mut changes = self.lead.bus().changes();
+        let waiting = async {
+            while self.tools() != Tools::Ready {
+                changes.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap();
+    }
+}
+
+fn is_about_tools(event: &Event) -> bool {
+    matches!(event, Event::MemberTools { .. })
+}
+
+#[tokio::test]
+async fn that_the_tools_are_there_is_said_until_the_bus_has_heard_it() {
+    let faults = Faults::default();
+    let mut agent = agent(&faults).await;
+    faults.fail_at(2, Fault::Busy, is_about_tools);
+    agent.client.request("tools/list", json!({})).await;
+    agent.until_ready().await;
+    assert_eq!(faults.failed(), 2);
+}
+
+#[tokio::test]
+async fn any_call_of_a_tool_proves_that_the_tools_are_there() {
+    let mut agent = agent(&Faults::default()).await;
+    assert_eq!(agent.tools(), Tools::Unproven);
+    agent.client.call("check_messages", json!({})).await;
+    agent.until_ready().await;
+}

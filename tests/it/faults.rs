@@ -1,0 +1,307 @@
+//! A bus that fails at any write of a bridge, with a real agent on it: nothing is lost, nothing stays stuck, and all happens once.
+//!
+//! The bridge runs in this process, over a log that fails; whoever gives it work has a bus of its own, which does not.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cli_team_bridge::bus::event::Event;
+use cli_team_bridge::bus::faulty::{Door, Fault, Faults};
+use cli_team_bridge::bus::file::{FileLog, Options};
+use cli_team_bridge::bus::log::Place;
+use cli_team_bridge::bus::rules::{Ask, NewTask, Wish};
+use cli_team_bridge::bus::state::{Delivery, Session, State, Task};
+use cli_team_bridge::bus::{Bus, Seat};
+use cli_team_bridge::config::{Config, Load};
+use cli_team_bridge::domain::id::{MessageId, SessionId, TaskId};
+use cli_team_bridge::domain::limits;
+use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
+use cli_team_bridge::domain::task::TaskStatus;
+use cli_team_bridge::sys::disk::RealDisk;
+use cli_team_bridge::team::{Assignment, Human, Launch, Team};
+
+use crate::logs::{join, name, open_files};
+use crate::support::{DEADLINE, Stage};
+
+/// Says what it was asked.
+const ECHO: &str = "
+    [agents.scripted.start]
+    load = true
+    [[agents.scripted.turns]]
+    when = 'Your task: hang'
+    steps = [{ ignore_cancel = true }, { say = 'I hang' }, { hang = true }]
+    [[agents.scripted.turns]]
+    steps = [{ say = '{{prompt}}' }]
+";
+
+/// How often a write fails in a row.
+const TIMES: u64 = 2;
+
+/// A bridge over a log that fails, one agent of it, and who leads.
+struct Troupe {
+    faults: Faults,
+    team: Team,
+    /// A bus of its own.
+    bus: Bus,
+    lead: Seat,
+    session: SessionId,
+}
+
+impl Troupe {
+    async fn new(stage: &Stage) -> Self {
+        let directory = stage.bus();
+        let bus = open_files(&directory);
+        let lead = join(&bus, Wish::Chosen(name("lead")), MemberKind::Orchestrator).await;
+        let faults = Faults::default();
+        let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
+        let failing = Bus::open(Box::new(faults.before(log))).unwrap();
+        let seat = join(
+            &failing,
+            Wish::Chosen(name("bridge-of-it")),
+            MemberKind::Orchestrator,
+        )
+        .await;
+        let project = stage.project();
+        let config = Config::load(Load {
+            project,
+            home: Some(stage.home()),
+            config_home: None,
+            explicit: None,
+        });
+        let launch = Launch {
+            own_binary: PathBuf::from(env!("CARGO_BIN_EXE_cli-team-bridge")),
+            environment: stage.environment(),
+            project: project.to_owned(),
+            bus_dir: directory,
+        };
+        let team = Team::new(seat, config.unwrap(), launch, Human::default());
+        let first = Assignment {
+            agent: "scripted".to_owned(),
+            prompt: "begin".to_owned(),
+            ..Assignment::default()
+        };
+        let first = team.assign(first).await.unwrap();
+        let session = bus_session(&bus, &first.task).await;
+        let troupe = Self {
+            faults,
+            team,
+            bus,
+            lead,
+            session,
+        };
+        troupe
+            .until("it is ready", |state| at_rest(state, session))
+            .await;
+        troupe
+    }
+
+    /// Waits until something holds on the bus of who leads.
+    async fn until(&self, what: &str, holds: impl Fn(&State) -> bool) {
+        let mut changes = self.bus.changes();
+        let waiting = async {
+            loop {
+                self.bus.refresh().unwrap();
+                if self.bus.look(&holds) {
+                    return;
+                }
+                // Whoever writes last may ring nobody here.
+                let _ = tokio::time::timeout(crate::support::PAUSE, changes.changed()).await;
+            }
+        };
+        let waited = tokio::time::timeout(DEADLINE, waiting).await;
+        let agent = self.bus.look(|state| state.session(self.session).cloned());
+        assert!(waited.is_ok(), "it never came true that {what}: {agent:?}");
+    }
+
+    async fn assign(&self, prompt: &str) -> TaskId {
+        let task = NewTask {
+            prompt: self.bus.body(prompt.to_owned()).await.unwrap(),
+            model: None,
+            fresh: false,
+            permissions: None,
+            step: None,
+        };
+        let session = self.session;
+        let receipt = self.lead.ask(Ask::Assign { session, task }).await.unwrap();
+        let assigned = receipt.events.iter().find_map(|event| match event {
+            Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
+            _ => None,
+        });
+        assigned.unwrap()
+    }
+
+    async fn send(&self, text: &str) -> MessageId {
+        let mut call = self.lead.call();
+        let sent = call.send("scripted".to_owned(), text.to_owned(), None);
+        let sent = sent.await.unwrap();
+        call.answered().await;
+        sent.id
+    }
+
+    fn task(&self, id: &TaskId) -> Task {
+        self.bus.look(|state| state.task(id).cloned()).unwrap()
+    }
+
+    /// Returns the output of a task that is done.
+    fn output(&self, id: &TaskId) -> String {
+        let task = self.task(id);
+        assert_eq!(task.status, TaskStatus::Done, "{task:?}");
+        self.bus.text(task.output.unwrap()).unwrap()
+    }
+
+    /// Counts the events in the log that a test looks for.
+    fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
+        let (entries, _) = self.bus.read_after(Place::default(), usize::MAX).unwrap();
+        let events = entries.iter().flat_map(|(_, entry)| &entry.events);
+        events.filter(|event| is(event)).count()
+    }
+
+    async fn end(self) {
+        self.faults.mend();
+        self.team.shutdown(std::future::pending()).await;
+        self.team
+            .seat()
+            .leave(cli_team_bridge::domain::member::Departure::Closed)
+            .await
+            .unwrap();
+        self.lead
+            .leave(cli_team_bridge::domain::member::Departure::Closed)
+            .await
+            .unwrap();
+    }
+}
+
+async fn bus_session(bus: &Bus, task: &TaskId) -> SessionId {
+    bus.refresh().unwrap();
+    bus.look(|state| state.task(task).unwrap().session)
+}
+
+/// Nothing is to be done, nothing is in anybody's hands, and the agent says so.
+fn at_rest(state: &State, session: SessionId) -> bool {
+    let rests = |live: &Session| {
+        live.running.is_none()
+            && live.queue.is_empty()
+            && live.activity == Activity::Idle
+            && live.tools == Tools::Ready
+            && live.handed.is_empty()
+            && state.unread(&live.name).next().is_none()
+    };
+    state.session(session).is_some_and(rests)
+}
+
+/// Lets each write of a bridge fail in its turn, while a message and two tasks come to its agent.
+async fn any_write_may_fail(door: Door, fault: Fault) {
+    let stage = Stage::new(ECHO);
+    let troupe = Troupe::new(&stage).await;
+    let mut nth = 1;
+    loop {
+        let failed = troupe.faults.failed();
+        troupe.faults.fail(door, nth, TIMES, fault);
+        let words = format!("words number {nth}");
+        let message = troupe.send(&words).await;
+        let (first, second) = (
+            troupe.assign(&format!("the first {nth}")).await,
+            troupe.assign(&format!("the second {nth}")).await,
+        );
+        let what = format!("all comes to rest though {door:?} {nth} fails");
+        let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
+        troupe
+            .until(&what, |state| {
+                over(state, &first) && over(state, &second) && at_rest(state, troupe.session)
+            })
+            .await;
+        assert!(troupe.output(&first).ends_with(&format!("the first {nth}")));
+        assert!(
+            troupe
+                .output(&second)
+                .ends_with(&format!("the second {nth}"))
+        );
+        for task in [&first, &second] {
+            let ends = |event: &Event| matches!(event, Event::TaskFinished(finished) if finished.id == *task);
+            assert_eq!(troupe.count(ends), 1, "{task} ends once");
+        }
+        let taken = troupe.bus.look(|state| {
+            let message = state.message(&message).unwrap();
+            message.delivery(&name("scripted"))
+        });
+        assert_eq!(taken, Some(Delivery::Seen), "{nth}");
+        assert!(was_prompted(&stage, &words), "{words} was never shown");
+        let still_failing = troupe.faults.failed() > failed;
+        troupe.faults.mend();
+        if !still_failing {
+            break;
+        }
+        nth += 1;
+    }
+    assert!(nth > 4, "only {nth} writes were made");
+    troupe.end().await;
+}
+
+/// Says whether words have been in the prompt of any turn.
+fn was_prompted(stage: &Stage, words: &str) -> bool {
+    let transcripts = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
+    let mut texts = transcripts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    texts.any(|text| text.contains(words))
+}
+
+#[tokio::test]
+async fn a_busy_bus_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
+    any_write_may_fail(Door::Append, Fault::Busy).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
+    any_write_may_fail(Door::Append, Fault::Io).await;
+}
+
+#[tokio::test]
+async fn a_write_whose_outcome_is_unknown_happens_once() {
+    any_write_may_fail(Door::Append, Fault::OutcomeUnknown).await;
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_loses_nothing_and_leaves_nothing_stuck() {
+    any_write_may_fail(Door::Sync, Fault::OutcomeUnknown).await;
+}
+
+#[tokio::test]
+async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
+    let stage = Stage::new(ECHO);
+    let troupe = Troupe::new(&stage).await;
+    let long = "long ".repeat(limits::INLINE_BYTES / 4);
+    troupe.faults.fail(Door::Blob, 1, TIMES, Fault::Io);
+    let task = troupe.assign(&long).await;
+    troupe
+        .until("the task is over", |state| at_rest(state, troupe.session))
+        .await;
+    assert!(troupe.output(&task).contains(&long));
+    assert_eq!(troupe.faults.failed(), TIMES);
+    troupe.end().await;
+}
+
+/// A stop does not wait for the bus, and takes nothing with it that the agent had done.
+#[tokio::test]
+async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
+    let stage = Stage::new(ECHO);
+    let troupe = Troupe::new(&stage).await;
+    troupe.faults.fail_at(u64::MAX - 1, Fault::Io, |event| {
+        matches!(event, Event::TaskFinished(_))
+    });
+    let task = troupe.assign("all is said").await;
+    crate::support::until("the end was to be written", || troupe.faults.failed() > 0).await;
+    let kill = Ask::Stop {
+        agent: "scripted".to_owned(),
+        reason: None,
+        kill: true,
+    };
+    troupe.lead.ask(kill).await.unwrap();
+    crate::support::until("the process is gone", || stage.processes().is_empty()).await;
+    troupe.faults.mend();
+    troupe
+        .until("it has left", |state| {
+            state.session(troupe.session).is_none()
+        })
+        .await;
+    assert!(troupe.output(&task).ends_with("all is said"));
+    troupe.end().await;
+}

@@ -1,0 +1,64 @@
+//! Agents that do not end a turn which was cancelled: they take no work, which others do, and are free when it ends after all.
+
+use serde_json::json;
+
+use crate::support::Stage;
+use crate::workflows::{begin, ended, step};
+
+const AGENTS: &str = "
+    [[agents.default.turns]]
+    when = 'it took longer'
+    steps = [{ say = 'done at last' }]
+    [[agents.default.turns]]
+    when = 'Your task: hang'
+    steps = [{ ignore_cancel = true }, { say = 'I hang' }, { hang = true }]
+    [[agents.default.turns]]
+    when = 'Your task: be late'
+    steps = [{ ignore_cancel = true }, { say = 'I come' }, { sleep_ms = 14000 }]
+    [[agents.default.turns]]
+    steps = [{ say = 'heard' }]
+";
+
+#[tokio::test]
+async fn a_stuck_agent_takes_no_work_until_its_turn_has_ended_after_all() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let late = lead.start("ann", "be late").await;
+    let behind = lead.assign("ann", "look").await;
+    lead.until("get_task_result", json!({ "task_id": late }), |result| {
+        result["output"] == "I come"
+    })
+    .await;
+    lead.call("cancel_task", json!({ "task_id": late })).await;
+    lead.until_agent("ann", |ann| ann["status"] == "stuck")
+        .await;
+    assert_eq!(lead.ended(&late).await["status"], "cancelled");
+    let behind = lead.ended(&behind).await;
+    assert_eq!(behind["status"], "interrupted", "{behind}");
+    assert_eq!(behind["error"]["class"], "stuck", "{behind}");
+    let again = json!({ "agent": "ann", "prompt": "look" });
+    let refused = lead.refused("assign_task", again).await;
+    assert!(refused.contains("kill_agent ends it"), "{refused}");
+    lead.until_idle("ann").await;
+    lead.assign_and_wait("ann", "look").await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_step_is_tried_again_by_another_agent_and_the_one_that_hangs_is_ended() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let mut hangs = step("a", "scripted", "hang", &[]);
+    hangs["timeout_seconds"] = json!(1);
+    hangs["retries"] = json!(1);
+    let id = begin(&lead, &[hangs]).await;
+    let steps = ended(&lead, &id, "done").await;
+    assert_eq!(steps["a"]["attempts"], 2, "{}", steps["a"]);
+    lead.until("list_agents", json!({}), |list| {
+        !list["agents"].to_string().contains("\"scripted\"")
+    })
+    .await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
