@@ -18,5 +18,6 @@ pub mod terminal;
 pub mod lock;
 pub mod meter;
 pub mod network;
+pub mod open_files;
 pub mod passing;
 pub mod reader;
