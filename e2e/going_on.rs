@@ -30,7 +30,8 @@ pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
     let lead = stage.orchestrator().await;
     let which = json!({ "workflow_id": created["workflow_id"] });
     lead.call("resume_workflow", which.clone()).await;
-    lead.hear_notice("(build) is done: 1 of 1 steps done").await;
+    lead.hear_notice("(\"build\") is done: 1 of 1 steps done")
+        .await;
     let status = lead.call("get_workflow_status", which).await;
     let step = &status["steps"][0];
     assert_eq!(

@@ -6,7 +6,8 @@
 use super::error::Ending;
 use super::events::Queue;
 use super::inbound::{AnswerCustom, Inbound};
-use super::lines::{LineReader, LineStats, LineWriter, count, mend_half_characters};
+use super::lines::{LineReader, LineStats, LineWriter, count};
+use crate::sys::lines::mend_half_characters;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
     Agent, Channel, Client, RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame,

@@ -5,11 +5,12 @@
 //! the first invalid byte, and read lines of any length.)
 
 use super::error::Ending;
+use crate::sys::lines::{Line, Lines};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 /// Counts what came in, shared by the connection and whoever watches it.
 #[derive(Debug, Default)]
@@ -52,33 +53,28 @@ pub(super) fn count(counter: &AtomicU64) {
 
 /// Reads lines that may be messages.
 pub(super) struct LineReader<R> {
-    bytes: BufReader<R>,
-    longest: usize,
+    lines: Lines<R>,
     stats: Arc<LineStats>,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// 64 KiB is what a pipe holds: one read empties it.
-    const BUFFER: usize = 64 * 1024;
-
     pub(super) fn new(bytes: R, longest: usize, stats: Arc<LineStats>) -> Self {
         Self {
-            bytes: BufReader::with_capacity(Self::BUFFER, bytes),
-            longest,
+            lines: Lines::new(bytes, longest),
             stats,
         }
     }
 
     /// Returns the next line that starts like a JSON object, or `None` at the end. A last line without newline counts.
-    /// Not cancel-safe: a dropped call loses the part of a line that it read.
     pub(super) async fn next(&mut self) -> io::Result<Option<String>> {
         loop {
-            let Some(line) = self.next_bytes().await? else {
-                return Ok(None);
-            };
-            let Some(line) = line else {
-                count(&self.stats.oversize);
-                continue;
+            let line = match self.lines.next(|_| {}).await? {
+                None => return Ok(None),
+                Some(Line::Whole(line)) => line,
+                Some(Line::TooLong) => {
+                    count(&self.stats.oversize);
+                    continue;
+                }
             };
             let line = line.trim_ascii();
             if line.is_empty() {
@@ -95,69 +91,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             return Ok(Some(text.into_owned()));
         }
     }
-
-    /// Returns the next line's bytes, `Some(None)` for a line over the cap, `None` at the end.
-    async fn next_bytes(&mut self) -> io::Result<Option<Option<Vec<u8>>>> {
-        let mut line = Some(Vec::new());
-        let mut empty = true;
-        loop {
-            let buffer = self.bytes.fill_buf().await?;
-            if buffer.is_empty() {
-                return Ok((!empty).then_some(line));
-            }
-            empty = false;
-            let newline = buffer.iter().position(|byte| *byte == b'\n');
-            let part = &buffer[..newline.unwrap_or(buffer.len())];
-            match &mut line {
-                Some(line) if line.len() + part.len() <= self.longest => {
-                    line.extend_from_slice(part);
-                }
-                // The memory is given back at once; the rest of the line is read and forgotten.
-                _ => line = None,
-            }
-            let taken = part.len() + usize::from(newline.is_some());
-            self.bytes.consume(taken);
-            if newline.is_some() {
-                return Ok(Some(line));
-            }
-        }
-    }
-}
-
-/// Replaces the `\uXXXX` escapes of half characters, which no JSON parser here accepts, by `\ufffd`; `None` when there
-/// are none. Agents in JavaScript write them when an emoji is cut between two chunks of a stream.
-pub(super) fn mend_half_characters(line: &str) -> Option<String> {
-    let bytes = line.as_bytes();
-    let mut mended = bytes.to_vec();
-    let mut changed = false;
-    let mut at = 0;
-    while at + 1 < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
-        match unit(bytes, at) {
-            Some(0xD800..=0xDBFF) if matches!(unit(bytes, at + 6), Some(0xDC00..=0xDFFF)) => {
-                at += 12;
-            }
-            Some(0xD800..=0xDFFF) => {
-                mended[at + 2..at + 6].copy_from_slice(b"fffd");
-                changed = true;
-                at += 6;
-            }
-            // Both bytes of any other escape, so that `\\u` is not taken for one.
-            _ => at += 2,
-        }
-    }
-    // Only hexadecimal digits were exchanged, for ASCII.
-    changed.then(|| String::from_utf8_lossy(&mended).into_owned())
-}
-
-/// Returns the UTF-16 unit of the `\uXXXX` escape at a place.
-fn unit(bytes: &[u8], at: usize) -> Option<u16> {
-    let escape = bytes.get(at..at + 6)?;
-    let digits = std::str::from_utf8(escape.strip_prefix(b"\\u")?).ok()?;
-    u16::from_str_radix(digits, 16).ok()
 }
 
 /// Writes lines, each part of one within a limit.
@@ -292,23 +225,6 @@ mod tests {
         .await;
     }
 
-    #[test]
-    fn half_characters_are_mended_and_whole_ones_kept() {
-        let check = |line: &str, expected: Option<&str>| {
-            assert_eq!(mend_half_characters(line).as_deref(), expected);
-        };
-        check(r#"{"t":"a\ud83d"}"#, Some(r#"{"t":"a\ufffd"}"#));
-        check(r#"{"t":"\uDE00 b"}"#, Some(r#"{"t":"\ufffd b"}"#));
-        check(
-            r#"{"t":"\ud83d\ud83d\ude00"}"#,
-            Some(r#"{"t":"\ufffd\ud83d\ude00"}"#),
-        );
-        check(r#"{"t":"\ud83d\ude00"}"#, None);
-        check(r#"{"t":"\\ud83d"}"#, None);
-        check(r#"{"t":"\ud8"#, None);
-        check("{\"t\":\"é\\", None);
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_stops_is_a_stall_and_a_slow_one_is_not() {
         let limit = Duration::from_secs(30);
@@ -339,13 +255,5 @@ mod tests {
                 .to_string()
                 .starts_with("agent does not read its stdin")
         );
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn mending_never_panics_and_makes_text_that_needs_none(line in "(\\\\|u|d|D|8|c|\\\\ud83d|\\\\ude00|é){0,20}") {
-            let again = mend_half_characters(&line).and_then(|mended| mend_half_characters(&mended));
-            assert_eq!(again, None);
-        }
     }
 }

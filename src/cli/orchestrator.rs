@@ -64,7 +64,7 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let place = Place::of(directory, &config, wish);
     let watch = watch::command(&launch.project);
     let leading = Leading::new(config, launch);
-    served::run(async move || lead(place, leading, &watch).await)
+    served::run_team(async move || lead(place, leading, &watch).await)
 }
 
 /// Where and as whom to join, and what is to hold there.

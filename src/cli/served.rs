@@ -8,6 +8,7 @@ use super::Failure;
 use crate::bus::Seat;
 use crate::domain::member::Departure;
 use crate::mcp::{Seating, Server, serve_stdio};
+use crate::sys::open_files;
 use crate::sys::signals::Shutdown;
 
 /// How long the bus may take to hear of the end; a session that ends without a word is found dead within a second or so.
@@ -15,6 +16,17 @@ const GOODBYE: Duration = Duration::from_secs(3);
 
 /// How long the runtime waits for its threads: one of them may sit in a read of stdin that never returns.
 const LAST_THREADS: Duration = Duration::from_millis(100);
+
+/// Runs a command that holds a team, which needs some files for each agent.
+pub(super) fn run_team<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    if let Err(error) = open_files::raise() {
+        tracing::debug!("the limit of open files stays as it is: {error}");
+    }
+    run(command)
+}
 
 /// Runs a command on a runtime of one thread, which starts fast and is enough for one client.
 pub(super) fn run<F>(command: impl FnOnce() -> F) -> Result<(), Failure>

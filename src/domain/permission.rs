@@ -140,6 +140,23 @@ pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], project: &Pa
     }
 }
 
+/// Returns the kind of a tool as ACP writes it, if it is one of ACP's; any other one is the agent's own word.
+pub fn known_kind(kind: &str) -> Option<&'static str> {
+    const KINDS: [&str; 10] = [
+        "read",
+        "edit",
+        "delete",
+        "move",
+        "search",
+        "execute",
+        "think",
+        "fetch",
+        "switch_mode",
+        "other",
+    ];
+    KINDS.into_iter().find(|known| *known == kind)
+}
+
 /// Returns the part of a path below the project, if it is surely there. The case of letters counts: what differs in it only is
 /// another place on most disks, and asking does no harm on the others.
 fn inside<'p>(path: &'p Path, project: &Path) -> Option<&'p Path> {

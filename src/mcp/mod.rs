@@ -18,6 +18,8 @@ mod caller;
 mod message;
 mod tool;
 mod seating;
+mod reading;
+mod wire;
 mod opening;
 mod user;
 mod server;

@@ -1,29 +1,25 @@
 //! The gate in front of the protocol library, which ends the connection when its very first message is not a request.
 //!
-//! Until a client has begun one of the two lifecycles, whatever is not a request is passed over here. The gate also sees the
-//! end of the input first, and tells the calls that wait.
+//! Until a client has begun one of the two lifecycles, whatever is not a request is passed over here.
 
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
-use tokio_util::sync::CancellationToken;
 
 /// A transport that a client may open with anything.
 pub(super) struct Opening<T> {
     inner: T,
     begun: bool,
-    ended: CancellationToken,
 }
 
 impl<T> Opening<T> {
-    /// Puts the gate in front of a transport; `ended` is cancelled at the end of the input.
-    pub(super) fn new(inner: T, ended: CancellationToken) -> Self {
+    /// Puts the gate in front of a transport.
+    pub(super) fn new(inner: T) -> Self {
         Self {
             inner,
             begun: false,
-            ended,
         }
     }
 }
@@ -40,10 +36,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let Some(message) = self.inner.receive().await else {
-                self.ended.cancel();
-                return None;
-            };
+            let message = self.inner.receive().await?;
             if self.begun {
                 return Some(message);
             }

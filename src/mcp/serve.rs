@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
-use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::opening::Opening;
 use super::server::Server;
-
-/// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
-const LINE_BYTES: usize = 8 * 1024 * 1024;
+use super::wire::Wire;
 
 /// How long answers that are under way may take to be written once the input has ended: a client that does not read any
 /// more must not keep the process.
@@ -51,8 +48,7 @@ where
             () = gone.cancelled() => {}
         }
     });
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE_BYTES);
-    let transport = Opening::new(transport, ending.clone());
+    let transport = Opening::new(Wire::new(input, output, ending.clone()));
     let serving = run(server.clone(), transport, &stop);
     let ended = tokio::select! {
         ended = serving => ended,

@@ -24,7 +24,7 @@ use crate::bus::rules::{Ask, Saying};
 use crate::bus::state::{Permission, State};
 use crate::bus::{BusError, Seat};
 use crate::domain::id::{PermissionId, SessionId};
-use crate::domain::permission::Decision;
+use crate::domain::permission::{Decision, known_kind};
 use crate::team::Human;
 
 /// Forms in one answer: a client shows them one after the other, and the call waits for all.
@@ -255,9 +255,11 @@ fn form(permission: &Permission) -> Option<ElicitRequestParams> {
         paths => format!(", at {paths:?}"),
     };
     // Quoted, so that what the agent wrote cannot pass for words of ours.
+    let kind =
+        known_kind(&question.kind).map_or_else(|| format!("{:?}", question.kind), str::to_owned);
     let message = format!(
-        "The agent `{}` asks for permission ({}): {:?}{places}",
-        question.agent, question.kind, question.title
+        "The agent `{}` asks for permission ({kind}): {:?}{places}",
+        question.agent, question.title
     );
     let offers: Vec<_> = permission
         .offers

@@ -22,6 +22,7 @@ use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
 use super::tail::{Tail, drain};
 use super::watcher::end_of;
 use super::wish::{Sent, Wish};
+use crate::sys::open_files;
 use crate::sys::passing;
 use crate::sys::process::{self, Signal, start_time};
 
@@ -50,6 +51,7 @@ pub(super) async fn spawn(
     let mut command = Command::new(&shim.binary);
     command
         .arg(SHIM)
+        .arg(open_files::before().unwrap_or_default().to_string())
         .arg(&program)
         .args(&spec.args)
         .env_clear()

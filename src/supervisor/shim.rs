@@ -19,10 +19,12 @@ use super::lifeline::{Order, Report};
 use crate::sys::cgroup::Cgroup;
 use crate::sys::ears::Ears;
 use crate::sys::family::{self, Reaped};
+use crate::sys::open_files;
 use crate::sys::passing;
 use crate::sys::process::{self, Signal};
 
-/// The hidden word on the command line that makes this binary a shim. What follows it is the agent's program and arguments.
+/// The hidden word on the command line that makes this binary a shim. What follows it is how many files the agent may have open,
+/// 0 for as many as the shim, and then its program and arguments.
 pub const SHIM: &str = "__shim";
 
 /// How long the agent's group may take after SIGTERM when the bridge is dead. Agents that can save do it within a second, and
@@ -293,6 +295,11 @@ fn start(
     stdout: OwnedFd,
 ) -> io::Result<u32> {
     let mut words = agent.into_iter();
+    let files = words.next().and_then(|files| files.to_str()?.parse().ok());
+    if let Some(files @ 1..) = files {
+        // With more than it is used to it runs as well, unless it uses `select` on very many.
+        let _ = open_files::lower(files);
+    }
     let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
     // Our ends of the agent's pipes are closed with the command.
     let child = Command::new(program)

@@ -144,7 +144,7 @@ async fn a_finished_task_is_told_once_and_not_to_who_has_its_result() {
     assert_eq!(count(&told), 0, "it was told before: {heard:#?}");
     assert!(count(&fetched) <= 1, "{heard:#?}");
 
-    let text = format!("{told} of writer is done: Your task: three");
+    let text = format!("{told} of writer is done: \"Your task: three\"");
     let notices: Vec<_> = stage
         .events_of("message_sent")
         .into_iter()

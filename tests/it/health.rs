@@ -102,7 +102,7 @@ async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_re
     let crashing = lead.assign("phil", "crash").await;
     let queued = lead.assign("phil", "after").await;
     lead.hear_notice(
-        "phil has crashed and is started again: exit code 7; its stderr ends: out of memory",
+        "phil has crashed and is started again: \"exit code 7; its stderr ends: out of memory\"",
     )
     .await;
     assert_eq!(lead.done(&crashing).await, "went on");

@@ -315,7 +315,8 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
         json!({ "class": "crashed", "message": why })
     );
     assert_eq!(result["output"], "half of it", "what it had said is kept");
-    lead.hear_notice(why).await;
+    let told = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
+    lead.hear_notice(told).await;
     bob.hear_notice(&format!(
         "crasher is gone and held your request {request}: it is open again"
     ))

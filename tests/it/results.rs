@@ -155,7 +155,7 @@ async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
     assert_eq!(result["usage"], usage);
     assert!(result["duration_seconds"].is_number());
     assert_eq!(result["context"], "new");
-    lead.hear_notice(&format!("{task} of worker is done: It is done."))
+    lead.hear_notice(&format!("{task} of worker is done: \"It is done.\""))
         .await;
     gate.close().await;
     lead.close().await;

@@ -349,3 +349,24 @@ fn mounted(group: &str) -> PathBuf {
     });
     points.next().unwrap().join(group.trim_start_matches('/'))
 }
+
+#[tokio::test]
+async fn an_orchestrator_opens_as_many_files_as_it_may_and_its_agents_as_many_as_before() {
+    let limits = |pid: u32| {
+        let all = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let line = all
+            .lines()
+            .find_map(|line| line.strip_prefix("Max open files"));
+        let mut words = line.unwrap().split_whitespace().map(str::to_owned);
+        (words.next().unwrap(), words.next().unwrap())
+    };
+    let stage = Wild::new("", "");
+    let lead = stage.lead_after("ulimit -S -n 200; ").await;
+    lead.start("one").await;
+    let (soft, hard) = limits(lead.orchestrator.id().unwrap());
+    assert_eq!(soft, hard);
+    let [agent] = stage.running("scripted-agent")[..] else {
+        panic!("one agent runs");
+    };
+    assert_eq!(limits(agent), ("200".to_owned(), hard));
+}

@@ -139,7 +139,8 @@ async fn a_chain_hands_each_output_on_to_the_next() {
         steps["sum"]["agent"], "writer",
         "a free agent is used again"
     );
-    lead.hear_notice("(test) is done: 3 of 3 steps done").await;
+    lead.hear_notice("(\"test\") is done: 3 of 3 steps done")
+        .await;
     let notices = lead.all_heard().await;
     assert!(notices.is_empty(), "only the end is told: {notices:?}");
     lead.close().await;
@@ -234,7 +235,7 @@ async fn a_failure_stops_what_depends_on_it_and_nothing_else() {
     );
     assert!(steps["bad"]["reason"].as_str().unwrap().contains("no way"));
     assert_eq!(steps["after"]["reason"], "bad has failed");
-    lead.hear_notice("has failed: 2 of 5 steps done; bad failed: ")
+    lead.hear_notice("has failed: 2 of 5 steps done; bad failed: \"")
         .await;
     lead.close().await;
 }

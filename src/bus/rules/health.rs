@@ -4,6 +4,7 @@ use super::command::Broken;
 use super::decision::Decision;
 use super::membership::leaders_of;
 use super::messages::give_back;
+use super::notice::{notice, quoted};
 use super::refusal::Refusal;
 use super::requests;
 use super::tasks;
@@ -53,11 +54,12 @@ pub(super) fn stall(
         return Ok(());
     }
     writer.push(Event::AgentStalled { session });
-    let text = format!(
-        "{} has shown no sign of life in its turn for {} s; it is left alone: cancel_task ends its turn, kill_agent ends it",
+    let text = notice![
         agent.name,
-        after_ms / 1000
-    );
+        " has shown no sign of life in its turn for ",
+        after_ms / 1000,
+        " s; it is left alone: cancel_task ends its turn, kill_agent ends it",
+    ];
     for name in leaders_of(writer.state, agent) {
         writer.notice(&name, text.clone());
     }
@@ -129,7 +131,11 @@ pub(super) fn crash(
         let ending = tasks::ended(TaskStatus::Interrupted, "crashed", why);
         tasks::write_finished(writer, task, &ending);
     }
-    let text = format!("{} has crashed and is started again: {detail}", agent.name);
+    let text = notice![
+        agent.name,
+        " has crashed and is started again: ",
+        quoted(detail, usize::MAX)
+    ];
     for name in leaders_of(writer.state, agent) {
         writer.notice(&name, text.clone());
     }
@@ -160,11 +166,12 @@ pub(super) fn hung(
             };
             writer.push(Event::MemberHung { session: *id });
             requests::reopen_claims(writer, session);
-            let text = format!(
-                "{} is hung: its heartbeat has stood still for {} s. Its claims are free again; it is back when it beats again",
+            let text = notice![
                 session.name,
-                after_ms / 1000
-            );
+                " is hung: its heartbeat has stood still for ",
+                after_ms / 1000,
+                " s. Its claims are free again; it is back when it beats again",
+            ];
             for name in listening_orchestrators(state, session) {
                 writer.notice(&name, text.clone());
             }

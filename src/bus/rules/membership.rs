@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::command::{NewAgent, NewMember, NewTask, Wish};
 use super::decision::Decision;
 use super::messages::known_member;
+use super::notice::{notice, quoted};
 use super::permissions;
 use super::refusal::Refusal;
 use super::requests;
@@ -17,7 +18,7 @@ use crate::bus::state::{Message, Session, State, StopWanted};
 use crate::domain::id::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{Author, MessageKind, Way};
+use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
 
 pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
@@ -217,10 +218,9 @@ pub(super) fn stop(
         let text = reason
             .unwrap_or("finish what you are doing and end")
             .to_owned();
-        let author = Author::Member(by.name.clone());
         writer.post(Post::new(
             MessageKind::Shutdown,
-            author,
+            by.name.clone(),
             name.clone(),
             Body::Text(text),
         ));
@@ -319,8 +319,13 @@ fn write_left(
     }
     requests::end_with_team(writer, session);
     if session.kind == MemberKind::Agent && !stopped && told == Told::Alone {
+        let what = notice![session.name, " ", departed(departure)];
+        let told = match detail {
+            Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
+            None => what,
+        };
         for name in leaders_of(writer.state, session) {
-            writer.notice(&name, why.clone());
+            writer.notice(&name, told.clone());
         }
     }
     workflows::tell_left(writer, session);
@@ -348,13 +353,17 @@ fn drop_what_never_waits(writer: &mut Writer<'_>, session: &Session) {
     }
 }
 
-fn why(name: &Name, departure: Departure, detail: Option<&str>) -> String {
-    let what = match departure {
+fn departed(departure: Departure) -> &'static str {
+    match departure {
         Departure::Closed => "has left",
         Departure::Stopped => "was stopped",
         Departure::Failed => "has failed",
         Departure::Dead => "is dead: nothing holds its session any more",
-    };
+    }
+}
+
+fn why(name: &Name, departure: Departure, detail: Option<&str>) -> String {
+    let what = departed(departure);
     match detail {
         Some(detail) => format!("{name} {what}: {detail}"),
         None => format!("{name} {what}"),
@@ -395,7 +404,7 @@ enum Mail {
 }
 
 /// Ends the mail of a name that will not read it, and tells the senders.
-fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &str) -> Mail {
+fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &'static str) -> Mail {
     let mut undelivered: BTreeMap<Name, Vec<MessageId>> = BTreeMap::new();
     let mail = unsettled(writer.state, name);
     let outcome = if mail.len() > limits::EVENTS_AT_ONCE {
@@ -421,17 +430,20 @@ fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &str) -> Mail {
         }
     }
     for (sender, ids) in undelivered {
-        let listed: Vec<_> = ids
-            .iter()
-            .take(limits::NOTICE_IDS)
-            .map(MessageId::to_string)
-            .collect();
-        let more = if ids.len() > listed.len() { " …" } else { "" };
-        let text = format!(
-            "{name} {what} without reading {} of your messages: {}{more}",
+        let mut text = notice![
+            *name,
+            " ",
+            what,
+            " without reading ",
             ids.len(),
-            listed.join(", ")
-        );
+            " of your messages: "
+        ];
+        for (at, id) in ids.iter().take(limits::NOTICE_IDS).enumerate() {
+            text = text.and(if at == 0 { &"" } else { &", " }).and(id);
+        }
+        if ids.len() > limits::NOTICE_IDS {
+            text = text.and(&" …");
+        }
         if sender != *name {
             writer.notice(&sender, text);
         }

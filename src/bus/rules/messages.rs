@@ -8,7 +8,7 @@ use crate::bus::event::{Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
+use crate::domain::message::{Audience, MessageKind, Priority, Way};
 use crate::domain::name::{Name, NameError};
 use crate::domain::nearest::nearest;
 use crate::domain::request::RequestStatus;
@@ -72,7 +72,7 @@ pub(super) fn send(
     }
     let mut post = Post::new(
         MessageKind::Message,
-        Author::Member(me.name.clone()),
+        me.name.clone(),
         to.clone(),
         body.clone(),
     );
@@ -143,10 +143,9 @@ pub(super) fn broadcast(
     if to.is_empty() {
         return Ok(());
     }
-    let author = Author::Member(me.name.clone());
     let mut post = Post::new(
         MessageKind::Broadcast,
-        author,
+        me.name.clone(),
         me.name.clone(),
         body.clone(),
     );

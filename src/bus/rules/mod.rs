@@ -10,6 +10,7 @@ mod due;
 mod health;
 mod membership;
 mod messages;
+mod notice;
 mod permissions;
 mod refusal;
 mod requests;

@@ -1,16 +1,16 @@
 //! Questions for permission: asked by a bridge for its agent, answered once, by whoever is first.
 
 use super::command::{Asking, NewQuestion, Saying};
+use super::notice::{notice, quoted};
 use super::refusal::Refusal;
 use super::writer::{Post, Writer};
-use crate::bus::event::{Answered, Asked, Body, Event, Question};
+use crate::bus::event::{Answered, Asked, Event, Question};
 use crate::bus::state::{Permission, State};
 use crate::domain::id::{PermissionId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
-use crate::domain::message::{Author, MessageKind};
 use crate::domain::name::Name;
-use crate::domain::permission::{Decider, Decision};
+use crate::domain::permission::{Decider, Decision, known_kind};
 
 pub(super) fn ask(
     writer: &mut Writer<'_>,
@@ -201,16 +201,24 @@ fn write_told(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, t
         [] => String::new(),
         paths => format!(" at {}", paths.join(", ")),
     };
-    // What the agent wrote is quoted, so that it cannot pass for the bridge's own words.
-    let asked = format!("{:?}", format!("{}{places}", question.title));
-    let text = format!(
-        "{} asks for permission {id} ({}): {asked}. answer_permission answers it; unanswered it is rejected within {} s",
+    let kind = match known_kind(&question.kind) {
+        Some(kind) => notice![kind],
+        None => notice![quoted(&question.kind, usize::MAX)],
+    };
+    let asked = format!("{}{places}", question.title);
+    let told = notice![
         question.agent,
-        question.kind,
-        timeout_ms.div_ceil(1000)
-    );
-    let body = Body::Text(text);
-    let mut post = Post::new(MessageKind::Notice, Author::Bridge, name, body);
+        " asks for permission ",
+        *id,
+        " (",
+        kind,
+        "): ",
+        quoted(&asked, usize::MAX),
+        ". answer_permission answers it; unanswered it is rejected within ",
+        timeout_ms.div_ceil(1000),
+        " s",
+    ];
+    let mut post = Post::notice(name, told);
     post.task.clone_from(&question.task);
     let notice = writer.post(post);
     writer.push(Event::PermissionTold {

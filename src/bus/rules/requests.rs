@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::messages::{check_body, supersede};
+use super::notice::notice;
 use super::refusal::Refusal;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Body, Event, Opened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
 use crate::domain::id::{RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, MessageKind};
+use crate::domain::message::{Audience, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 
@@ -80,7 +81,7 @@ pub(super) fn claim(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) -> R
     let text = Body::Text(format!("claimed by {}", me.name));
     let mut post = Post::new(
         MessageKind::Response,
-        Author::Member(me.name.clone()),
+        me.name.clone(),
         request.from.clone(),
         text,
     );
@@ -139,9 +140,13 @@ pub(super) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     remind(writer, request, text);
     let expiry = Due::Expire(id.clone());
     let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
-    let text = format!(
-        "nobody has claimed your request {id} yet; all were reminded. It stays open for another {left_s} s"
-    );
+    let text = notice![
+        "nobody has claimed your request ",
+        *id,
+        " yet; all were reminded. It stays open for another ",
+        left_s,
+        " s"
+    ];
     // It is no news of the request itself, so it ends no wait for that.
     writer.notice(&request.from, text);
 }
@@ -153,10 +158,9 @@ fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
     if to.is_empty() {
         return;
     }
-    let author = Author::Member(request.from.clone());
     let mut post = Post::new(
         MessageKind::Nudge,
-        author,
+        request.from.clone(),
         request.from.clone(),
         Body::Text(text),
     );
@@ -175,7 +179,11 @@ pub(super) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
     };
     supersede(writer, &request.message);
     if tell {
-        let text = format!("your request {id} has expired: nobody claimed it in time");
+        let text = notice![
+            "your request ",
+            *id,
+            " has expired: nobody claimed it in time"
+        ];
         writer.notice_about(&request.id, &request.from, text);
     }
 }
@@ -218,10 +226,12 @@ pub(super) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) {
     for request in own.take(limits::DUE_AT_ONCE) {
         expire(writer, &request.id, false);
         if let Some(owner) = &request.owner {
-            let text = format!(
-                "{name} has left, and with it ends its request {} that you hold",
-                request.id
-            );
+            let text = notice![
+                *name,
+                " has left, and with it ends its request ",
+                request.id,
+                " that you hold"
+            ];
             writer.notice_about(&request.id, &owner.by, text);
         }
     }
@@ -263,7 +273,14 @@ pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
         request.from
     );
     remind(writer, request, text);
-    let text = format!("{gone} {how} and held your request {id}: it is open again");
+    let text = notice![
+        *gone,
+        " ",
+        how,
+        " and held your request ",
+        *id,
+        ": it is open again"
+    ];
     writer.notice_about(&request.id, &request.from, text);
 }
 

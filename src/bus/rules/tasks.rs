@@ -2,6 +2,7 @@
 
 use super::command::{Ending, NewTask};
 use super::messages::check_body;
+use super::notice::{Notice, notice, quoted};
 use super::refusal::Refusal;
 use super::workflows;
 use super::writer::{Post, Writer};
@@ -10,7 +11,6 @@ use crate::bus::state::{Session, Task};
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
-use crate::domain::message::{Author, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 
@@ -123,11 +123,13 @@ pub(super) fn resume(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Res
         return Err(Refusal::UnknownTask { id: id.clone() });
     }
     writer.push(Event::TaskResumed { id: id.clone() });
-    let text = format!(
-        "{id} of {} is resumed: the agent was started again and has its session back",
-        task.agent
-    );
-    writer.notice(&task.by, text);
+    let told = notice![
+        *id,
+        " of ",
+        task.agent,
+        " is resumed: the agent was started again and has its session back"
+    ];
+    writer.notice(&task.by, told);
     Ok(())
 }
 
@@ -156,34 +158,24 @@ pub(super) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Endi
     if task.workflow.is_some() || !writer.reaches(&task.by) {
         return;
     }
-    let text = Body::Text(told_end(task, ending));
-    let mut post = Post::new(MessageKind::Notice, Author::Bridge, task.by.clone(), text);
+    let mut post = Post::notice(task.by.clone(), told_end(task, ending));
     post.task = Some(task.id.clone());
     writer.post(post);
 }
 
 /// The sentence that tells how a task ended, with the head of its output or of its error.
-fn told_end(task: &Task, ending: &Ending) -> String {
+fn told_end(task: &Task, ending: &Ending) -> Notice {
     let said = match (&ending.error, &ending.output) {
         (Some(error), _) => &error.message,
         (None, Body::Text(text)) => last_words(text, ending.report.last_words),
         (None, Body::Blob { .. }) => "",
     };
-    let mut head: String = said
-        .trim()
-        .chars()
-        .take(limits::NOTICE_HEAD_CHARS)
-        .collect();
-    if head.len() < said.trim().len() {
-        head.push('…');
+    let told = notice![task.id, " of ", task.agent, " ", ending.status.told()];
+    if said.trim().is_empty() {
+        return told;
     }
-    let colon = if head.is_empty() { "" } else { ": " };
-    format!(
-        "{} of {} {}{colon}{head}",
-        task.id,
-        task.agent,
-        ending.status.told()
-    )
+    told.and(&": ")
+        .and(&quoted(said, limits::NOTICE_HEAD_CHARS))
 }
 
 /// Returns what an agent said in the end, rather than what it said on its way.

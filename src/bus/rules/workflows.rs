@@ -2,6 +2,7 @@
 //! so that no step is begun twice or too early, whoever says so.
 
 use super::command::{Approval, NewItems, NewWorkflow};
+use super::notice::{Notice, notice, quoted};
 use super::refusal::Refusal;
 use super::tasks;
 use super::writer::Writer;
@@ -219,31 +220,37 @@ fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowSta
 }
 
 /// The sentence that tells how a workflow ended, with what went wrong first.
-fn told_end(workflow: &Workflow, status: WorkflowStatus) -> String {
+fn told_end(workflow: &Workflow, status: WorkflowStatus) -> Notice {
     let count = |status| {
         let planned = workflow.planned();
         planned.filter(|step| step.status == status).count()
     };
     let done = count(StepStatus::Done);
     let unneeded = match count(StepStatus::Unneeded) {
-        0 => String::new(),
-        count => format!(", {count} not needed"),
+        0 => Notice::default(),
+        count => notice![", ", count, " not needed"],
     };
     let mut failed = workflow
         .planned()
         .filter(|step| step.status == StepStatus::Failed);
-    let why = failed.next().map_or_else(String::new, |step| {
+    let why = failed.next().map_or_else(Notice::default, |step| {
         let why = step.why.as_deref().unwrap_or_default();
-        let head: String = why.chars().take(limits::NOTICE_HEAD_CHARS).collect();
-        format!("; {} failed: {head}", step.plan.name)
+        let why = quoted(why, limits::NOTICE_HEAD_CHARS);
+        notice!["; ", step.plan.name, " failed: ", why]
     });
-    format!(
-        "{} ({}) {}: {done} of {} steps done{unneeded}{why}. get_workflow_status has the outputs",
-        workflow.id,
-        workflow.name,
+    notice![
+        named(workflow),
+        " ",
         status.told(),
+        ": ",
+        done,
+        " of ",
         workflow.planned().count(),
-    )
+        " steps done",
+        unneeded,
+        why,
+        ". get_workflow_status has the outputs",
+    ]
 }
 
 pub(super) fn cancel(
@@ -326,12 +333,19 @@ pub(super) fn approve(
 }
 
 /// The sentence that asks for approval.
-fn told_asking(workflow: &Workflow, step: &Name) -> String {
-    format!(
-        "{} ({}): the step `{step}` waits for your user's approval. Ask, then call approve_step; get_workflow_status shows what was \
-         said before",
-        workflow.id, workflow.name,
-    )
+fn told_asking(workflow: &Workflow, step: &Name) -> Notice {
+    notice![
+        named(workflow),
+        ": the step `",
+        *step,
+        "` waits for your user's approval. Ask, then call approve_step; get_workflow_status shows what was said before",
+    ]
+}
+
+/// Names a workflow, with what its author calls it.
+fn named(workflow: &Workflow) -> Notice {
+    let name = quoted(&workflow.name, limits::NOTICE_HEAD_CHARS);
+    notice![workflow.id, " (", name, ")"]
 }
 
 pub(super) fn resume(
@@ -386,15 +400,17 @@ pub(super) fn tell_left(writer: &mut Writer<'_>, leaving: &Session) {
     }
 }
 
-fn told_interrupted(workflow: &Workflow) -> String {
+fn told_interrupted(workflow: &Workflow) -> Notice {
     let over = workflow.planned();
     let over = over.filter(|step| step.status.is_final()).count();
-    format!(
-        "{} ({}) is interrupted with {over} of {} steps over: resume_workflow goes on with it, cancel_workflow ends it",
-        workflow.id,
-        workflow.name,
+    notice![
+        named(workflow),
+        " is interrupted with ",
+        over,
+        " of ",
         workflow.planned().count(),
-    )
+        " steps over: resume_workflow goes on with it, cancel_workflow ends it",
+    ]
 }
 
 fn leader<'a>(writer: &Writer<'a>, me: SessionId) -> Result<&'a Session, Refusal> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::command::Command;
+use super::notice::Notice;
 use crate::bus::event::{Body, Event, Sent};
 use crate::bus::state::{Member, Message, Origin, Session, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
@@ -46,8 +47,18 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// A message that begins a thread and is about nothing else.
-    pub(super) fn new(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
+    /// A message of a member that begins a thread and is about nothing else.
+    pub(super) fn new(kind: MessageKind, from: Name, to: Name, body: Body) -> Self {
+        Self::from(kind, Author::Member(from), to, body)
+    }
+
+    /// A message of the bridge itself: there are no others, so that none says what somebody else has written.
+    pub(super) fn notice(to: Name, notice: Notice) -> Self {
+        let body = Body::Text(notice.into_text());
+        Self::from(MessageKind::Notice, Author::Bridge, to, body)
+    }
+
+    fn from(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
         Self {
             kind,
             from,
@@ -177,19 +188,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Tells a member something from the bus itself, if anybody of that name can ever read it.
-    pub(super) fn notice(&mut self, to: &Name, text: String) {
-        self.tell(to, None, text);
+    pub(super) fn notice(&mut self, to: &Name, notice: Notice) {
+        self.tell(to, None, notice);
     }
 
     /// Tells a member something about a request, so that who waits for news of it is answered.
-    pub(super) fn notice_about(&mut self, request: &RequestId, to: &Name, text: String) {
-        self.tell(to, Some(request.clone()), text);
+    pub(super) fn notice_about(&mut self, request: &RequestId, to: &Name, notice: Notice) {
+        self.tell(to, Some(request.clone()), notice);
     }
 
-    fn tell(&mut self, to: &Name, request: Option<RequestId>, text: String) {
+    fn tell(&mut self, to: &Name, request: Option<RequestId>, notice: Notice) {
         if self.reaches(to) && self.has_room(to, limits::NOTICE_ROOM) {
-            let body = Body::Text(text);
-            let mut post = Post::new(MessageKind::Notice, Author::Bridge, to.clone(), body);
+            let mut post = Post::notice(to.clone(), notice);
             post.request = request;
             self.post(post);
         }

@@ -27,7 +27,7 @@ pub(super) struct DemoArguments {
 
 pub(super) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let keep = arguments.keep;
-    served::run(
+    served::run_team(
         async move || match tokio::time::timeout(LIMIT, play(keep)).await {
             Ok(played) => played,
             Err(_) => Err(format!("the demo did not end within {} s", LIMIT.as_secs()).into()),

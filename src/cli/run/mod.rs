@@ -113,7 +113,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let approving = Approving::of(arguments.yes);
     let place = orchestrator::Place::of(directory, &config, Wish::Like(Name::parse(NAME)?));
-    served::run(async move || lead(place, (config, launch), wanted, approving).await)
+    served::run_team(async move || lead(place, (config, launch), wanted, approving).await)
 }
 
 /// Leads the workflow to its end, or leaves it to be resumed.

@@ -92,8 +92,20 @@ impl Client {
     }
 
     pub(super) async fn line(&mut self, line: &str) {
-        self.to.write_all(line.as_bytes()).await.unwrap();
+        self.bytes(line.as_bytes()).await;
+    }
+
+    /// Writes a line that need not be text.
+    pub(super) async fn bytes(&mut self, line: &[u8]) {
+        self.to.write_all(line).await.unwrap();
         self.to.write_all(b"\n").await.unwrap();
+    }
+
+    /// Writes a line, or says that the server has not taken it all for a second.
+    pub(super) async fn try_line(&mut self, line: &str) -> bool {
+        tokio::time::timeout(Duration::from_secs(1), self.line(line))
+            .await
+            .is_ok()
     }
 
     pub(super) async fn send(&mut self, message: &Value) {

@@ -3,6 +3,7 @@
 mod fixture;
 mod guard;
 mod identity;
+mod lines;
 mod lists;
 mod messages;
 mod opening;

@@ -118,11 +118,13 @@ async fn whatever_comes_before_the_first_request_does_no_harm() {
     let mut client = Client::of(server(&team).await);
     client.notify("notifications/initialized", json!({})).await;
     client.line("no JSON at all").await;
+    assert_eq!(client.next().await["error"]["code"], -32700);
     client.line("").await;
     client
         .line("{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}")
         .await;
     client.line("{\"half\":").await;
+    assert_eq!(client.next().await["error"]["code"], -32700);
     client.initialize().await;
     client.call("list_agents", json!({})).await;
 }
@@ -133,6 +135,7 @@ async fn noise_between_requests_does_no_harm() {
     let mut client = Client::of(server(&team).await);
     client.initialize().await;
     client.line("\u{1b}[31mnoise\u{1b}[0m").await;
+    assert_eq!(client.next().await["error"]["code"], -32700);
     client
         .line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard\"}")
         .await;

@@ -330,7 +330,7 @@ fn an_agent_is_its_bridges_alone_to_speak_for() {
     let events = world.ask(lead, leave(agent));
     assert_eq!(
         notices(&events, "orchestrator"),
-        ["codex has failed: exit code 1"]
+        ["codex has failed: \"exit code 1\""]
     );
     assert!(notices(&events, "orchestrator-2").is_empty());
 }

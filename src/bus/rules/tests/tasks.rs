@@ -46,7 +46,7 @@ fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
     let events = world.ask(lead, Ask::FinishTask(id.clone(), Box::new(done())));
     assert_eq!(
         notices(&events, "orchestrator-2"),
-        [format!("{id} of codex is done: all fine")]
+        [format!("{id} of codex is done: \"all fine\"")]
     );
     assert_eq!(world.state.session(agent).unwrap().status(), "idle");
     assert!(matches!(

@@ -134,7 +134,7 @@ fn the_end_of_a_workflow_is_told_and_not_the_end_of_each_task() {
     assert_eq!(
         notices(&events, "orchestrator"),
         [format!(
-            "{id} (test) has failed: 1 of 2 steps done; b failed: it rained. get_workflow_status has the outputs"
+            "{id} (\"test\") has failed: 1 of 2 steps done; b failed: \"it rained\". get_workflow_status has the outputs"
         )]
     );
     assert_eq!(led.status(), WorkflowStatus::Failed);
@@ -190,7 +190,7 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
     led.world.ask(led.lead, finish);
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = format!(
-        "{} (test) is interrupted with 1 of 2 steps over: resume_workflow goes on with it, cancel_workflow ends it",
+        "{} (\"test\") is interrupted with 1 of 2 steps over: resume_workflow goes on with it, cancel_workflow ends it",
         led.id
     );
     assert!(notices(&events, "orchestrator-2").contains(&told));

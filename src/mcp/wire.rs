@@ -1,0 +1,290 @@
+//! A client's pipes: its lines in, ours out, and never more of its calls than have a place.
+//!
+//! A request keeps its place until its answer is written, so that a client that writes and does not read is read no further.
+//! Behind the places a few more requests are held, only so that what needs none still gets through: a cancellation, the
+//! answer to a question of ours, and the end of the input.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, GetExtensions, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::reading::{self, Heard, IdScan, Refused};
+use crate::sys::lines::{Line, Lines};
+
+/// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
+const LINE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Calls of one client that are under way at a time: more than any client makes for one model.
+const CALLS: usize = 64;
+
+/// Requests that are held until there is a place for them.
+const HELD: usize = 64;
+
+/// Bytes of lines that are held so: one line more may come on top.
+const HELD_BYTES: usize = LINE_BYTES;
+
+/// The place of a call. It is free again when the call's work has ended and its answer is written.
+#[derive(Clone, Debug)]
+struct Place {
+    _permit: Arc<OwnedSemaphorePermit>,
+}
+
+/// The transport of a server.
+pub(super) struct Wire<R, W> {
+    lines: Lines<R>,
+    /// Looks at the line that is too long.
+    scan: IdScan,
+    output: Arc<Mutex<Output<W>>>,
+    /// An answer to a line that is no request, on its way.
+    reply: Option<BoxFuture<'static, io::Result<()>>>,
+    places: Arc<Semaphore>,
+    /// The places of the requests that have no answer yet.
+    under_way: HashMap<RequestId, Place>,
+    held: VecDeque<Held>,
+    /// Cancelled at the end of the input.
+    ended: CancellationToken,
+    at_end: bool,
+}
+
+/// A request without a place, and the length of its line.
+struct Held {
+    message: ClientJsonRpcMessage,
+    bytes: usize,
+}
+
+impl<R, W> Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// Speaks over these pipes; `ended` is cancelled at the end of the input.
+    pub(super) fn new(input: R, output: W, ended: CancellationToken) -> Self {
+        Self {
+            lines: Lines::new(input, LINE_BYTES),
+            scan: IdScan::default(),
+            output: Arc::new(Mutex::new(Output {
+                pipe: Some(output),
+                rest: Vec::new(),
+                written: 0,
+            })),
+            reply: None,
+            places: Arc::new(Semaphore::new(CALLS)),
+            under_way: HashMap::new(),
+            held: VecDeque::new(),
+            ended,
+            at_end: false,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let bytes: usize = self.held.iter().map(|held| held.bytes).sum();
+        self.held.len() < HELD && bytes < HELD_BYTES
+    }
+
+    /// Takes a line in; returns what needs no place.
+    fn take(&mut self, line: Option<Line>) -> Option<ClientJsonRpcMessage> {
+        let line = match line {
+            Some(Line::Whole(line)) => line,
+            Some(Line::TooLong) => {
+                let id = std::mem::take(&mut self.scan).id();
+                let message =
+                    format!("the message is longer than {LINE_BYTES} bytes: send less in one call");
+                self.refuse(&Refused::new(id, ErrorCode::INVALID_REQUEST, message));
+                return None;
+            }
+            None => {
+                self.at_end = true;
+                self.ended.cancel();
+                return None;
+            }
+        };
+        let message = match reading::read(&line) {
+            Heard::Message(message) => *message,
+            Heard::Nothing => return None,
+            Heard::Refused(refused) => {
+                self.refuse(&refused);
+                return None;
+            }
+        };
+        match &message {
+            ClientJsonRpcMessage::Request(request) => {
+                if self.is_known(&request.id) {
+                    let message = format!("a request with the id `{}` is under way", request.id);
+                    self.refuse(&Refused::new(None, ErrorCode::INVALID_REQUEST, message));
+                    return None;
+                }
+                let bytes = line.len();
+                self.held.push_back(Held { message, bytes });
+                None
+            }
+            ClientJsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // Its answer will not be written. The work keeps its place until it has ended.
+                    self.under_way.remove(id);
+                    let held = self.held.len();
+                    self.held.retain(|held| !is_request(&held.message, id));
+                    if self.held.len() < held {
+                        return None;
+                    }
+                }
+                Some(message)
+            }
+            _ => Some(message),
+        }
+    }
+
+    fn is_known(&self, id: &RequestId) -> bool {
+        let mut held = self.held.iter();
+        self.under_way.contains_key(id) || held.any(|held| is_request(&held.message, id))
+    }
+
+    /// Answers a line that is no request.
+    fn refuse(&mut self, refused: &Refused) {
+        tracing::debug!("refused a line: {}", refused.error.message);
+        let answer = json!({ "jsonrpc": "2.0", "id": refused.id, "error": refused.error });
+        let line = answer.to_string().into_bytes();
+        let output = Arc::clone(&self.output);
+        self.reply = Some(Box::pin(
+            async move { output.lock().await.write(line).await },
+        ));
+    }
+
+    /// Gives the first held request its place.
+    fn begin(&mut self, permit: OwnedSemaphorePermit) -> Option<ClientJsonRpcMessage> {
+        let mut message = self.held.pop_front()?.message;
+        if let ClientJsonRpcMessage::Request(request) = &mut message {
+            let place = Place {
+                _permit: Arc::new(permit),
+            };
+            // It goes with the request until the work for it has ended.
+            request.request.extensions_mut().insert(place.clone());
+            self.under_way.insert(request.id.clone(), place);
+        }
+        Some(message)
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let answered = match &item {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let place = answered.and_then(|id| self.under_way.remove(id));
+        let output = Arc::clone(&self.output);
+        async move {
+            let line = serde_json::to_vec(&item)?;
+            drop(item);
+            let written = output.lock().await.write(line).await;
+            drop(place);
+            written
+        }
+    }
+
+    /// Cancel-safe, as the library drops it whenever it has something else to do.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(reply) = &mut self.reply {
+                let written = reply.await;
+                self.reply = None;
+                if let Err(error) = written {
+                    tracing::debug!("the client's end of the output is closed: {error}");
+                    self.ended.cancel();
+                    return None;
+                }
+            }
+            if self.at_end && self.held.is_empty() {
+                return None;
+            }
+            let may_read = !self.at_end && self.has_room();
+            let places = Arc::clone(&self.places);
+            let scan = &mut self.scan;
+            let heard = tokio::select! {
+                biased;
+                permit = places.acquire_owned(), if !self.held.is_empty() => {
+                    // The semaphore is never closed.
+                    match permit.ok().and_then(|permit| self.begin(permit)) {
+                        Some(message) => return Some(message),
+                        None => continue,
+                    }
+                }
+                line = self.lines.next(|part| scan.feed(part)), if may_read => line,
+            };
+            let line = heard.unwrap_or_else(|error| {
+                tracing::warn!("failed to read from the client: {error}");
+                None
+            });
+            if let Some(message) = self.take(line) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        drop(self.output.lock().await.pipe.take());
+        Ok(())
+    }
+}
+
+fn is_request(message: &ClientJsonRpcMessage, id: &RequestId) -> bool {
+    matches!(message, ClientJsonRpcMessage::Request(request) if request.id == *id)
+}
+
+/// The pipe to the client, and what is still to be written to it.
+struct Output<W> {
+    pipe: Option<W>,
+    rest: Vec<u8>,
+    written: usize,
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    /// Writes a line. What a dropped call leaves is written before the next line, so none is ever torn.
+    async fn write(&mut self, line: Vec<u8>) -> io::Result<()> {
+        let Some(pipe) = &mut self.pipe else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        if self.rest.is_empty() {
+            self.rest = line;
+        } else {
+            self.rest.extend(line);
+        }
+        self.rest.push(b'\n');
+        while let Some(rest) = self.rest.get(self.written..)
+            && !rest.is_empty()
+        {
+            let taken = pipe.write(rest).await?;
+            if taken == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.written += taken;
+        }
+        self.rest = Vec::new();
+        self.written = 0;
+        pipe.flush().await
+    }
+}

@@ -1,0 +1,52 @@
+//! How many files this process may have open: a team of fifty needs hundreds, and systems give 1,024 or 256 unasked.
+//!
+//! The soft limit is low because programs that use `select` break beyond 1,024. We do not; what we start gets the old limit back.
+
+use std::io;
+use std::sync::OnceLock;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What is asked for where the system does not give all that it names: macOS refuses more than this.
+const ENOUGH: u64 = 10_240;
+
+/// The soft limit that this process was started with, once it has been raised.
+static BEFORE: OnceLock<u64> = OnceLock::new();
+
+/// Raises the soft limit to the hard one.
+pub fn raise() -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(before) = limit.current else {
+        return Ok(());
+    };
+    let raised = set(limit.maximum).or_else(|error| {
+        let enough = limit.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+        if enough > before {
+            set(Some(enough))
+        } else {
+            Err(error)
+        }
+    });
+    raised?;
+    // Whoever raises a second time finds nothing to raise.
+    let _ = BEFORE.set(before);
+    Ok(())
+}
+
+/// Returns the limit that children are to have, if this process has another one.
+pub fn before() -> Option<u64> {
+    BEFORE.get().copied()
+}
+
+/// Sets the soft limit of this process, and of all that it starts from now on.
+pub fn lower(limit: u64) -> io::Result<()> {
+    set(Some(limit))
+}
+
+fn set(soft: Option<u64>) -> io::Result<()> {
+    let limit = Rlimit {
+        current: soft,
+        maximum: getrlimit(Resource::Nofile).maximum,
+    };
+    Ok(setrlimit(Resource::Nofile, limit)?)
+}
