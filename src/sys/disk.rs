@@ -384,6 +384,11 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     Ok(PrivateDirectory::Untrusted(reason))
 }
 
+/// Tells whether what is there belongs to this user; of a link, the link itself.
+pub fn belongs_to_us(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.uid() == geteuid().as_raw())
+}
+
 /// Sets the times of an open file to now.
 pub fn touch(file: &File) -> io::Result<()> {
     Ok(futimens(file, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)

@@ -14,6 +14,7 @@ pub mod lines;
 pub mod process;
 pub mod resolve;
 pub mod signals;
+pub mod state_directory;
 pub mod terminal;
 pub mod lock;
 pub mod meter;

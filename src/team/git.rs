@@ -3,7 +3,7 @@
 //! A look never holds a turn up at its start, writes nothing into the repository and runs nothing that the repository names. It
 //! fails without harm: then the result says what could not be told, and why. What it finds may be somebody else's doing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,6 +24,32 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
 const PASSED: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
+
+/// What git gets besides: it takes no lock of the repository, where an agent may be committing, speaks English, and fetches nothing,
+/// as the transport, too, is a program that the repository names.
+const SET: [(&str, &str); 4] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("LC_ALL", "C"),
+];
+
+/// What a repository may name to be run, and none of it is. A bare repository among the files of a project is not taken for the one
+/// around it (from git 2.38 on; [`Repository::place`] holds it for all).
+const FIXED: [&str; 9] = [
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "status.submoduleSummary=false",
+    "-c",
+    "safe.bareRepository=explicit",
+];
+
+/// How many filters a repository may name: Git LFS names one. Each takes three words of git's arguments.
+const MOST_FILTERS: usize = 64;
 
 /// Where to look.
 #[derive(Clone, Debug)]
@@ -68,12 +94,10 @@ impl Repository {
     pub(super) fn of(project: &Path, environment: &[(OsString, OsString)]) -> Option<Self> {
         let root = project
             .ancestors()
-            .find(|directory| directory.join(".git").exists())?;
+            .find(|directory| is_repository(&directory.join(".git")))?;
         let passed = |(name, _): &&(OsString, OsString)| PASSED.iter().any(|known| name == known);
         let mut environment: Vec<_> = environment.iter().filter(passed).cloned().collect();
-        // So that a look takes no lock of the repository, where an agent may be committing.
-        environment.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
-        environment.push(("LC_ALL".into(), "C".into()));
+        environment.extend(SET.map(|(name, value)| (name.into(), value.into())));
         Some(Self {
             root: root.to_owned(),
             project: project.to_owned(),
@@ -112,7 +136,8 @@ impl Repository {
             "--",
             ".",
         ];
-        let said = self.git(&status).await?;
+        let filters_off = self.filters_off().await?;
+        let said = self.git(&filters_off, &status).await?;
         let mut look = Look::parse(&said)
             .ok_or_else(|| Trouble::Unheard("its words are not understood".to_owned()))?;
         let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
@@ -136,6 +161,8 @@ impl Repository {
         let (from, to) = (before.tree(), after.tree());
         let diff = [
             "diff-tree",
+            "--no-ext-diff",
+            "--no-textconv",
             "-r",
             "-z",
             "--no-renames",
@@ -145,16 +172,57 @@ impl Repository {
             "--",
             ".",
         ];
-        Ok(committed(&self.git(&diff).await?))
+        Ok(committed(&self.git(&[], &diff).await?))
+    }
+
+    /// Returns the settings that turn every filter off that any configuration names: git runs them on files that seem changed.
+    ///
+    /// To take the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
+    async fn filters_off(&self) -> Result<Vec<String>, Trouble> {
+        let keys = self
+            .git(&[], &["config", "-z", "--list", "--name-only"])
+            .await?;
+        settings_against(&keys)
+    }
+
+    /// Says which repository is meant: the one that [`Repository::of`] has found, and no other one on the way to it.
+    fn place(&self) -> Vec<OsString> {
+        if !self.is_ours() {
+            // Named so, git would not ask any more whose it is (`safe.directory`).
+            return Vec::new();
+        }
+        let named = |option: &str, path: &Path| {
+            let mut word = OsString::from(option);
+            word.push(path);
+            word
+        };
+        vec![
+            named("--git-dir=", &self.root.join(".git")),
+            named("--work-tree=", &self.root),
+        ]
+    }
+
+    /// Tells whether all of the repository that git asks about belongs to this user. In a linked worktree `.git` is a file that names
+    /// the directory.
+    fn is_ours(&self) -> bool {
+        let named = self.root.join(".git");
+        let directory = std::fs::read_to_string(&named)
+            .ok()
+            .and_then(|text| Some(self.root.join(text.strip_prefix("gitdir:")?.trim())));
+        let parts = [Some(self.root.clone()), Some(named), directory];
+        let mut parts = parts.into_iter().flatten();
+        parts.all(|part| disk::belongs_to_us(&part))
     }
 
     /// Asks git, within limits of time and length. What is too slow or says too much is ended.
-    async fn git(&self, arguments: &[&str]) -> Result<Vec<u8>, Trouble> {
-        // A repository may name programs that watch its files or page what is said: none is run.
-        let fixed = ["--no-pager", "-c", "core.fsmonitor=false"];
+    async fn git(&self, settings: &[String], arguments: &[&str]) -> Result<Vec<u8>, Trouble> {
+        let fixed = FIXED.iter().map(OsString::from);
+        let settings = settings.iter().map(OsString::from);
+        let arguments = arguments.iter().map(OsString::from);
+        let own = fixed.chain(self.place()).chain(settings);
         let spec = ChildSpec {
             program: "git".into(),
-            args: fixed.iter().chain(arguments).map(OsString::from).collect(),
+            args: own.chain(arguments).collect(),
             env: self.environment.clone(),
             cwd: self.project.clone(),
             shim: None,
@@ -239,6 +307,38 @@ impl Before {
     }
 }
 
+/// Tells whether git would take what is called `.git` for a repository, or for a file that names one.
+fn is_repository(named: &Path) -> bool {
+    named.is_file() || (named.join("HEAD").exists() && named.join("objects").is_dir())
+}
+
+/// Makes the settings that turn off the filters among these keys of a configuration, each with a zero byte behind it.
+fn settings_against(keys: &[u8]) -> Result<Vec<String>, Trouble> {
+    let unusable = |why: &str| Trouble::Refused(format!("the repository's filters {why}"));
+    let name = |key: &[u8]| {
+        let name = key.strip_prefix(b"filter.")?;
+        let end = name.iter().rposition(|byte| *byte == b'.')?;
+        Some(std::str::from_utf8(&name[..end]).map(str::to_owned))
+    };
+    let names: Result<BTreeSet<String>, _> =
+        keys.split(|byte| *byte == 0).filter_map(name).collect();
+    let names = names.map_err(|_| unusable("have names that are no text"))?;
+    if names.len() > MOST_FILTERS {
+        return Err(unusable("are too many"));
+    }
+    // On a command line the value begins behind the first `=`.
+    if names.iter().any(|name| name.contains('=')) {
+        return Err(unusable("cannot be turned off: one has `=` in its name"));
+    }
+    let off = names.into_iter().flat_map(|name| {
+        ["clean=", "process=", "required=false"]
+            .into_iter()
+            .flat_map(|what| ["-c".to_owned(), format!("filter.{name}.{what}")])
+            .collect::<Vec<_>>()
+    });
+    Ok(off.collect())
+}
+
 /// Returns the marks of those files that are there.
 fn marks(root: &Path, paths: Vec<String>) -> BTreeMap<String, Mark> {
     let marked = paths.into_iter().filter_map(|path| {
@@ -247,3 +347,6 @@ fn marks(root: &Path, paths: Vec<String>) -> BTreeMap<String, Mark> {
     });
     marked.collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! Looks with git at repositories that name programs to be run, each of which would leave a word of itself behind.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use super::*;
+
+/// A directory with everything that git is to run there, each of which would leave a file behind.
+struct Hostile {
+    root: tempfile::TempDir,
+}
+
+impl Hostile {
+    fn new() -> Self {
+        Self {
+            root: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().canonicalize().unwrap().join(name)
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        vec![("PATH".into(), path), ("HOME".into(), self.path("").into())]
+    }
+
+    /// Runs git as its user, and returns what it says.
+    fn git(&self, directory: &str, arguments: &[&str]) -> String {
+        let output = self.try_git(directory, arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn try_git(&self, directory: &str, arguments: &[&str]) -> Output {
+        let identity = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "commit.gpgsign=false",
+        ];
+        Command::new("git")
+            .args(identity)
+            .args(arguments)
+            .current_dir(self.path(directory))
+            .env_clear()
+            .envs(self.environment())
+            .output()
+            .unwrap()
+    }
+
+    /// Makes a repository with one commit of the file `file`.
+    fn repository(&self, directory: &str) {
+        fs::create_dir_all(self.path(directory)).unwrap();
+        self.git(directory, &["init", "-q"]);
+        fs::write(self.path(directory).join("file"), "one").unwrap();
+        self.git(directory, &["add", "."]);
+        self.git(directory, &["commit", "-qm", "first"]);
+    }
+
+    /// Returns a shell command that leaves a word of itself behind.
+    fn trap(&self, name: &str) -> String {
+        format!("echo {name} >> '{}'; cat", self.path("ran").display())
+    }
+
+    /// Returns what has run.
+    fn ran(&self) -> String {
+        fs::read_to_string(self.path("ran")).unwrap_or_default()
+    }
+
+    /// Lets everything that a repository names be run that git would run for a look at changed files.
+    fn arm(&self, directory: &str) {
+        for (key, what) in [
+            ("filter.evil.clean", "clean"),
+            ("filter.o.d.d.clean", "odd"),
+            ("filter.slow.process", "process"),
+            ("core.fsmonitor", "fsmonitor"),
+            ("core.pager", "pager"),
+            ("diff.external", "external"),
+            ("diff.evil.textconv", "textconv"),
+            ("core.sshCommand", "ssh"),
+        ] {
+            self.git(directory, &["config", key, &self.trap(what)]);
+        }
+        for settings in [
+            ["filter.evil.required", "true"],
+            ["filter.slow.required", "true"],
+            ["status.submoduleSummary", "true"],
+            ["pager.status", "true"],
+        ] {
+            self.git(directory, &["config", settings[0], settings[1]]);
+        }
+        let git_dir = self.git(
+            directory,
+            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
+        );
+        let git_dir = Path::new(git_dir.trim());
+        let hook = git_dir.join("hooks/post-index-change");
+        fs::create_dir_all(git_dir.join("hooks")).unwrap();
+        fs::write(&hook, format!("#!/bin/sh\n{}\n", self.trap("hook"))).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&hook, executable).unwrap();
+        fs::create_dir_all(git_dir.join("info")).unwrap();
+        let attributes = "* filter=evil diff=evil\n*.odd filter=o.d.d\n*.slow filter=slow\n";
+        fs::write(git_dir.join("info/attributes"), attributes).unwrap();
+    }
+
+    /// Looks at a project before and after a change, and returns the paths that differ.
+    async fn look(&self, project: &str, change: impl FnOnce()) -> (Vec<String>, GitLook) {
+        let repository = Repository::of(&self.path(project), &self.environment()).unwrap();
+        let mut before = repository.look_before(|_| {});
+        before.looking = AbortOnDropHandle::new(tokio::spawn(std::future::ready(
+            before.looking.await.unwrap(),
+        )));
+        change();
+        let (changes, look) = before.compare().await;
+        (changes.into_keys().collect(), look)
+    }
+}
+
+#[tokio::test]
+async fn a_look_runs_nothing_that_a_repository_names() {
+    let hostile = Hostile::new();
+    hostile.repository("sub");
+    hostile.repository("project");
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        "../sub",
+        "part",
+    ];
+    hostile.git("project", &add);
+    for name in ["a.odd", "b.slow"] {
+        fs::write(hostile.path("project").join(name), "one").unwrap();
+    }
+    hostile.git("project", &["add", "."]);
+    hostile.git("project", &["commit", "-qm", "second"]);
+    hostile.arm("project");
+    hostile.arm("project/part");
+    fs::write(hostile.path("project/part/file"), "two").unwrap();
+    let change = || {
+        for name in ["file", "a.odd", "b.slow"] {
+            fs::write(hostile.path("project").join(name), "two").unwrap();
+        }
+    };
+    let (changed, look) = hostile.look("project", change).await;
+    assert_eq!(hostile.ran(), "");
+    assert_eq!(look, GitLook::Compared);
+    assert_eq!(changed, ["a.odd", "b.slow", "file"]);
+    // It is armed: git as its user runs it does run it, if in vain.
+    hostile.try_git("project", &["status", "--porcelain"]);
+    for trap in ["fsmonitor", "process"] {
+        assert!(hostile.ran().contains(trap), "{}", hostile.ran());
+    }
+}
+
+#[tokio::test]
+async fn a_bare_repository_among_the_files_is_not_taken_for_the_one_around_it() {
+    let hostile = Hostile::new();
+    hostile.repository("project");
+    hostile.repository("project/pkg");
+    hostile.git("project/pkg", &["config", "core.worktree", "."]);
+    hostile.arm("project/pkg");
+    let inner = hostile.path("project/pkg/.git");
+    for entry in fs::read_dir(&inner).unwrap() {
+        let entry = entry.unwrap();
+        fs::rename(
+            entry.path(),
+            hostile.path("project/pkg").join(entry.file_name()),
+        )
+        .unwrap();
+    }
+    fs::remove_dir(&inner).unwrap();
+    let file = hostile.path("project/pkg/file");
+    let (changed, look) = hostile
+        .look("project/pkg", || fs::write(&file, "two").unwrap())
+        .await;
+    assert_eq!(hostile.ran(), "");
+    assert_eq!(look, GitLook::Compared);
+    assert_eq!(changed, ["file"]);
+}
+
+#[test]
+fn what_is_only_called_like_a_repository_is_passed_over() {
+    let hostile = Hostile::new();
+    hostile.repository("project");
+    fs::create_dir_all(hostile.path("project/inner/.git/info")).unwrap();
+    let inner = hostile.path("project/inner");
+    let found = Repository::of(&inner, &hostile.environment()).unwrap();
+    assert_eq!(found.root, hostile.path("project"));
+}
+
+#[tokio::test]
+async fn linked_worktrees_are_looked_at_also_those_of_a_bare_repository() {
+    let hostile = Hostile::new();
+    hostile.repository("main");
+    hostile.git("main", &["worktree", "add", "-q", "../linked"]);
+    hostile.git("", &["clone", "-q", "--bare", "main", "bare.git"]);
+    hostile.git(
+        "bare.git",
+        &["worktree", "add", "-q", "../of-bare", "-b", "topic"],
+    );
+    hostile.arm("main");
+    hostile.arm("bare.git");
+    for worktree in ["linked", "of-bare"] {
+        let file = hostile.path(worktree).join("file");
+        let (changed, look) = hostile
+            .look(worktree, || fs::write(&file, "two").unwrap())
+            .await;
+        assert_eq!(look, GitLook::Compared, "{worktree}");
+        assert_eq!(changed, ["file"], "{worktree}");
+    }
+    assert_eq!(hostile.ran(), "");
+}
+
+#[test]
+fn a_filter_that_cannot_be_turned_off_ends_the_look() {
+    let off = settings_against(b"filter.lfs.clean\0filter.lfs.smudge\0filter.clean\0").unwrap();
+    let expected = [
+        "-c",
+        "filter.lfs.clean=",
+        "-c",
+        "filter.lfs.process=",
+        "-c",
+        "filter.lfs.required=false",
+    ];
+    assert_eq!(off, expected);
+    assert!(settings_against(b"filter.a=b.clean\0").is_err());
+    assert!(settings_against(b"filter.\xff.clean\0").is_err());
+    let many = (0..=MOST_FILTERS).map(|number| format!("filter.f{number}.clean\0"));
+    let many = many.collect::<Vec<_>>().concat();
+    assert!(settings_against(many.as_bytes()).is_err());
+    assert!(settings_against(b"").unwrap().is_empty());
+}
