@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::actor::Actor;
+use super::report::Refused;
 use super::transcript;
 use crate::acp::{
     Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCallUpdate, ToolCalls,
@@ -267,6 +268,10 @@ impl Actor {
 
     /// Tells the agent what was decided, or does it; returns what it was told.
     fn tell(&mut self, title: &str, asked: Asker, decision: Decision) -> Decision {
+        let call = match &asked {
+            Asker::Call(asked) => Some(asked.request().tool_call.id.clone()),
+            Asker::Write(..) => None,
+        };
         let told = match asked {
             Asker::Call(asked) => tell(asked, decision),
             Asker::Write(asked, inner) => {
@@ -286,6 +291,10 @@ impl Actor {
         if let Some(turn) = &mut self.turn {
             // From now on it is the agent's to go on.
             turn.heard = Instant::now();
+            if told == Decision::Reject {
+                let title = title.to_owned();
+                turn.gathered.refuse(Refused { call, title });
+            }
         }
         told
     }

@@ -297,13 +297,20 @@ impl Actor {
         } else {
             outcome
         };
+        // Whatever is made of it for the task: our tools' calls in it ended with it.
+        let ended_as = outcome.status;
+        let outcome = if asked || turn.given_up {
+            outcome
+        } else {
+            outcome.of_refused(&turn.gathered.refused_titles())
+        };
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.transcribe(&turn.transcript, line);
         let is_cut = turn.is_cut(&outcome);
         // What was in a prompt that was ended for a message is prompted again.
         let seen = turn.alive && outcome.proves_taking() && !is_cut;
         self.settle(&turn, seen).await;
-        self.end_of_ladder(seen, outcome.status).await;
+        self.end_of_ladder(seen, ended_as).await;
         if outcome.gone {
             // The death writes the end of the task, and knows more about it.
             return true;
