@@ -52,6 +52,9 @@ struct Occasion {
     /// Present when a subagent has used the tool: its context is not the member's.
     #[serde(default)]
     agent_id: Option<Value>,
+    /// Present since versions that take context with a stop, too.
+    #[serde(default)]
+    prompt_id: Option<Value>,
 }
 
 /// Where what is said goes.
@@ -60,7 +63,16 @@ enum Place {
     /// Beside the result of a tool, or beside a prompt: the hook's event.
     Context(&'static str),
     /// Into a turn that begins in place of the stop.
-    NextTurn,
+    NextTurn(Prolonging),
+}
+
+/// How a turn is made to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prolonging {
+    /// By context, which the model is shown once.
+    ByContext,
+    /// By a reason, which it is shown twice; older versions know nothing else.
+    ByReason,
 }
 
 /// Says whether a command line asks for the hook, as far as it can be read: what is wrong with it must not fail a session either.
@@ -109,7 +121,8 @@ impl Occasion {
             _ if self.agent_id.is_some() => None,
             "PostToolUse" => Some(Place::Context("PostToolUse")),
             "UserPromptSubmit" => Some(Place::Context("UserPromptSubmit")),
-            "Stop" => Some(Place::NextTurn),
+            "Stop" if self.prompt_id.is_some() => Some(Place::NextTurn(Prolonging::ByContext)),
+            "Stop" => Some(Place::NextTurn(Prolonging::ByReason)),
             _ => None,
         }
     }
@@ -133,7 +146,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
     let seat = Seat::beside(bus, session)?;
     let mut call = seat.call();
     // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
-    let letters = if place == Place::NextTurn && again {
+    let letters = if matches!(place, Place::NextTurn(_)) && again {
         Ok(Vec::new())
     } else {
         take(&mut call).await
@@ -172,13 +185,15 @@ async fn take(call: &mut Call) -> Result<Vec<Letter>, Failure> {
 impl Place {
     /// Writes the answer as Claude Code reads it.
     fn answer(self, words: &str) -> String {
-        let answer = match self {
-            Self::Context(event) => json!({
-                "hookSpecificOutput": { "hookEventName": event, "additionalContext": words }
-            }),
-            Self::NextTurn => json!({ "decision": "block", "reason": words }),
+        let event = match self {
+            Self::Context(event) => event,
+            Self::NextTurn(Prolonging::ByContext) => "Stop",
+            Self::NextTurn(Prolonging::ByReason) => {
+                return json!({ "decision": "block", "reason": words }).to_string();
+            }
         };
-        answer.to_string()
+        let output = json!({ "hookEventName": event, "additionalContext": words });
+        json!({ "hookSpecificOutput": output }).to_string()
     }
 }
 
@@ -199,7 +214,9 @@ mod tests {
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
         assert_eq!(place(&prompt), Some(Place::Context("UserPromptSubmit")));
         let stop = json!({ "hook_event_name": "Stop", "stop_hook_active": false });
-        assert_eq!(place(&stop), Some(Place::NextTurn));
+        assert_eq!(place(&stop), Some(Place::NextTurn(Prolonging::ByReason)));
+        let stop = json!({ "hook_event_name": "Stop", "prompt_id": "p-1" });
+        assert_eq!(place(&stop), Some(Place::NextTurn(Prolonging::ByContext)));
         let other = json!({ "hook_event_name": "SessionStart" });
         assert_eq!(place(&other), None);
         let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
@@ -214,7 +231,13 @@ mod tests {
             "hookSpecificOutput": { "hookEventName": "PostToolUse", "additionalContext": "a \"b\"\nc" }
         });
         assert_eq!(answer, expected);
-        let answer: Value = serde_json::from_str(&Place::NextTurn.answer("a")).unwrap();
-        assert_eq!(answer, json!({ "decision": "block", "reason": "a" }));
+        let answer =
+            |how| -> Value { serde_json::from_str(&Place::NextTurn(how).answer("a")).unwrap() };
+        let expected = json!({
+            "hookSpecificOutput": { "hookEventName": "Stop", "additionalContext": "a" }
+        });
+        assert_eq!(answer(Prolonging::ByContext), expected);
+        let expected = json!({ "decision": "block", "reason": "a" });
+        assert_eq!(answer(Prolonging::ByReason), expected);
     }
 }

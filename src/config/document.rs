@@ -21,7 +21,7 @@ use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 1] = ["resume"];
-const PROFILE_KEYS: [&str; 16] = [
+const PROFILE_KEYS: [&str; 18] = [
     "command",
     "args",
     "env",
@@ -32,16 +32,21 @@ const PROFILE_KEYS: [&str; 16] = [
     "roles",
     "default_model",
     "mode",
+    "modes",
     "restart",
     "install",
     "login",
     "settle_ms",
     "one_session",
     "mid_turn",
+    "tool_prefix",
 ];
 
 /// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
 const MOST_SETTLE_MS: u64 = 10_000;
+
+/// The longest `tool_prefix`: with it the primer still stays within its budget.
+const MOST_PREFIX_BYTES: usize = 24;
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -189,6 +194,7 @@ impl DocumentReader<'_, '_> {
                     let mode = self.reader.filled_string(entry.value, &what);
                     draft.mode = self.sourced(mode);
                 }
+                "modes" => draft.modes = self.modes(entry.value, &what, &table),
                 "install" => {
                     let install = self.reader.filled_string(entry.value, &what);
                     draft.install = self.sourced(install);
@@ -210,6 +216,7 @@ impl DocumentReader<'_, '_> {
                 "mid_turn" => {
                     draft.mid_turn = self.word(entry.value, &what, &MidTurn::WORDS);
                 }
+                "tool_prefix" => draft.tool_prefix = self.tool_prefix(entry.value, &what),
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }
         }
@@ -302,6 +309,42 @@ impl DocumentReader<'_, '_> {
             );
         }
         self.sourced(found)
+    }
+
+    /// Reads the beginning of a tool's name. It goes into prompts, so it can be nothing but that.
+    fn tool_prefix(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<String>> {
+        let prefix = self.reader.filled_string(value, what)?;
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+        if prefix.len() > MOST_PREFIX_BYTES || !prefix.chars().all(is_of_name) {
+            let message = format!(
+                "{what} is `{}`: it must be at most {MOST_PREFIX_BYTES} letters, digits, `_`, `-`, `.` or `/`",
+                shown(&prefix)
+            );
+            self.reader.report(&value.span(), message);
+            return None;
+        }
+        self.sourced(Some(prefix))
+    }
+
+    /// Reads a mode for each policy that is named.
+    fn modes(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        table: &str,
+    ) -> Option<Vec<(Policy, Sourced<String>)>> {
+        let mut modes = Vec::new();
+        for entry in self.reader.table(value, what)? {
+            let Some(policy) = Policy::parse(entry.key) else {
+                let known = Policy::WORDS.map(|(word, _)| word);
+                self.reader.report_unknown(&entry, what, &known);
+                continue;
+            };
+            let each = format!("`modes.{}` of {table}", entry.key);
+            let mode = self.reader.filled_string(entry.value, &each);
+            modes.extend(self.sourced(mode).map(|mode| (policy, mode)));
+        }
+        Some(modes)
     }
 
     fn word<T: Copy>(

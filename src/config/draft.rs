@@ -28,12 +28,14 @@ pub(super) struct Draft {
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
     pub(super) mode: Option<Sourced<String>>,
+    pub(super) modes: Option<Vec<(Policy, Sourced<String>)>>,
     pub(super) restart: Option<Sourced<Restart>>,
     pub(super) install: Option<Sourced<String>>,
     pub(super) login: Option<Sourced<String>>,
     pub(super) settle: Option<Sourced<Duration>>,
     pub(super) one_session: Option<Sourced<bool>>,
     pub(super) mid_turn: Option<Sourced<MidTurn>>,
+    pub(super) tool_prefix: Option<Sourced<String>>,
 }
 
 impl Draft {
@@ -52,12 +54,14 @@ impl Draft {
             roles: None,
             default_model: None,
             mode: None,
+            modes: None,
             restart: None,
             install: None,
             login: None,
             settle: None,
             one_session: None,
             mid_turn: None,
+            tool_prefix: None,
         }
     }
 
@@ -78,13 +82,19 @@ impl Draft {
         set(&mut self.file_system, later.file_system);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
+        if later.mode.is_some() {
+            // What was right beside the mode of an earlier layer need not be so beside this one.
+            self.modes = None;
+        }
         set(&mut self.mode, later.mode);
+        set(&mut self.modes, later.modes);
         set(&mut self.restart, later.restart);
         set(&mut self.install, later.install);
         set(&mut self.login, later.login);
         set(&mut self.settle, later.settle);
         set(&mut self.one_session, later.one_session);
         set(&mut self.mid_turn, later.mid_turn);
+        set(&mut self.tool_prefix, later.tool_prefix);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -92,6 +102,17 @@ impl Draft {
         let Some(command) = self.command else {
             return Err(Self::without_command(&self.name, self.place, others));
         };
+        let modes = self.modes.unwrap_or_default();
+        if self.mode.is_none() && !modes.is_empty() {
+            let message = format!(
+                "the profile `{}` has `modes` and no `mode`: name the mode for the policies that `modes` leaves out",
+                self.name
+            );
+            return Err(Problem {
+                message,
+                ..self.place
+            });
+        }
         Ok(Profile {
             name: self.name,
             command,
@@ -116,6 +137,7 @@ impl Draft {
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
             mode: self.mode,
+            modes,
             restart: self
                 .restart
                 .unwrap_or_else(|| Sourced::default_value(Restart::default())),
@@ -130,6 +152,7 @@ impl Draft {
             mid_turn: self
                 .mid_turn
                 .unwrap_or_else(|| Sourced::default_value(MidTurn::default())),
+            tool_prefix: self.tool_prefix,
         })
     }
 

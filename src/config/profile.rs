@@ -36,6 +36,8 @@ pub struct Profile {
     pub default_model: Option<Sourced<String>>,
     /// The mode of the agent's sessions, unless its own default is wanted.
     pub mode: Option<Sourced<String>>,
+    /// The mode in its place while a policy holds, for the policies that want another one.
+    pub modes: Vec<(Policy, Sourced<String>)>,
     /// What to do when the agent's process ends by itself.
     pub restart: Sourced<Restart>,
     /// The command that installs the program, for whoever misses it.
@@ -48,6 +50,8 @@ pub struct Profile {
     pub one_session: Sourced<bool>,
     /// How words get into a turn of it that runs.
     pub mid_turn: Sourced<MidTurn>,
+    /// What its model sees before the names of our tools.
+    pub tool_prefix: Option<Sourced<String>>,
 }
 
 /// How words get into a running turn of an agent, apart from the results of our tools.
@@ -156,6 +160,13 @@ impl Profile {
         (install.source == self.command.source).then(|| install.value.clone())
     }
 
+    /// Returns the mode in which the agent works while a policy holds; none where its own is left to it.
+    pub fn mode_under(&self, policy: Policy) -> Option<&str> {
+        let own = self.modes.iter().find(|(under, _)| *under == policy);
+        let mode = own.map(|(_, mode)| mode).or(self.mode.as_ref());
+        mode.map(|mode| mode.value.as_str())
+    }
+
     /// Returns the whole environment of the agent, made from `own`, the environment of this process.
     pub fn environment(
         &self,
@@ -191,6 +202,10 @@ impl Profile {
             (
                 "mode",
                 self.mode.as_ref().is_some_and(Sourced::is_from_project),
+            ),
+            (
+                "modes",
+                self.modes.iter().any(|(_, mode)| mode.is_from_project()),
             ),
         ]
         .into_iter()

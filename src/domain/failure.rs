@@ -11,6 +11,8 @@ pub const QUOTA: &str = "quota";
 pub const MODEL: &str = "model";
 /// The mode is not known, or cannot be used.
 pub const MODE: &str = "mode";
+/// The model does not go on, or the agent ended its turn because something was not allowed.
+pub const REFUSED: &str = "refused";
 /// A limit of tokens or of requests in one turn is reached.
 pub const LIMIT: &str = "limit";
 /// The model server cannot be reached, or fails.

@@ -172,7 +172,7 @@ impl Actor {
             self.settle_call(call, false).await;
             return;
         }
-        let texts = drain::drained_texts(&letters, &self.identity.name, more);
+        let texts = drain::drained_texts(&letters, self.reader(), more);
         self.transcribe_words(Way::Drain, &texts.concat());
         if question.answer(&texts) {
             self.ladder.proof.answer(call);
@@ -200,7 +200,7 @@ impl Actor {
             self.ladder.wait();
             return;
         }
-        let text = steer::steer_text(&letters, &self.identity.name, more);
+        let text = steer::steer_text(&letters, self.reader(), more);
         self.transcribe_words(Way::Steer, &text);
         self.ladder.proof.offer(call);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
@@ -291,20 +291,21 @@ impl Actor {
         };
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
-        let outcome = match self.seat.bus().text(task.prompt) {
+        let entered = self.enter_mode(self.policy_of(&task)).await;
+        let outcome = match (entered, self.seat.bus().text(task.prompt)) {
             _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
-            Ok(text) => {
+            (Err(error), _) => Outcome::failed(error),
+            (Ok(()), Ok(text)) => {
                 let call = ids::call();
                 let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
-                let name = &self.identity.name;
-                let prompt = interrupt::again_prompt(&letters, name, more, &text);
+                let prompt = interrupt::again_prompt(&letters, self.reader(), more, &text);
                 self.begin_turn(Some(id), prompt, call, &letters);
                 if let Some(turn) = &mut self.turn {
                     turn.goes_on_from(cut);
                 }
                 return;
             }
-            Err(error) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
+            (Ok(()), Err(error)) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
         };
         self.finish(id, outcome, cut.output).await;
     }

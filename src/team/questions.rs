@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::actor::Actor;
+use super::report::Refused;
 use super::transcript;
 use crate::acp::{
     Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCallUpdate, ToolCalls,
@@ -17,7 +18,7 @@ use crate::acp::{
 };
 use crate::bus::event::{Event, Question};
 use crate::bus::rules::{Ask, Asking, NewQuestion};
-use crate::bus::state::State;
+use crate::bus::state::{State, Task};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
@@ -214,11 +215,15 @@ impl Actor {
     pub(super) fn policy(&self) -> Policy {
         let task = self.turn.as_ref().and_then(|turn| turn.task.as_ref());
         let of_task = task.and_then(|id| {
-            self.seat
-                .bus()
-                .look(|state| state.task(id).and_then(|task| task.permissions))
+            let bus = self.seat.bus();
+            bus.look(|state| state.task(id).map(|task| self.policy_of(task)))
         });
         of_task.unwrap_or(self.profile.permissions.value)
+    }
+
+    /// Returns the policy that holds in a task.
+    pub(super) fn policy_of(&self, task: &Task) -> Policy {
+        task.permissions.unwrap_or(self.profile.permissions.value)
     }
 
     /// Finds out where the paths of a call really lead.
@@ -267,6 +272,10 @@ impl Actor {
 
     /// Tells the agent what was decided, or does it; returns what it was told.
     fn tell(&mut self, title: &str, asked: Asker, decision: Decision) -> Decision {
+        let call = match &asked {
+            Asker::Call(asked) => Some(asked.request().tool_call.id.clone()),
+            Asker::Write(..) => None,
+        };
         let told = match asked {
             Asker::Call(asked) => tell(asked, decision),
             Asker::Write(asked, inner) => {
@@ -286,6 +295,10 @@ impl Actor {
         if let Some(turn) = &mut self.turn {
             // From now on it is the agent's to go on.
             turn.heard = Instant::now();
+            if told == Decision::Reject {
+                let title = title.to_owned();
+                turn.gathered.refuse(Refused { call, title });
+            }
         }
         told
     }

@@ -18,6 +18,12 @@ use crate::sys::resolve::resolve;
 /// The kinds of tools that may change files, in ACP's words.
 const ACTING: [&str; 4] = ["edit", "delete", "move", "execute"];
 
+/// What was not allowed is listed up to this many.
+const MOST_REFUSED: usize = 256;
+
+/// What a call is listed with that was not allowed, where its agent says nothing of it.
+const NOT_ALLOWED: &str = "it was not allowed";
+
 /// What a turn has told of itself so far.
 #[derive(Default)]
 pub(super) struct Gathered {
@@ -37,6 +43,16 @@ pub(super) struct Gathered {
     pub(super) resets_at: Option<f64>,
     /// Where the words after the last call of a tool begin.
     last_words: usize,
+    /// What was not allowed.
+    refused: Vec<Refused>,
+}
+
+/// Something that an agent was not allowed to do.
+pub(super) struct Refused {
+    /// The call of a tool, if it was one.
+    pub(super) call: Option<String>,
+    /// What people are shown of it.
+    pub(super) title: String,
 }
 
 /// What an agent's session has cost, which agents tell as one growing sum.
@@ -91,6 +107,20 @@ impl Gathered {
     /// Takes in the end of a turn that was ended for a message: what follows is another turn of the same task.
     pub(super) fn is_cut(&mut self, of_turn: Option<TokenUsage>) {
         self.cut = sum(self.cut, of_turn.or(self.tokens.take()));
+    }
+
+    /// Takes in that something was not allowed.
+    pub(super) fn refuse(&mut self, refused: Refused) {
+        // A model that asks on and on is told no as often; the transcript has all of it.
+        if self.refused.len() < MOST_REFUSED {
+            self.refused.push(refused);
+        }
+    }
+
+    /// Returns what was not allowed, as people are shown it.
+    pub(super) fn refused_titles(&self) -> Vec<&str> {
+        let titles = self.refused.iter();
+        titles.map(|refused| refused.title.as_str()).collect()
     }
 
     /// Returns what the session has cost so far, as told in this turn.
@@ -193,7 +223,7 @@ impl Actor {
         let calls = calls.all();
         let details = Details {
             files: place.files(&calls, changed),
-            failed_calls: calls.into_iter().filter_map(failed).collect(),
+            failed_calls: failed_calls(&calls, &gathered.refused),
             git,
         };
         let report = Report {
@@ -293,23 +323,50 @@ fn changes(call: &ToolCall) -> Vec<(&str, Change)> {
     places.map(|path| (path.as_str(), change)).collect()
 }
 
-fn failed(call: &ToolCall) -> Option<FailedCall> {
-    if call.status() != "failed" {
-        return None;
+/// Returns the calls that failed, as their agent says, or were not allowed, of which some agents say nothing more.
+fn failed_calls(calls: &[&ToolCall], refused: &[Refused]) -> Vec<FailedCall> {
+    let is_of = |refused: &Refused, call: &ToolCall| refused.call.as_deref() == Some(call.id());
+    let mut all = Vec::new();
+    for call in calls {
+        let refused = refused.iter().any(|refused| is_of(refused, call));
+        if refused || call.status() == "failed" {
+            all.push(failed(call, refused));
+        }
     }
-    let title = if call.title().is_empty() {
-        call.name()
-    } else {
-        call.title()
-    };
-    Some(FailedCall {
-        title: cut(title, limits::QUESTION_CHARS),
+    let known = |refused: &&Refused| calls.iter().any(|call| is_of(refused, call));
+    all.extend(
+        refused
+            .iter()
+            .filter(|refused| !known(refused))
+            .map(|refused| FailedCall {
+                title: cut(&refused.title, limits::QUESTION_CHARS),
+                kind: "other".to_owned(),
+                why: NOT_ALLOWED.to_owned(),
+            }),
+    );
+    all
+}
+
+fn failed(call: &ToolCall, refused: bool) -> FailedCall {
+    // gemini tells of a call that it refuses itself nothing but its id, in which the tool's name stands.
+    let kind = Some(call.kind()).filter(|kind| *kind != "other");
+    let titles = [
+        call.title(),
+        call.name(),
+        kind.unwrap_or_default(),
+        call.id(),
+    ];
+    let title = titles.into_iter().find(|title| !title.trim().is_empty());
+    let why = call.known().content.as_deref().unwrap_or_default();
+    FailedCall {
+        title: cut(title.unwrap_or_default(), limits::QUESTION_CHARS),
         kind: call.kind().to_owned(),
-        why: cut(
-            call.known().content.as_deref().unwrap_or_default(),
-            limits::FAILED_CALL_CHARS,
-        ),
-    })
+        why: if refused && why.trim().is_empty() {
+            NOT_ALLOWED.to_owned()
+        } else {
+            cut(why, limits::FAILED_CALL_CHARS)
+        },
+    }
 }
 
 /// Returns the beginning of a text, saying how much is left out.
@@ -407,7 +464,7 @@ mod tests {
         let mut update = call("1", "execute", "failed", &[]);
         update.content = Some("x".repeat(limits::FAILED_CALL_CHARS + 7));
         let calls = seen(vec![update, call("2", "edit", "completed", &[])]);
-        let told: Vec<_> = calls.all().into_iter().filter_map(failed).collect();
+        let told = failed_calls(&calls.all(), &[]);
         assert_eq!(told.len(), 1);
         assert_eq!(
             (told[0].title.as_str(), told[0].kind.as_str()),
@@ -418,6 +475,38 @@ mod tests {
                 .why
                 .ends_with(" … [7 characters more in the transcript]")
         );
+    }
+
+    #[test]
+    fn what_was_not_allowed_is_told_and_every_call_has_a_title() {
+        let bare = |id: &str, status: Option<&str>| ToolCallUpdate {
+            id: id.into(),
+            status: status.map(str::to_owned),
+            ..ToolCallUpdate::default()
+        };
+        let mut silent = call("2", "edit", "in_progress", &[]);
+        silent.title = Some(String::new());
+        let calls = seen(vec![
+            bare("write_file-1", Some("failed")),
+            silent,
+            bare("3", None),
+        ]);
+        let refused = |call: Option<&str>, title: &str| Refused {
+            call: call.map(str::to_owned),
+            title: title.to_owned(),
+        };
+        let refused = [refused(Some("2"), "x"), refused(None, "write notes.txt")];
+        let told = failed_calls(&calls.all(), &refused);
+        let told: Vec<_> = told
+            .iter()
+            .map(|call| (call.title.as_str(), call.why.as_str()))
+            .collect();
+        let expected = [
+            ("write_file-1", ""),
+            ("edit", "it was not allowed"),
+            ("write notes.txt", "it was not allowed"),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

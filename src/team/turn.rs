@@ -173,6 +173,20 @@ impl Outcome {
         }
     }
 
+    /// Says what the end means of a turn that the agent ended itself, as cancelled, after a no: these are the titles of what was
+    /// not allowed in it.
+    pub(super) fn of_refused(self, titles: &[&str]) -> Self {
+        let (TaskStatus::Cancelled, Some(last)) = (self.status, titles.last()) else {
+            return self;
+        };
+        let message = format!("the agent ended its turn when this was not allowed: {last:?}");
+        Self {
+            stop_reason: self.stop_reason,
+            usage: self.usage,
+            ..Self::error(TaskStatus::Failed, failure::REFUSED, &message)
+        }
+    }
+
     /// An end about which there is nothing to say.
     pub(super) fn plain(status: TaskStatus) -> Self {
         Self {
@@ -188,9 +202,11 @@ impl Outcome {
         let mut outcome = match reason {
             StopReason::EndTurn | StopReason::Other(_) => Self::plain(TaskStatus::Done),
             StopReason::Cancelled => Self::plain(TaskStatus::Cancelled),
-            StopReason::Refusal => {
-                Self::error(TaskStatus::Failed, "refused", "the agent refuses to go on")
-            }
+            StopReason::Refusal => Self::error(
+                TaskStatus::Failed,
+                failure::REFUSED,
+                "the agent refuses to go on",
+            ),
             StopReason::MaxTokens => Self::error(
                 TaskStatus::Failed,
                 failure::LIMIT,
@@ -222,11 +238,16 @@ impl Outcome {
 
     /// Says whether the model has taken what its prompt carried, given that it showed a sign of its own.
     pub(super) fn proves_taking(&self) -> bool {
-        let is_limit = |error: &TaskError| error.class == failure::LIMIT;
         // A prompt that is too long is refused with an error, and then there is no reason of a turn.
+        let by_limit =
+            |error: &TaskError| error.class == failure::LIMIT && self.stop_reason.is_some();
+        // What was not allowed the model had wanted to do.
+        let by_refused = |error: &TaskError| {
+            error.class == failure::REFUSED && self.stop_reason.as_deref() == Some("cancelled")
+        };
         self.error
             .as_ref()
-            .is_none_or(|error| is_limit(error) && self.stop_reason.is_some())
+            .is_none_or(|error| by_limit(error) || by_refused(error))
     }
 }
 
@@ -276,6 +297,24 @@ mod tests {
         let words = "exceeded retry limit, last status: 429 Too Many Requests";
         let failed = stop(StopReason::EndTurn).of_failing(words, Advice::default());
         assert_eq!(failed.error.unwrap().class, failure::QUOTA);
+    }
+
+    #[test]
+    fn a_turn_that_an_agent_ends_after_a_no_is_refused_and_not_cancelled() {
+        let refused = stop(StopReason::Cancelled).of_refused(&["read x", "run \"y\""]);
+        assert_eq!(refused.status, TaskStatus::Failed);
+        assert!(refused.proves_taking());
+        let error = refused.error.unwrap();
+        assert_eq!(error.class, failure::REFUSED);
+        assert_eq!(
+            error.message,
+            "the agent ended its turn when this was not allowed: \"run \\\"y\\\"\""
+        );
+        let cancelled = stop(StopReason::Cancelled).of_refused(&[]);
+        assert_eq!(cancelled, stop(StopReason::Cancelled));
+        let done = stop(StopReason::EndTurn).of_refused(&["read x"]);
+        assert_eq!(done, stop(StopReason::EndTurn));
+        assert!(!stop(StopReason::Refusal).proves_taking());
     }
 
     #[test]

@@ -14,13 +14,16 @@ use super::unwritten::End;
 use crate::acp::{AcpError, PromptOutcome};
 use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Ending};
+use crate::bus::state::Task;
 use crate::bus::{BusError, Letter};
+use crate::delivery::reader::Reader;
 use crate::delivery::{inject, primer, wake};
 use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
 use crate::domain::member::{Activity, Tools};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
+use crate::domain::permission::Policy;
 use crate::domain::report::Context;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
@@ -52,7 +55,8 @@ impl Actor {
         }
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
-        if let Err(outcome) = self.prepare(task.fresh, task.model.as_deref()).await {
+        let prepared = self.prepare(&task).await;
+        if let Err(outcome) = prepared {
             self.finish(id, outcome, String::new()).await;
             return;
         }
@@ -67,13 +71,7 @@ impl Actor {
         let call = ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
         let primer = self.primer();
-        let prompt = inject::task_prompt(
-            primer.as_deref(),
-            &letters,
-            &self.identity.name,
-            more,
-            &text,
-        );
+        let prompt = inject::task_prompt(primer.as_deref(), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
@@ -94,6 +92,10 @@ impl Actor {
             self.finish(id, outcome, String::new()).await;
             return;
         };
+        if let Err(error) = self.enter_mode(self.policy_of(&task)).await {
+            self.finish(id, Outcome::failed(error), String::new()).await;
+            return;
+        }
         let resume = Ask::ResumeTask(id.clone());
         match self.seat.ask_again(self.resuming, resume).await {
             Ok(_) => {}
@@ -107,22 +109,23 @@ impl Actor {
         }
         let call = ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
-        let name = &self.identity.name;
-        let prompt = inject::task_prompt(Some(RESUMED), &letters, name, more, &text);
+        let prompt = inject::task_prompt(Some(RESUMED), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
-    /// Makes the session what the task wants: a new one, another model.
-    async fn prepare(&mut self, fresh: bool, model: Option<&str>) -> Result<(), Outcome> {
-        if fresh && self.used {
+    /// Makes the session what the task wants: a new one, another mode, another model.
+    async fn prepare(&mut self, task: &Task) -> Result<(), Outcome> {
+        let policy = self.policy_of(task);
+        if task.fresh && self.used {
             let servers = std::slice::from_ref(&self.endpoint);
             let session = self
                 .connection
                 .new_session(&self.identity.cwd, servers)
                 .await;
             let advice = Advice::of(&self.profile, self.wall_ms());
-            let session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
-            let set = start::set_mode(&self.connection, &session, &self.profile, advice).await;
+            let mut session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
+            let (connection, profile) = (&self.connection, &self.profile);
+            let set = start::set_mode(connection, &mut session, profile, policy, advice).await;
             // In the wrong mode the new session is not used at all.
             set.map_err(Outcome::failed)?;
             self.acp = session;
@@ -135,13 +138,14 @@ impl Actor {
             // The new session has to find the tools anew, and who needs this shows them late.
             tokio::time::sleep(self.profile.settle.value).await;
         }
+        self.enter_mode(policy).await.map_err(Outcome::failed)?;
         let default = self
             .profile
             .default_model
             .as_ref()
             .filter(|_| !self.used)
             .map(|model| model.value.clone());
-        if let Some(model) = model.map(str::to_owned).or(default) {
+        if let Some(model) = task.model.clone().or(default) {
             let advice = Advice::of(&self.profile, self.wall_ms());
             let chosen = choose(What::Model, &model, &self.connection, &self.acp, advice).await;
             chosen.map_err(Outcome::failed)?;
@@ -152,7 +156,24 @@ impl Actor {
         Ok(())
     }
 
+    /// Puts the session into the mode of a policy, unless it is in it. An agent may have left the one it was put into.
+    pub(super) async fn enter_mode(&mut self, policy: Policy) -> Result<(), TaskError> {
+        let wanted = self.profile.mode_under(policy);
+        if wanted.is_none_or(|wanted| self.acp.is_put_into(wanted)) {
+            return Ok(());
+        }
+        let advice = Advice::of(&self.profile, self.wall_ms());
+        let (connection, profile) = (&self.connection, &self.profile);
+        start::set_mode(connection, &mut self.acp, profile, policy, advice).await
+    }
+
     pub(super) async fn begin_wake(&mut self, newest: u64) {
+        if let Err(error) = self.enter_mode(self.profile.permissions.value).await {
+            let name = &self.identity.name;
+            tracing::warn!("{name} is not woken: {}", error.message);
+            self.mail_failed = self.mail_failed.max(newest);
+            return;
+        }
         let call = ids::call();
         self.ladder.woken = Some(Instant::now());
         let Mail {
@@ -172,7 +193,7 @@ impl Actor {
             return;
         }
         let primer = self.primer();
-        let prompt = wake::wake_prompt(primer.as_deref(), &letters, &self.identity.name, more);
+        let prompt = wake::wake_prompt(primer.as_deref(), &letters, self.reader(), more);
         self.begin_turn(None, prompt, call, &letters);
         if let Some(turn) = &mut self.turn {
             turn.newest_mail = turn.newest_mail.max(newest);
@@ -264,7 +285,14 @@ impl Actor {
             (mates, tools)
         });
         let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
-        Some(primer::primer(name, &mates, tools))
+        Some(primer::primer(self.reader(), &mates, tools))
+    }
+
+    /// Returns the agent as the reader of texts.
+    pub(super) fn reader(&self) -> Reader<'_> {
+        let prefix = self.profile.tool_prefix.as_ref();
+        let prefix = prefix.map_or("", |prefix| prefix.value.as_str());
+        Reader::new(&self.identity.name, prefix)
     }
 
     pub(super) async fn cancel_turn(&mut self) {
@@ -317,13 +345,20 @@ impl Actor {
         } else {
             outcome
         };
+        // Whatever is made of it for the task: our tools' calls in it ended with it.
+        let ended_as = outcome.status;
+        let outcome = if asked || turn.given_up {
+            outcome
+        } else {
+            outcome.of_refused(&turn.gathered.refused_titles())
+        };
         let line = transcript::of_end(self.wall_ms(), &outcome);
         self.transcribe(&turn.transcript, line);
         let is_cut = turn.is_cut(&outcome);
         // What was in a prompt that was ended for a message is prompted again.
         let seen = turn.alive && outcome.proves_taking() && !is_cut;
-        self.settle(&turn, seen, outcome.status).await;
-        self.end_of_ladder(outcome.status).await;
+        self.settle(&turn, seen, ended_as).await;
+        self.end_of_ladder(ended_as).await;
         if outcome.gone {
             // The death writes the end of the task, and knows more about it.
             return true;

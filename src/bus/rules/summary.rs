@@ -1,5 +1,6 @@
 //! One notice in the place of many: what an orchestrator is told of tasks that ended while it was away, or together with a bridge.
 
+use super::notice::{Notice, notice};
 use super::writer::Writer;
 use crate::bus::event::Event;
 use crate::bus::state::{Message, State};
@@ -33,25 +34,24 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
     if ends.len() < 2 && gone.is_empty() {
         return;
     }
-    let mut parts = Vec::new();
+    let mut told = Notice::default();
     if !gone.is_empty() {
-        let names = gone.iter().map(Name::to_string).collect();
-        parts.push(format!("gone with their bridge: {}", listed(names)));
+        let names = gone.iter().map(|name| notice![*name]).collect();
+        told = told.and(&"gone with their bridge: ").and(&listed(names));
     }
     if !ends.is_empty() {
-        let told = ends.iter().filter_map(|message| {
+        if !gone.is_empty() {
+            told = told.and(&". ");
+        }
+        let tasks = ends.iter().filter_map(|message| {
             let task = state.task(message.task.as_ref()?)?;
-            Some(format!(
-                "{} of {} {}",
-                task.id,
-                task.agent,
-                task.status.told()
-            ))
+            let status = task.status.told();
+            Some(notice![task.id, " of ", task.agent, " ", status])
         });
-        parts.push(format!(
-            "tasks that have ended: {}; get_task_result has what was said in each",
-            listed(told.collect())
-        ));
+        told = told
+            .and(&"tasks that have ended: ")
+            .and(&listed(tasks.collect()))
+            .and(&"; get_task_result has what was said in each");
     }
     for message in ends {
         writer.push(Event::MessageSuperseded {
@@ -59,7 +59,7 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
             members: vec![reader.name.clone()],
         });
     }
-    writer.notice(&reader.name, parts.join(". "));
+    writer.notice(&reader.name, told);
 }
 
 /// Returns the unread notices of a name that tell of the end of a task.
@@ -73,11 +73,16 @@ fn ends<'a>(state: &'a State, name: &Name) -> impl Iterator<Item = &'a Message> 
 }
 
 /// Lists some, and counts the rest.
-fn listed(all: Vec<String>) -> String {
+fn listed(all: Vec<Notice>) -> Notice {
     let more = all.len().saturating_sub(limits::NOTICE_IDS);
-    let mut text = all[..all.len() - more].join(", ");
+    let shown = all.len() - more;
+    let mut text = Notice::default();
+    for (index, one) in all.into_iter().take(shown).enumerate() {
+        text = if index == 0 { text } else { text.and(&", ") };
+        text = text.and(&one);
+    }
     if more > 0 {
-        text.push_str(&format!(" and {more} more"));
+        text = text.and(&" and ").and(&more).and(&" more");
     }
     text
 }

@@ -52,11 +52,13 @@ fn every_field_of_a_profile_is_read() {
         roles = ["reviewer"]
         default_model = "large"
         mode = "plan"
+        modes = { allow = "act", rules = "ask" }
         install = "npm install agent"
         login = "set KEY"
         settle_ms = 1_500
         one_session = true
         mid_turn = "steer_between_calls"
+        tool_prefix = "mcp__bridge__"
         "#,
     );
     let config = place.load().unwrap();
@@ -76,9 +78,12 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.roles.value, ["reviewer"]);
     assert_eq!(profile.default_model, Some(sourced("large")));
     assert_eq!(profile.mode, Some(sourced("plan")));
+    let under = Policy::WORDS.map(|(_, policy)| profile.mode_under(policy));
+    assert_eq!(under, ["act", "ask", "plan", "plan"].map(Some));
     assert_eq!(profile.install, Some(sourced("npm install agent")));
     assert_eq!(profile.login, Some(sourced("set KEY")));
     assert!(profile.one_session.value);
+    assert_eq!(profile.tool_prefix, Some(sourced("mcp__bridge__")));
     assert_eq!(profile.mid_turn.value, MidTurn::SteerBetweenCalls);
     assert_eq!(profile.settle.value, Duration::from_millis(1500));
 }
@@ -133,6 +138,23 @@ fn a_layer_changes_only_the_fields_it_names() {
 }
 
 #[test]
+fn a_later_mode_stands_alone_and_later_modes_stand_beside_the_earlier_mode() {
+    let modes = "[agents.scripted]\nmode = \"a\"\nmodes = { allow = \"b\" }";
+    let check = |later: &str, expected: [&str; 4]| {
+        let config = Place::new().user(modes).project(later).load().unwrap();
+        let profile = config.profile("scripted").unwrap();
+        let under = Policy::WORDS.map(|(_, policy)| profile.mode_under(policy));
+        assert_eq!(under, expected.map(Some), "{later}");
+    };
+    check("", ["b", "a", "a", "a"]);
+    check("[agents.scripted]\nmode = \"c\"", ["c", "c", "c", "c"]);
+    check(
+        "[agents.scripted]\nmodes = { deny = \"d\" }",
+        ["a", "a", "a", "d"],
+    );
+}
+
+#[test]
 fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
     let check = |text: &str, expected: &[&str]| {
         let config = Place::new()
@@ -149,6 +171,10 @@ fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
     check(
         "env_pass = [\"*\"]\npermissions = \"allow\"",
         &["env_pass", "permissions"],
+    );
+    check(
+        "mode = \"plan\"\nmodes = { allow = \"act\" }",
+        &["mode", "modes"],
     );
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Place;
 use crate::config::{Command, MidTurn};
+use crate::domain::permission::Policy;
 
 #[test]
 fn an_unknown_profile_names_the_nearest_or_all() {
@@ -117,8 +118,14 @@ fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
     // Else models decide, and nobody is asked.
     assert_eq!(
         sets("codex", "INITIAL_AGENT_MODE").as_deref(),
-        Some("workspace-write")
+        Some("read-only")
     );
+    // In its wider modes it edits and runs commands in the project unasked.
+    let codex = profile("codex");
+    let under = Policy::WORDS.map(|(_, policy)| codex.mode_under(policy));
+    let [allow, rest @ ..] = under;
+    assert_eq!(allow, Some("workspace-write"));
+    assert_eq!(rest, [Some("read-only"); 3]);
     assert!(
         profile("qwen")
             .args

@@ -21,8 +21,8 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `mode`, `restart`, \
-         `install`, `login`, `settle_ms`, `one_session` and `mid_turn`",
+         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `mode`, `modes`, \
+         `restart`, `install`, `login`, `settle_ms`, `one_session`, `mid_turn` and `tool_prefix`",
     );
     check_refused(
         "[agent.a]",
@@ -44,6 +44,34 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         "\"a\\nb\" = 1",
         "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `limits` and `workflows`",
     );
+}
+
+#[test]
+fn modes_are_named_for_policies_and_beside_a_mode() {
+    check_refused(
+        "[agents.a]\ncommand = \"x\"\nmode = \"m\"\nmodes = { alow = \"n\" }",
+        "@4:11: unknown key `alow` in `modes` of [agents.a]: did you mean `allow`?",
+    );
+    check_refused(
+        "[agents.a]\ncommand = \"x\"\nmode = \"m\"\nmodes = { ask = 1 }",
+        "@4:17: `modes.ask` of [agents.a] must be a string, not an integer",
+    );
+    check_refused(
+        "[agents.a]\ncommand = \"x\"\nmodes = { ask = \"n\" }",
+        "@1:9: the profile `a` has `modes` and no `mode`: name the mode for the policies that `modes` leaves out",
+    );
+}
+
+#[test]
+fn a_tools_prefix_can_be_nothing_but_the_beginning_of_a_name() {
+    for prefix in ["a b", "`", "a;b", &"a".repeat(25)] {
+        check_refused(
+            &format!("[agents.a]\ncommand = \"x\"\ntool_prefix = \"{prefix}\""),
+            &format!(
+                "@3:15: `tool_prefix` of [agents.a] is `{prefix}`: it must be at most 24 letters, digits, `_`, `-`, `.` or `/`"
+            ),
+        );
+    }
 }
 
 #[test]
