@@ -32,6 +32,8 @@ impl Event {
             | Self::AgentSwept { .. }
             | Self::AgentStirred { .. }
             | Self::AgentStalled { .. }
+            | Self::AgentStuck { .. }
+            | Self::AgentFree { .. }
             | Self::AgentCrashed { .. }
             | Self::MemberHung { .. }
             | Self::MemberBack { .. }

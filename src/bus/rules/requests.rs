@@ -203,11 +203,12 @@ pub(super) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
             id: request.id.clone(),
         });
         supersede(writer, &request.message);
-        let text = format!(
-            "your request {} has ended with the team: nobody was left",
-            request.id
-        );
-        writer.notice_about(&request.id, &request.from, text);
+        let told = notice![
+            "your request ",
+            request.id,
+            " has ended with the team: nobody was left",
+        ];
+        writer.notice_about(&request.id, &request.from, told);
     }
 }
 
