@@ -1,3 +1,5 @@
+//! What of the handle no command of a real bus can bring about on purpose.
+
 use super::*;
 use crate::bus::file::{FileLog, Options};
 use crate::sys::disk::RealDisk;
