@@ -35,8 +35,8 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
     }
     let mut parts = Vec::new();
     if !gone.is_empty() {
-        let names = gone.iter().map(Name::to_string).collect();
-        parts.push(format!("gone with their bridge: {}", listed(names)));
+        let names: Vec<_> = gone.iter().map(Name::to_string).collect();
+        parts.push(format!("gone with their bridge: {}", listed(&names)));
     }
     if !ends.is_empty() {
         let told = ends.iter().filter_map(|message| {
@@ -50,7 +50,7 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
         });
         parts.push(format!(
             "tasks that have ended: {}; get_task_result has what was said in each",
-            listed(told.collect())
+            listed(&told.collect::<Vec<_>>())
         ));
     }
     for message in ends {
@@ -73,11 +73,11 @@ fn ends<'a>(state: &'a State, name: &Name) -> impl Iterator<Item = &'a Message> 
 }
 
 /// Lists some, and counts the rest.
-fn listed(all: Vec<String>) -> String {
-    let more = all.len().saturating_sub(limits::NOTICE_IDS);
-    let mut text = all[..all.len() - more].join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
+fn listed(all: &[String]) -> String {
+    let shown = &all[..all.len().min(limits::NOTICE_IDS)];
+    let text = shown.join(", ");
+    match all.len() - shown.len() {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
-    text
 }
