@@ -4,6 +4,7 @@
 
 mod agent;
 mod arguments;
+mod below;
 mod demo;
 mod hook;
 mod kin;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Failure, project, served, store, watch};
+use super::{Failure, below, project, served, store, watch};
 use crate::bus::file::Networks;
 use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
@@ -44,6 +44,9 @@ pub(super) struct OrchestratorArguments {
 }
 
 pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
+    if below::is_below_an_agent() {
+        return below::serve("lead a team");
+    }
     let project = project::find(arguments.project.as_deref())?;
     let directory = project::bus_directory(&project);
     let config = load(&project, arguments.config.as_deref())?;

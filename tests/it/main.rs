@@ -11,6 +11,7 @@ mod agent_messaging;
 mod agent_registry;
 mod architecture;
 mod bad_input;
+mod below;
 mod e2e_messaging;
 mod health;
 #[cfg(target_os = "linux")]

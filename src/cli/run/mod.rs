@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use self::follow::{Approving, Begun};
-use super::{Failure, orchestrator, project, served, ui};
+use super::{Failure, below, orchestrator, project, served, ui};
 use crate::bus::rules::Wish;
 use crate::config::Config;
 use crate::domain::id::WorkflowId;
@@ -74,6 +74,7 @@ enum Wanted {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    below::refuse_to("lead a team")?;
     let project = project::find(arguments.project.as_deref())?;
     let mut config = orchestrator::load(&project, arguments.config.as_deref())?;
     let wanted = match (&arguments.file, &arguments.resume) {
