@@ -19,6 +19,7 @@ mod message;
 mod tool;
 mod seating;
 mod opening;
+mod consent;
 mod user;
 mod server;
 mod serve;

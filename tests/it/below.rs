@@ -45,6 +45,10 @@ async fn below_an_agent_nobody_leads_joins_or_says_yes() {
                 vec!["run", plan, "--project", &project],
                 "an agent cannot lead a team",
             ),
+            (
+                vec!["trust", &project],
+                "an agent cannot say yes for its user",
+            ),
             (vec!["demo"], "an agent cannot lead a team"),
         ] {
             let (exit, said) = stage.ended(&command, shim.clone()).await;

@@ -33,6 +33,7 @@ mod stopping;
 mod supervision;
 mod support;
 mod tasks;
+mod trust;
 #[cfg(target_os = "linux")]
 mod watch;
 mod workflow_goes_on;

@@ -53,8 +53,16 @@ impl Stage {
         self
     }
 
-    /// Adds profiles of the project's own.
+    /// Adds profiles of the user's own, which need nobody's yes.
     pub(crate) fn with_profiles(self, toml: &str) -> Self {
+        let folder = self.home.join(".config/cli-team-bridge");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), toml).unwrap();
+        self
+    }
+
+    /// Writes the file that the project brings along.
+    pub(crate) fn with_project_file(self, toml: &str) -> Self {
         std::fs::write(self.project.join(".claude/bridge.toml"), toml).unwrap();
         self
     }
