@@ -10,7 +10,13 @@ use crate::mcp::endpoint::{self, Identity, IdentityError};
 use crate::mcp::{Seating, ToolError};
 
 pub(super) fn run() -> Result<(), Failure> {
-    let identity = Identity::read(|name| std::env::var_os(name)).map(Arc::new);
+    serve(|error| error.to_string())
+}
+
+/// Serves whom the environment names; where it names nobody, each call is answered with what `explain` makes of that.
+pub(super) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(), Failure> {
+    let identity = Identity::read(|name| std::env::var_os(name));
+    let identity = identity.map(Arc::new).map_err(explain);
     if let Err(error) = &identity {
         tracing::error!("{error}");
     }
@@ -24,10 +30,8 @@ pub(super) fn run() -> Result<(), Failure> {
     })
 }
 
-async fn take(
-    identity: Result<Arc<Identity>, IdentityError>,
-) -> Result<crate::bus::Seat, ToolError> {
-    let identity = identity.map_err(|error| ToolError::Unavailable(error.to_string()))?;
+async fn take(identity: Result<Arc<Identity>, String>) -> Result<crate::bus::Seat, ToolError> {
+    let identity = identity.map_err(ToolError::Unavailable)?;
     let bus = store::open_present_bus_aside(identity.directory.clone()).await?;
     bus.refresh()?;
     Ok(identity.seat(&bus)?)

@@ -10,6 +10,7 @@ use super::orchestrator::OrchestratorArguments;
 use super::peer::PeerArguments;
 use super::run::RunArguments;
 use super::scripted_agent::ScriptedArguments;
+use super::trust::TrustArguments;
 use super::watch::WatchArguments;
 
 /// Lets coding agents of several vendors work as a team and talk to each other while they work.
@@ -31,6 +32,8 @@ pub(super) enum Command {
     Peer(PeerArguments),
     /// Run a workflow from a plan file, or go on with an interrupted one.
     Run(RunArguments),
+    /// Show what a project's own bridge.toml would run or widen, and say yes to it.
+    Trust(TrustArguments),
     /// Print one line a message for a member, as it comes: a doorbell for Claude Code's Monitor tool.
     Watch(WatchArguments),
     /// Answer a hook of Claude Code: what is unread goes into the session (hook JSON on stdin).

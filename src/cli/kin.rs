@@ -3,10 +3,10 @@
 //! Claude Code starts its MCP servers, its hooks, and the commands of its tools. What a server notes at joining is who started it
 //! ([`crate::sys::ancestry`]); whoever descends from that same process belongs to it.
 
+use super::below;
 use crate::bus::state::{Session, State};
 use crate::domain::member::ProcessMark;
 use crate::sys::ancestry::{self, Ancestor};
-use crate::team::RUN_MARK;
 
 /// The processes that have started this one.
 pub(super) struct Kin {
@@ -18,7 +18,7 @@ impl Kin {
     pub(super) fn look() -> Self {
         // An agent descends from the client of the orchestrator too, but its own client is another one, and its messages are its
         // bridge's to hand over.
-        if std::env::var_os(RUN_MARK).is_some() {
+        if below::is_below_an_agent() {
             return Self {
                 clients: Vec::new(),
             };

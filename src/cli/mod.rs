@@ -4,6 +4,7 @@
 
 mod agent;
 mod arguments;
+mod below;
 mod demo;
 mod hook;
 mod kin;
@@ -15,6 +16,7 @@ mod run;
 mod scripted_agent;
 mod served;
 mod store;
+mod trust;
 mod ui;
 mod watch;
 
@@ -61,6 +63,7 @@ pub fn run() -> ExitCode {
         }
         Command::ScriptedAgent(arguments) => scripted_agent::run(arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Trust(arguments) => trust::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
     };
     match done {

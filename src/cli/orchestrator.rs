@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Failure, project, served, store, watch};
+use super::{Failure, below, project, served, store, trust, watch};
 use crate::bus::file::Networks;
 use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
@@ -44,14 +44,19 @@ pub(super) struct OrchestratorArguments {
 }
 
 pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
+    if below::is_below_an_agent() {
+        return below::serve("lead a team");
+    }
     let project = project::find(arguments.project.as_deref())?;
     let directory = project::bus_directory(&project);
     let config = load(&project, arguments.config.as_deref())?;
+    tell_what_does_not_count(&config);
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
         project,
         bus_dir: directory.clone(),
+        trust: trust::store(),
     };
     if let Err(error) = supervisor::adopt_orphans(RUN_MARK) {
         // The shims end their agents all the same; only a shim that is killed itself then leaves something.
@@ -144,10 +149,28 @@ pub(super) fn load(
 ) -> Result<Config, Failure> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config_home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    Ok(Config::load(Load {
+    let mut config = Config::load(Load {
         project,
         home: home.as_deref(),
         config_home: config_home.as_deref(),
         explicit,
-    })?)
+    })?;
+    trust::store().settle(&mut config);
+    Ok(config)
+}
+
+/// Tells people what of the project's own file does not count.
+pub(super) fn tell_what_does_not_count(config: &Config) {
+    if config.unagreed().is_some() {
+        tracing::warn!(
+            "the project's own bridge.toml would run programs or widen limits: that does not count before you have looked at it \
+             with `cli-team-bridge trust`"
+        );
+    }
+    if config.leaves_out_auto_resume() {
+        tracing::warn!(
+            "`resume = \"auto\"` never counts from a project's own bridge.toml: write it into your own config.toml, or name the \
+             file with --config"
+        );
+    }
 }

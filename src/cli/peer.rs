@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, orchestrator, project, served, store};
+use super::{Failure, below, orchestrator, project, served, store};
 use crate::bus::file::Networks;
 use crate::bus::rules::Wish;
 use crate::bus::{Joining, Seat};
@@ -27,6 +27,10 @@ pub(super) struct PeerArguments {
 }
 
 pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
+    // By a second name it would take that one's mail, and answer requests of its own.
+    if below::is_below_an_agent() {
+        return below::serve("join by another name");
+    }
     let project = project::find(arguments.project.as_deref())?;
     let directory = project::bus_directory(&project);
     // Profiles are none of a peer's business, but where the bus may be is.

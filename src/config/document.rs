@@ -20,7 +20,7 @@ use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
-const WORKFLOW_KEYS: [&str; 1] = ["resume"];
+const WORKFLOW_KEYS: [&str; 2] = ["resume", "gate_env"];
 const PROFILE_KEYS: [&str; 18] = [
     "command",
     "args",
@@ -49,11 +49,12 @@ const MOST_SETTLE_MS: u64 = 10_000;
 const MOST_PREFIX_BYTES: usize = 24;
 
 /// What one file says.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Layer {
     pub(super) profiles: Vec<Draft>,
     pub(super) limits: LimitsDraft,
     pub(super) resume: Option<Resume>,
+    pub(super) gate_env: Option<Sourced<Vec<EnvPattern>>>,
 }
 
 /// Reads a file's text; every value is marked with `source`, every problem with `file`.
@@ -94,7 +95,7 @@ impl DocumentReader<'_, '_> {
             match entry.key {
                 "agents" => layer.profiles = self.profiles(entry.value),
                 "limits" => layer.limits = self.limits(entry.value),
-                "workflows" => layer.resume = self.resume(entry.value),
+                "workflows" => self.workflows(entry.value, &mut layer),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
         }
@@ -127,21 +128,27 @@ impl DocumentReader<'_, '_> {
         profiles
     }
 
-    fn resume(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Resume> {
-        let mut resume = None;
+    fn workflows(&mut self, value: &Spanned<DeValue<'_>>, layer: &mut Layer) {
         for entry in self.reader.table(value, "`workflows`").unwrap_or_default() {
-            if entry.key != "resume" {
-                self.reader
-                    .report_unknown(&entry, "[workflows]", &WORKFLOW_KEYS);
-                continue;
+            match entry.key {
+                "resume" => layer.resume = self.resume(entry.value),
+                "gate_env" => {
+                    layer.gate_env = self.patterns(entry.value, "`gate_env` of [workflows]");
+                }
+                _ => self
+                    .reader
+                    .report_unknown(&entry, "[workflows]", &WORKFLOW_KEYS),
             }
-            let what = "`resume` of [workflows]";
-            let word = self.reader.string(entry.value, what);
-            resume = word.as_deref().and_then(Resume::parse);
-            if let (Some(word), None) = (word, resume) {
-                let message = format!("{what} is {:?}: it is \"ask\" or \"auto\"", shown(&word));
-                self.reader.report(&entry.value.span(), message);
-            }
+        }
+    }
+
+    fn resume(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Resume> {
+        let what = "`resume` of [workflows]";
+        let word = self.reader.string(value, what)?;
+        let resume = Resume::parse(&word);
+        if resume.is_none() {
+            let message = format!("{what} is {:?}: it is \"ask\" or \"auto\"", shown(&word));
+            self.reader.report(&value.span(), message);
         }
         resume
     }

@@ -13,7 +13,7 @@ use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 
 /// What one layer, or several laid over each other, say of a profile.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) name: Name,
     /// Where the last layer that has the profile begins it, as a problem that still lacks its message.

@@ -67,6 +67,48 @@ impl Limits {
         }
     }
 
+    /// Returns those that are numbers, each higher than less.
+    pub(super) fn numbers(&self) -> [(&'static str, &Sourced<u64>); 6] {
+        // Written out, so that a new one is not forgotten.
+        let Self {
+            agents,
+            queued_tasks,
+            unread,
+            retention_days,
+            stall_seconds,
+            output_per_second,
+            allow_network_file_system: _,
+        } = self;
+        [
+            ("[limits] agents", agents),
+            ("[limits] queued_tasks", queued_tasks),
+            ("[limits] unread", unread),
+            ("[limits] retention_days", retention_days),
+            ("[limits] stall_seconds", stall_seconds),
+            ("[limits] output_per_second", output_per_second),
+        ]
+    }
+
+    /// Takes back what a project's file has raised or allowed above `before`.
+    pub(super) fn lowered_to(mut self, before: &Self) -> Self {
+        let lower = |now: &mut Sourced<u64>, before: &Sourced<u64>| {
+            if now.is_from_project() && now.value > before.value {
+                now.clone_from(before);
+            }
+        };
+        lower(&mut self.agents, &before.agents);
+        lower(&mut self.queued_tasks, &before.queued_tasks);
+        lower(&mut self.unread, &before.unread);
+        lower(&mut self.retention_days, &before.retention_days);
+        lower(&mut self.stall_seconds, &before.stall_seconds);
+        lower(&mut self.output_per_second, &before.output_per_second);
+        let allowed = &mut self.allow_network_file_system;
+        if allowed.is_from_project() && allowed.value {
+            allowed.clone_from(&before.allow_network_file_system);
+        }
+        self
+    }
+
     /// Returns how long a turn may be without a sign of life.
     pub fn stall(&self) -> Duration {
         Duration::from_secs(self.stall_seconds.value)
@@ -74,7 +116,7 @@ impl Limits {
 }
 
 /// What one layer says of the limits, in the order of the file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LimitsDraft {
     numbers: Vec<(&'static str, Sourced<u64>)>,
     allow_network_file_system: Option<Sourced<bool>>,

@@ -1,17 +1,20 @@
 //! The layers: which files there are, how one is read, and what follows from all of them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::brought::{self, Brought, ProjectFile};
 use super::builtin;
 use super::document::{self, Layer};
 use super::draft::Draft;
+use super::environment::{self, EnvPattern};
 use super::error::{ConfigError, Problem, UnknownProfile};
 use super::limits::Limits;
 use super::profile::Profile;
-use super::source::Source;
+use super::source::{Source, Sourced};
 use super::workflows::Resume;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
@@ -36,9 +39,32 @@ pub struct Load<'a> {
 /// All layers, merged.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// As they would be with all that the project's file says; none that needs a yes is started without.
     profiles: BTreeMap<Name, Profile>,
-    limits: Limits,
+    /// What holds as long as the project's file is not agreed to.
+    guarded: Settings,
+    /// What holds once it is.
+    agreed: Settings,
     resume: Resume,
+    project_file: Option<ProjectFile>,
+    is_agreed: bool,
+    leaves_out_auto_resume: bool,
+}
+
+/// What a configuration says apart from profiles.
+#[derive(Debug, Clone)]
+struct Settings {
+    limits: Limits,
+    gate_env: Sourced<Vec<EnvPattern>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            gate_env: Sourced::default_value(Vec::new()),
+        }
+    }
 }
 
 impl Load<'_> {
@@ -63,17 +89,17 @@ impl Config {
     pub fn load(load: Load<'_>) -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
         for built_in in builtin::FILES {
-            layers.add(Path::new(built_in.file), built_in.text, &Source::BuiltIn);
+            layers.add(Path::new(built_in.file), built_in.text, Source::BuiltIn);
         }
         let own = load.user_file().map(Source::User);
         for source in own
             .into_iter()
             .chain([Source::Project(load.project_file())])
         {
-            layers.add_file(&source)?;
+            layers.add_file(source)?;
         }
         if let Some(path) = load.explicit
-            && !layers.add_file(&Source::Explicit(path.to_owned()))?
+            && !layers.add_file(Source::Explicit(path.to_owned()))?
         {
             return Err(ConfigError::Missing {
                 path: path.to_owned(),
@@ -105,6 +131,9 @@ impl Config {
     ) -> Result<(), UnknownProfile> {
         let scripted = self.profile("scripted")?.clone();
         for name in names {
+            if let Some(file) = &mut self.project_file {
+                file.plays(&name, &scripted.name);
+            }
             let mut profile = scripted.clone();
             profile.name = name.clone();
             let script = script.to_string_lossy().into_owned();
@@ -121,7 +150,44 @@ impl Config {
 
     /// Returns the limits.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.settings().limits
+    }
+
+    /// Returns the whole environment of a gate, made from `own`, the environment of this process.
+    pub fn gate_environment(
+        &self,
+        own: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        environment::filter(own, &self.settings().gate_env.value, std::iter::empty())
+    }
+
+    /// Returns the project's own file, if anything of it needs its user's yes, and nobody has noted one.
+    pub fn unagreed(&self) -> Option<&ProjectFile> {
+        let file = self.project_file.as_ref();
+        file.filter(|file| !self.is_agreed && file.needs_yes())
+    }
+
+    /// Returns the project's own file, if there is one.
+    pub fn project_file(&self) -> Option<&ProjectFile> {
+        self.project_file.as_ref()
+    }
+
+    /// Says whether the project's file wants interrupted workflows to go on by themselves, which never counts.
+    pub fn leaves_out_auto_resume(&self) -> bool {
+        self.leaves_out_auto_resume
+    }
+
+    /// Notes that the user has said yes to the project's file as it was read.
+    pub fn agree(&mut self) {
+        self.is_agreed = true;
+    }
+
+    fn settings(&self) -> &Settings {
+        if self.is_agreed {
+            &self.agreed
+        } else {
+            &self.guarded
+        }
     }
 
     /// Returns all profiles in alphabetical order.
@@ -130,45 +196,35 @@ impl Config {
     }
 }
 
-/// The layers read so far, laid over each other.
+/// The layers read so far, in their order.
 #[derive(Default)]
 struct Layers {
-    drafts: BTreeMap<Name, Draft>,
-    limits: Limits,
-    resume: Resume,
+    read: Vec<(Source, Layer)>,
+    project_file: Option<Brought>,
     problems: Vec<Problem>,
 }
 
 impl Layers {
-    /// Lays a file over the others; tells whether it is there.
-    fn add_file(&mut self, source: &Source) -> Result<bool, ConfigError> {
-        let Some(path) = source.path() else {
+    /// Adds a file; tells whether it is there.
+    fn add_file(&mut self, source: Source) -> Result<bool, ConfigError> {
+        let Some(path) = source.path().map(Path::to_owned) else {
             return Ok(false);
         };
-        let Some(text) = read(path)? else {
+        let Some(text) = read(&path)? else {
             return Ok(false);
         };
-        self.add(path, &text, source);
+        if matches!(source, Source::Project(_)) {
+            // Of the bytes that are read here, and never looked for again: they could be others by then.
+            self.project_file = Some(Brought::of(&path, text.as_bytes()));
+        }
+        self.add(&path, &text, source);
         Ok(true)
     }
 
-    fn add(&mut self, file: &Path, text: &str, source: &Source) {
-        match document::parse(file, text, source) {
-            Ok(layer) => self.overlay(layer),
+    fn add(&mut self, file: &Path, text: &str, source: Source) {
+        match document::parse(file, text, &source) {
+            Ok(layer) => self.read.push((source, layer)),
             Err(problems) => self.problems.extend(problems),
-        }
-    }
-
-    fn overlay(&mut self, layer: Layer) {
-        layer.limits.apply(&mut self.limits);
-        self.resume = layer.resume.unwrap_or(self.resume);
-        for draft in layer.profiles {
-            match self.drafts.get_mut(&draft.name) {
-                Some(earlier) => earlier.overlay(draft),
-                None => {
-                    self.drafts.insert(draft.name.clone(), draft);
-                }
-            }
         }
     }
 
@@ -179,25 +235,93 @@ impl Layers {
                 problems: self.problems,
             });
         }
-        let names: Vec<Name> = self.drafts.keys().cloned().collect();
-        let mut profiles = BTreeMap::new();
-        for (name, draft) in self.drafts {
-            match draft.finish(&names) {
-                Ok(profile) => drop(profiles.insert(name, profile)),
-                Err(problem) => self.problems.push(problem),
-            }
+        let is_project = |source: &Source| matches!(source, Source::Project(_));
+        let others = self.read.iter().filter(|(source, _)| !is_project(source));
+        let without = Merged::of(others);
+        let with = Merged::of(&self.read);
+        let (agreed, before, resume) = (with.settings, without.settings, with.resume);
+        let (profiles, problems) = finished(with.drafts);
+        if !problems.is_empty() {
+            return Err(ConfigError::Invalid { problems });
         }
-        if !self.problems.is_empty() {
-            return Err(ConfigError::Invalid {
-                problems: self.problems,
-            });
+        // What is no whole profile without the project's file is all new by it.
+        let (known, _) = finished(without.drafts);
+        let project_file = self.project_file.take().map(|file| {
+            let both = profiles.iter().map(|(name, now)| (known.get(name), now));
+            let mut settings = brought::of_limits(&before.limits, &agreed.limits);
+            settings.extend(brought::of_gates(&before.gate_env, &agreed.gate_env));
+            ProjectFile::of(file, both, settings)
+        });
+        let leaves_out_auto_resume = self
+            .read
+            .iter()
+            .any(|(source, layer)| is_project(source) && layer.resume == Some(Resume::Auto));
+        let mut guarded = agreed.clone();
+        guarded.limits = guarded.limits.lowered_to(&before.limits);
+        if brought::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
+            guarded.gate_env = before.gate_env;
         }
         Ok(Config {
             profiles,
-            limits: self.limits,
-            resume: self.resume,
+            guarded,
+            agreed,
+            resume,
+            project_file,
+            is_agreed: false,
+            leaves_out_auto_resume,
         })
     }
+}
+
+/// Layers, laid over each other.
+#[derive(Default)]
+struct Merged {
+    drafts: BTreeMap<Name, Draft>,
+    settings: Settings,
+    resume: Resume,
+}
+
+impl Merged {
+    fn of<'a>(layers: impl IntoIterator<Item = &'a (Source, Layer)>) -> Self {
+        let mut merged = Self::default();
+        for (source, layer) in layers {
+            merged.overlay(source, layer.clone());
+        }
+        merged
+    }
+
+    fn overlay(&mut self, source: &Source, layer: Layer) {
+        layer.limits.apply(&mut self.settings.limits);
+        if let Some(gate_env) = layer.gate_env {
+            self.settings.gate_env = gate_env;
+        }
+        match (layer.resume, source) {
+            // Then a repository would run by itself as soon as somebody looks into it: not even a yes lets it do so.
+            (Some(Resume::Auto), Source::Project(_)) | (None, _) => {}
+            (Some(resume), _) => self.resume = resume,
+        }
+        for draft in layer.profiles {
+            match self.drafts.get_mut(&draft.name) {
+                Some(earlier) => earlier.overlay(draft),
+                None => {
+                    self.drafts.insert(draft.name.clone(), draft);
+                }
+            }
+        }
+    }
+}
+
+/// Makes profiles of drafts, and says of which it cannot.
+fn finished(drafts: BTreeMap<Name, Draft>) -> (BTreeMap<Name, Profile>, Vec<Problem>) {
+    let names: Vec<Name> = drafts.keys().cloned().collect();
+    let (mut profiles, mut problems) = (BTreeMap::new(), Vec::new());
+    for (name, draft) in drafts {
+        match draft.finish(&names) {
+            Ok(profile) => drop(profiles.insert(name, profile)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (profiles, problems)
 }
 
 /// Returns the text of a file, or nothing when it is not there.

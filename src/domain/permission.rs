@@ -36,6 +36,22 @@ impl Policy {
         let found = Self::WORDS.iter().find(|(known, _)| *known == word);
         found.map(|(_, policy)| *policy)
     }
+
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Rules => "rules",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+
+    /// Says whether more can happen by it without a person's word than by another one.
+    pub fn allows_more_than(self, other: Self) -> bool {
+        // They stand in this order.
+        (self as u8) < (other as u8)
+    }
 }
 
 /// What was said to a question.

@@ -1,9 +1,12 @@
 //! Why a tool did not do what it was asked for, in sentences that a model can act on and that name no path.
 
+use std::sync::Arc;
+
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::domain::id::IdError;
 use crate::domain::name::NameError;
+use crate::team::Consent;
 
 /// What a model is told instead of a result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -17,6 +20,9 @@ pub enum ToolError {
     /// Nobody can be served here: the identity does not fit, or there is no bus.
     #[error("{0}")]
     Unavailable(String),
+    /// Something that a project's own file says needs the user's yes first.
+    #[error("{_0}")]
+    Unagreed(Arc<Consent>),
     /// The tool panicked.
     #[error("`{tool}` failed inside the bridge: try once more, then go on without it")]
     Panicked {

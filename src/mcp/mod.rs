@@ -21,6 +21,7 @@ mod seating;
 mod reading;
 mod wire;
 mod opening;
+mod consent;
 mod user;
 mod server;
 mod serve;

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::caller::{Caller, Progress};
+use super::consent::Asked;
 use super::error::ToolError;
 use super::message::views;
 use super::schema::INBOX;
@@ -379,13 +380,27 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let _running = self.tasks().token();
         let offered = self.find(&request.name)?;
+        if let (Some(user), Some(answers)) = (&self.shared.user, &request.input_responses)
+            && let Err(error) = user.consents.hear(answers)
+        {
+            let told = ContentBlock::text(error.to_string());
+            return Ok(CallToolResult::error(vec![told]).into());
+        }
         if let (Some(user), Some(seat)) = (&self.shared.user, self.shared.seating.current())
             && let Some(questions) = user.ask_by_answer(&request, &seat, &context).await
         {
             return Ok(questions.into());
         }
         let arguments = request.arguments.unwrap_or_default();
-        let result = match self.answer(offered, arguments, &context).await {
+        let mut answer = self.answer(offered, arguments.clone(), &context).await;
+        if let (Err(ToolError::Unagreed(consent)), Some(user)) = (&answer, &self.shared.user) {
+            answer = match user.consents.ask(consent, &context).await {
+                Asked::Put(form) => return Ok(form.into()),
+                Asked::Yes => self.answer(offered, arguments, &context).await,
+                Asked::No(error) => Err(error),
+            };
+        }
+        let result = match answer {
             Ok(object) => CallToolResult::structured(Value::Object(object)),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
         };

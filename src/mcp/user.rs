@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::consent::Consents;
 use super::seating::Seating;
 use crate::bus::rules::{Ask, Saying};
 use crate::bus::state::{Permission, State};
@@ -34,11 +35,13 @@ const FORMS_AT_ONCE: usize = 4;
 const SEAT_LOOK: Duration = Duration::from_secs(5);
 
 /// The field of a form that holds the decision.
-const DECISION: &str = "decision";
+pub(super) const DECISION: &str = "decision";
 
 /// The user of one server's client.
 pub(super) struct User {
     human: Human,
+    /// The files that this user was asked to agree to.
+    pub(super) consents: Consents,
     /// The questions that this user was asked.
     put: Mutex<BTreeSet<PermissionId>>,
 }
@@ -48,6 +51,7 @@ impl User {
     pub(super) fn new(human: Human) -> Self {
         Self {
             human,
+            consents: Consents::default(),
             put: Mutex::default(),
         }
     }
@@ -183,7 +187,7 @@ fn is_held_by(state: &State, permission: &Permission, me: SessionId) -> bool {
     agent.is_some_and(|agent| agent.owner == Some(me))
 }
 
-fn shows_forms(capabilities: &ClientCapabilities) -> bool {
+pub(super) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
     let forms = capabilities.elicitation.as_ref();
     // Without either word forms are meant.
     forms.is_some_and(|how| how.form.is_some() || how.url.is_none())

@@ -81,6 +81,13 @@ pub fn variable(pid: u32, key: &str) -> Option<String> {
     entries.find_map(value)
 }
 
+/// Returns the first argument that a process was started with, behind its program's name. None without `/proc`.
+pub fn first_argument(pid: u32) -> Option<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let word = words.split(|byte| *byte == 0).nth(1)?;
+    Some(String::from_utf8_lossy(word).into_owned())
+}
+
 /// What became of a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {

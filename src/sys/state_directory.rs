@@ -54,6 +54,7 @@ impl StateDirectory {
     }
 
     /// Returns a directory in it.
+    #[must_use]
     pub fn inner(&self, name: &str) -> Self {
         let mut inner = self.clone();
         inner.parts.push(PathBuf::from(name));

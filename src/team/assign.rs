@@ -140,6 +140,7 @@ impl Team {
         origin: Origin,
     ) -> Result<Assigned, TeamError> {
         let profile = self.profile(&origin.profile, &assignment)?;
+        self.agreed([profile.name.as_str()])?;
         let program = self.inner.launch.program(&profile)?;
         let cwd = self.cwd_of(&assignment, &origin)?;
         let wish = match (&origin.name, &assignment.name) {

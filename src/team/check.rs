@@ -28,8 +28,8 @@ const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 const KEPT_BYTES: usize = TOLD_BYTES + 8 * 1024;
 
 impl Team {
-    /// Runs a command in the project, in this bridge's own environment; returns why it did not succeed, with the end of what it
-    /// said. Keys that this bridge or any agent is given are hidden in that.
+    /// Runs a command in the project; returns why it did not succeed, with the end of what it said. Of this bridge's own environment
+    /// it gets what any agent gets, and what `gate_env` lets through: it runs what agents wrote. Keys that this bridge or any agent is given are hidden in that.
     ///
     /// Dropped, it kills the command with all that it started; so does the death of this process.
     pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
@@ -51,7 +51,9 @@ impl Team {
         let spec = ChildSpec {
             program: program_in(&launch.project, program),
             args: args.iter().map(OsString::from).collect(),
-            env: launch.environment.clone(),
+            env: self
+                .config()
+                .gate_environment(launch.environment.iter().cloned()),
             cwd: launch.project.clone(),
             shim: Some(Shim {
                 binary: launch.own_binary.clone(),

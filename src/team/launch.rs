@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::trust::Trust;
 use crate::acp::McpServerSpec;
 use crate::config::{Config, MissingProgram, Profile};
 use crate::domain::id::SessionId;
@@ -29,6 +30,8 @@ pub struct Launch {
     pub project: PathBuf,
     /// The directory of its bus.
     pub bus_dir: PathBuf,
+    /// What the user has said yes to.
+    pub trust: Trust,
 }
 
 /// An agent that is about to be launched.

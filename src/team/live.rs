@@ -12,6 +12,7 @@ use super::agent::{self, Begin};
 use super::choose::Offers;
 use super::human::Human;
 use super::launch::Launch;
+use super::trust::Consent;
 use super::unwritten::Unwritten;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::{Bus, BusError, Seat};
@@ -48,6 +49,9 @@ pub enum TeamError {
     /// The program of a profile is not there.
     #[error(transparent)]
     Program(#[from] MissingProgram),
+    /// The project's own file says what would run, and the user has not said yes to it.
+    #[error("{_0}")]
+    Unagreed(Arc<Consent>),
     /// The name for a new agent is none.
     #[error(transparent)]
     Name(#[from] NameError),

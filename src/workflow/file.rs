@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::plan::{Draft, Problems, StepDraft};
-use crate::config::Problem;
 use crate::config::reader::{Entry, Reader, entries};
+use crate::config::{Brought, Problem};
 use crate::domain::limits;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
@@ -88,11 +88,15 @@ pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
     parse(shown, text)
 }
 
-/// Reads a plan file of a project. It has to be inside of it.
-pub fn read_in(project: &Path, given: &str) -> Result<Written, FileError> {
+/// Reads a plan file of a project, and names the bytes that were read. It has to be inside of it.
+pub fn read_in(project: &Path, given: &str) -> Result<(Written, Brought), FileError> {
     let path = project.join(given);
     match path.canonicalize() {
-        Ok(path) if path.starts_with(project) => read(&path, given),
+        Ok(path) if path.starts_with(project) => {
+            let written = read(&path, given)?;
+            let brought = written.brought(&path);
+            Ok((written, brought))
+        }
         Ok(_) => Err(FileError::Refused {
             file: given.to_owned(),
             problem: "is outside the project",
@@ -133,6 +137,11 @@ fn parse(file: &str, text: String) -> Result<Written, FileError> {
 }
 
 impl Written {
+    /// Names the bytes that it was read from, of the file at this place.
+    pub fn brought(&self, path: &Path) -> Brought {
+        Brought::of(path, self.text.as_bytes())
+    }
+
     /// Returns what is wrong with the plan, each problem at its place in the file.
     pub fn locate(&self, problems: &Problems) -> FileError {
         let reader = Reader::new(Path::new(&self.file), &self.text);

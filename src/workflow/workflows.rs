@@ -15,9 +15,9 @@ use crate::bus::event::{Body, Event};
 use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
 use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
-use crate::config::Resume;
+use crate::config::{Brought, Resume};
 use crate::domain::id::WorkflowId;
-use crate::domain::workflow::{StepOf, WorkflowStatus};
+use crate::domain::workflow::{Step, StepOf, WorkflowStatus};
 use crate::team::{Team, TeamError};
 
 /// Why something about a workflow was not done.
@@ -82,12 +82,35 @@ impl Workflows {
         Ok(plan::validate(draft, &self.inner.team.known())?)
     }
 
-    /// Reads a plan file of the project and checks it against who is there now, and changes nothing.
-    pub fn plan_in_file(&self, given: &str) -> Result<Plan, WorkflowError> {
+    /// Reads a plan file of the project and checks it against who is there now, and changes nothing. Returns the plan, and what was
+    /// read.
+    pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
-        let written = file::read_in(self.inner.team.project(), given)?;
-        plan::validate(written.draft.clone(), &self.inner.team.known())
-            .map_err(|problems| written.locate(&problems).into())
+        let (written, brought) = file::read_in(self.inner.team.project(), given)?;
+        let plan = plan::validate(written.draft.clone(), &self.inner.team.known())
+            .map_err(|problems| written.locate(&problems))?;
+        Ok((plan, brought))
+    }
+
+    /// Refuses the gates of a plan that was read from a file of the project, unless the user has said yes to that file: whoever calls
+    /// for it has named the file, and not the programs.
+    pub fn agreed_to_gates(&self, plan: &Plan, file: &Brought) -> Result<(), WorkflowError> {
+        let gates = plan.steps.iter().filter_map(|step| {
+            let gate = step.gate.as_ref()?;
+            Some(format!(
+                "the gate of {} would run {:?}",
+                step.name, gate.command
+            ))
+        });
+        Ok(self.inner.team.agreed_to(file, gates.collect())?)
+    }
+
+    /// Refuses steps whose agents the project's own file describes, unless the user has said yes to it.
+    fn agreed<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Result<(), WorkflowError> {
+        let agents = steps
+            .into_iter()
+            .flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+        Ok(self.inner.team.agreed(agents.map(String::as_str))?)
     }
 
     /// Makes a workflow and begins to lead it. It is on disk when this returns.
@@ -95,6 +118,7 @@ impl Workflows {
     /// # Panics
     /// Never: prompts are plain texts.
     pub async fn create(&self, plan: Plan) -> Result<Workflow, WorkflowError> {
+        self.agreed(&plan.steps)?;
         let prompts = serde_json::to_string(&plan.prompts).expect("texts are plain data");
         let new = NewWorkflow {
             name: plan.name,
@@ -116,6 +140,9 @@ impl Workflows {
     pub async fn resume(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
         // Its leader may be dead without anybody having noticed.
         self.bus().bury_the_dead().await?;
+        let workflow = self.find(id)?;
+        let left = workflow.steps.iter().filter(|step| !step.status.is_final());
+        self.agreed(left.map(|step| &step.plan))?;
         let seat = self.inner.team.seat();
         seat.ask(Ask::ResumeWorkflow(id.clone())).await?;
         self.lead();

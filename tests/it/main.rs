@@ -11,6 +11,7 @@ mod agent_messaging;
 mod agent_registry;
 mod architecture;
 mod bad_input;
+mod below;
 mod e2e_messaging;
 mod faults;
 mod health;
@@ -35,6 +36,7 @@ mod supervision;
 mod stuck;
 mod support;
 mod tasks;
+mod trust;
 mod unreadable;
 #[cfg(target_os = "linux")]
 mod watch;

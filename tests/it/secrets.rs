@@ -33,7 +33,7 @@ steps = [{ hang = true }]
 fn stage() -> Stage {
     // So long that the output goes into a blob.
     let script = AGENTS.replace("LONG", &"long ".repeat(20_000));
-    let profile = "[agents.scripted]\nenv_pass = [\"BRIDGE_SCRIPT\", \"OPENAI_*\"]\n\
+    let profile = "[workflows]\ngate_env = [\"OPENAI_*\", \"AWS_*\"]\n[agents.scripted]\nenv_pass = [\"BRIDGE_SCRIPT\", \"OPENAI_*\"]\n\
         env = { SET_HERE = \"value\", SET_TOKEN = \"0123-of-a-profile\" }\npermissions = \"deny\"\n";
     Stage::new(&script)
         .with_profiles(profile)

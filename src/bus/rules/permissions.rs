@@ -65,6 +65,11 @@ pub(super) fn answer(
         return Err(Refusal::NotAnOrchestrator);
     }
     let permission = open(writer.state, id)?;
+    let asker = writer.state.session(permission.question.session);
+    let marks: Vec<_> = orchestrator.client.into_iter().collect();
+    if asker.is_some_and(|asker| asker.runs_as_any_of(&marks)) {
+        return Err(Refusal::OwnQuestion { id: id.clone() });
+    }
     let (decision, by) = match saying {
         Saying::Itself(decision) => (decision, Decider::Orchestrator),
         Saying::Human(decision) => (decision, Decider::Human),

@@ -27,6 +27,14 @@ pub enum Refusal {
     /// A text is no id.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// The answer comes from a process of the agent that asks.
+    #[error(
+        "`{id}` is a question of the agent that this session runs below: an agent does not answer itself"
+    )]
+    OwnQuestion {
+        /// The question.
+        id: PermissionId,
+    },
     /// Nobody has that name.
     #[error("nobody here is called `{name}`{}", nearest_hint(.nearest))]
     UnknownMember {

@@ -223,6 +223,16 @@ impl State {
 }
 
 impl Session {
+    /// Says whether one of these processes is the agent's own, or the one that guards it.
+    pub fn runs_as_any_of(&self, processes: &[ProcessMark]) -> bool {
+        self.run.as_ref().is_some_and(|run| {
+            let own = std::iter::once(&run.agent).chain(&run.shim);
+            // Without the time of its start a process could be another one by now.
+            own.filter(|own| own.started.is_some())
+                .any(|own| processes.contains(own))
+        })
+    }
+
     /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck` in one that was given up,
     /// `hung` when nothing is heard of its process.
     pub fn status(&self) -> &'static str {

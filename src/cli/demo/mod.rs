@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use self::stage::Stage;
-use super::{Failure, served, ui};
+use super::{Failure, below, served, ui};
 
 /// How long the whole demo may take before it is called a failure; it takes about two seconds.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -26,6 +26,7 @@ pub(super) struct DemoArguments {
 }
 
 pub(super) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+    below::refuse_to("lead a team, which the demo does")?;
     let keep = arguments.keep;
     served::run_team(
         async move || match tokio::time::timeout(LIMIT, play(keep)).await {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use self::follow::{Approving, Begun};
-use super::{Failure, orchestrator, project, served, ui};
+use super::{Failure, below, orchestrator, project, served, trust, ui};
 use crate::bus::rules::Wish;
 use crate::config::Config;
 use crate::domain::id::WorkflowId;
@@ -74,6 +74,7 @@ enum Wanted {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    below::refuse_to("lead a team")?;
     let project = project::find(arguments.project.as_deref())?;
     let mut config = orchestrator::load(&project, arguments.config.as_deref())?;
     let wanted = match (&arguments.file, &arguments.resume) {
@@ -96,6 +97,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         environment: std::env::vars_os().collect(),
         project,
         bus_dir: directory.clone(),
+        trust: trust::store(),
     };
     if let Wanted::Plan(written) = &wanted
         && (arguments.dry_run || arguments.graph.is_some())
@@ -108,6 +110,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         });
         return Ok(());
     }
+    orchestrator::tell_what_does_not_count(&config);
     if let Err(error) = supervisor::adopt_orphans(RUN_MARK) {
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }

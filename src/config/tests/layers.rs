@@ -214,12 +214,13 @@ fn the_users_directory_of_configuration_is_respected_when_it_is_absolute() {
 fn later_limits_win_one_by_one_and_each_knows_its_layer() {
     let place = Place::new()
         .user("[limits]\nagents = 3\nunread = 0x10")
-        .project("[limits]\nagents = 4\nallow_network_file_system = true");
+        .project("[limits]\nagents = 2\n")
+        .explicit("[limits]\nqueued_tasks = 20\nallow_network_file_system = true");
     let config = place.load().unwrap();
     let limits = config.limits();
-    assert_eq!((limits.agents.value, limits.unread.value), (4, 16));
+    assert_eq!((limits.agents.value, limits.unread.value), (2, 16));
     assert!(limits.agents.is_from_project() && !limits.unread.is_from_project());
     assert!(limits.allow_network_file_system.value);
     assert_eq!(limits.stall_seconds.value, 300);
-    assert_eq!(limits.team().queued_tasks, 100);
+    assert_eq!(limits.team().queued_tasks, 20);
 }

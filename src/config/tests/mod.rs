@@ -1,5 +1,6 @@
 //! The configuration on real files in a temporary home and project.
 
+mod brought;
 mod layers;
 mod profiles;
 mod refusals;

@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::BusError;
 use crate::bus::rules::{Ask, Refusal, Saying};
+use crate::bus::{Bus, BusError};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
+use crate::domain::member::ProcessMark;
 use crate::domain::permission::{Decider, Decision};
 use crate::mcp::{Caller, Tool, ToolError};
+use crate::sys::ancestry::{self, Ancestor};
 
 pub(super) struct AnswerPermission;
 
@@ -55,6 +57,9 @@ impl Tool for AnswerPermission {
                 "decision is {shown:?}: it is allow_once, allow_always or reject"
             ))
         })?;
+        if is_below_the_asker(caller.bus(), &id) {
+            return Err(Refusal::OwnQuestion { id }.into());
+        }
         let ask = Ask::AnswerPermission(id.clone(), Saying::Itself(decision));
         let (answered, decision, by, reason) = match caller.seat().ask(ask).await {
             Ok(_) => (true, decision, Decider::Orchestrator, None),
@@ -71,4 +76,18 @@ impl Tool for AnswerPermission {
             reason,
         })
     }
+}
+
+/// Says whether this process descends from the agent that asks. The rules know only which process has started it.
+fn is_below_the_asker(bus: &Bus, id: &PermissionId) -> bool {
+    let mark = |Ancestor { pid, started }| ProcessMark {
+        pid,
+        started: Some(started),
+    };
+    let line: Vec<_> = ancestry::ancestors().into_iter().map(mark).collect();
+    bus.look(|state| {
+        let asker = state.session(state.permission(id)?.question.session)?;
+        Some(asker.runs_as_any_of(&line))
+    })
+    .unwrap_or(false)
 }

@@ -147,11 +147,14 @@ impl Tool for CreateWorkflow {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let workflows = self.leading.workflows_of(caller);
-        let plan = match (input.name, input.steps, input.file) {
-            (None, None, Some(file)) => workflows.plan_in_file(&file)?,
+        let (plan, file) = match (input.name, input.steps, input.file) {
+            (None, None, Some(file)) => {
+                let (plan, file) = workflows.plan_in_file(&file)?;
+                (plan, Some(file))
+            }
             (Some(name), Some(steps), None) => {
                 let steps = steps.into_iter().map(StepDraft::from).collect();
-                workflows.plan(Draft { name, steps })?
+                (workflows.plan(Draft { name, steps })?, None)
             }
             _ => {
                 return Err(ToolError::Arguments(
@@ -161,6 +164,9 @@ impl Tool for CreateWorkflow {
         };
         let mut output = Output::of(&plan);
         if !input.dry_run {
+            if let Some(file) = &file {
+                workflows.agreed_to_gates(&plan, file)?;
+            }
             let workflow = workflows.create(plan).await?;
             output.workflow_id = Some(workflow.id.to_string());
             workflow.status.as_str().clone_into(&mut output.status);

@@ -93,6 +93,7 @@ impl From<TeamError> for ToolError {
     fn from(error: TeamError) -> Self {
         match error {
             TeamError::Bus(error) => Self::Bus(error),
+            TeamError::Unagreed(consent) => Self::Unagreed(consent),
             TeamError::Silent { .. } => Self::Unavailable(error.to_string()),
             other => Self::Arguments(other.told()),
         }

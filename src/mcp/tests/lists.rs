@@ -7,7 +7,7 @@ use crate::config::{Config, Load};
 use crate::domain::tools::ENDPOINT_TOOLS;
 use crate::mcp::orchestrator::{self, Leading};
 use crate::mcp::{Seating, Server};
-use crate::team::Launch;
+use crate::team::{Launch, Trust};
 
 /// A token is about four bytes; the limit is 1,500 tokens, because every agent of a team pays for them.
 const ENDPOINT_BUDGET_BYTES: usize = 6_000;
@@ -29,6 +29,7 @@ async fn orchestrator(team: &Team) -> Server {
         environment: Vec::new(),
         project: project.path().into(),
         bus_dir: "/project/.claude/bridge".into(),
+        trust: Trust::default(),
     };
     let leading = Leading::new(Config::load(load).unwrap(), launch);
     orchestrator::server(Seating::taken(team.seat("lead").await), &leading)

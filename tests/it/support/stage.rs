@@ -7,11 +7,12 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use cli_team_bridge::mcp::client::{Forms, Lifecycle};
-use cli_team_bridge::supervisor::{self, ChildSpec, Pipes, Supervised};
+use cli_team_bridge::supervisor::{self, ChildSpec, Exit, Pipes, Shim, Supervised};
 use cli_team_bridge::sys::process::marked;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
 
 use super::Member;
 
@@ -52,8 +53,16 @@ impl Stage {
         self
     }
 
-    /// Adds profiles of the project's own.
+    /// Adds profiles of the user's own, which need nobody's yes.
     pub(crate) fn with_profiles(self, toml: &str) -> Self {
+        let folder = self.home.join(".config/cli-team-bridge");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), toml).unwrap();
+        self
+    }
+
+    /// Writes the file that the project brings along.
+    pub(crate) fn with_project_file(self, toml: &str) -> Self {
         std::fs::write(self.project.join(".claude/bridge.toml"), toml).unwrap();
         self
     }
@@ -116,16 +125,42 @@ impl Stage {
     }
 
     async fn spawn(&self, program: PathBuf, args: Vec<OsString>) -> (Supervised, Pipes) {
+        self.spawn_below(program, args, None).await
+    }
+
+    /// Starts a program, behind a guard as agents are if there is one.
+    pub(crate) async fn spawn_below(
+        &self,
+        program: PathBuf,
+        args: Vec<OsString>,
+        shim: Option<Shim>,
+    ) -> (Supervised, Pipes) {
         let env = self.environment();
         supervisor::spawn(ChildSpec {
             program,
             args,
             env,
             cwd: self.root.path().to_owned(),
-            shim: None,
+            shim,
         })
         .await
         .unwrap()
+    }
+
+    /// Runs a command of this binary to its end, without a terminal; returns how it ended, and what it said on stdout and stderr.
+    pub(crate) async fn ended(&self, arguments: &[&str], shim: Option<Shim>) -> (Exit, String) {
+        let args = arguments.iter().map(OsString::from).collect();
+        let program = env!("CARGO_BIN_EXE_cli-team-bridge").into();
+        let (child, mut pipes) = self.spawn_below(program, args, shim).await;
+        drop(pipes.stdin);
+        let mut said = String::new();
+        let running = async {
+            pipes.stdout.read_to_string(&mut said).await.unwrap();
+            child.exited().await
+        };
+        let exit = tokio::time::timeout(super::DEADLINE, running).await;
+        let exit = exit.expect("a command that asks nobody ends");
+        (exit, said + &child.stderr_tail())
     }
 
     /// Returns the environment of what is started here.

@@ -29,7 +29,13 @@ struct Shown {
 
 impl Terminal {
     /// Runs this binary in the stage's project. The terminal is its own name for `TERM`, unless the stage has another.
-    pub(crate) fn run(stage: &Stage, arguments: &[&str], (rows, columns): (u16, u16)) -> Self {
+    pub(crate) fn run(stage: &Stage, arguments: &[&str], size: (u16, u16)) -> Self {
+        let project = stage.project().to_str().unwrap();
+        Self::run_with(stage, &[arguments, &["--project", project]].concat(), size)
+    }
+
+    /// Runs this binary with these arguments alone.
+    pub(crate) fn run_with(stage: &Stage, arguments: &[&str], (rows, columns): (u16, u16)) -> Self {
         let size = Winsize {
             ws_row: rows,
             ws_col: columns,
@@ -40,8 +46,6 @@ impl Terminal {
         let end = || Stdio::from(terminal.slave.try_clone().unwrap());
         let program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .args(arguments)
-            .arg("--project")
-            .arg(stage.project())
             .env_clear()
             .env("TERM", "xterm-256color")
             .envs(stage.environment())

@@ -106,7 +106,7 @@ impl Wild {
             );
             profiles.push_str(&table);
         }
-        fs::write(folder.path().join(".claude/bridge.toml"), profiles).unwrap();
+        fs::write(folder.path().join("profiles.toml"), profiles).unwrap();
         Self { folder, mark }
     }
 
@@ -121,6 +121,8 @@ impl Wild {
             .arg(format!("{before}exec \"$0\" \"$@\""))
             .args([&binary(), "orchestrator", "--project"])
             .arg(self.folder.path())
+            .arg("--config")
+            .arg(self.folder.path().join("profiles.toml"))
             .current_dir(self.folder.path())
             .env("BRIDGE_LOG", "error")
             .stdin(Stdio::piped())

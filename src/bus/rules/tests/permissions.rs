@@ -1,10 +1,11 @@
 //! Questions for permission: one answer each, whoever gives it, and no question that outlives its agent.
 
 use super::*;
-use crate::bus::event::{Answered, Question};
+use crate::bus::event::{Answered, Question, Runs};
 use crate::bus::rules::{Asking, NewQuestion, Saying};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
+use crate::domain::member::ProcessMark;
 use crate::domain::permission::{Decider, Decision};
 
 fn question(agent: SessionId) -> Question {
@@ -70,6 +71,41 @@ fn the_first_answer_of_any_orchestrator_is_the_only_one() {
     );
     assert_eq!(answer(&world, &id), Some(expected));
     assert!(world.state.open_permissions().is_empty());
+}
+
+#[test]
+fn no_process_of_an_agent_answers_its_question() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let mark = |pid| ProcessMark {
+        pid,
+        started: Some(7),
+    };
+    world.ask(
+        lead,
+        Ask::Runs(Box::new(Runs {
+            session: agent,
+            agent: mark(10),
+            shim: Some(mark(9)),
+            acp_session: None,
+        })),
+    );
+    let mut started_by = |pid| {
+        let wish = Wish::Like(name("orchestrator"));
+        let mut new = world.joining(wish, MemberKind::Orchestrator, &[]);
+        new.client = Some(mark(pid));
+        let session = new.session;
+        world.ask(None, Ask::Join(Box::new(new)));
+        session
+    };
+    let (own, guards, strangers) = (started_by(10), started_by(9), started_by(11));
+    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    for below in [own, guards] {
+        let refusal = world.refuse(below, says(&id, Decision::AllowOnce));
+        assert_eq!(refusal, Refusal::OwnQuestion { id: id.clone() });
+    }
+    world.ask(strangers, says(&id, Decision::AllowOnce));
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! `trust`: what a project's own `bridge.toml` would run or widen, or what the gates of a plan file would run, and the user's yes to
+//! it.
+
+use std::io::{IsTerminal as _, stdin};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Failure, below, orchestrator, project, ui};
+use crate::config::Brought;
+use crate::sys::state_directory::StateDirectory;
+use crate::sys::terminal;
+use crate::team::Trust;
+use crate::workflow::file;
+
+/// What to say yes to.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TrustArguments {
+    /// The project, for its `.claude/bridge.toml`, or a plan file with gates [default: the project of the current directory].
+    #[arg(value_name = "DIR|PLAN")]
+    path: Option<PathBuf>,
+    /// Say yes without being asked, if the file is the one with this SHA-256.
+    #[arg(long, value_name = "SHA256")]
+    yes: Option<String>,
+}
+
+pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
+    below::refuse_to("say yes for its user")?;
+    let trust = store();
+    let Some(Asking { file, lines }) = asking(arguments.path.as_deref())? else {
+        ui::tell("Nothing to say yes to: the file runs nothing and widens nothing.");
+        return Ok(());
+    };
+    ui::say(&format!(
+        "{}\nSHA-256 {}\nasks for:\n\n{}\n",
+        file.quoted(),
+        file.sha256,
+        lines.join("\n")
+    ));
+    if trust.has(&file) {
+        ui::tell("You have said yes to this file.");
+        return Ok(());
+    }
+    let agreed = match &arguments.yes {
+        Some(hash) if *hash == file.sha256 => true,
+        Some(_) => return Err("--yes names another SHA-256: look at what is shown above".into()),
+        None if stdin().is_terminal() => asked()?,
+        None => {
+            let hash = &file.sha256;
+            let how = "run this in a terminal, or say yes with --yes";
+            return Err(format!("nobody can be asked here: {how} {hash}").into());
+        }
+    };
+    if !agreed {
+        return Err("not trusted: what is shown above does not count".into());
+    }
+    trust.add(&file)?;
+    ui::tell(
+        "Trusted, as it is now: any change of the file needs a yes of its own. Limits count from an orchestrator's next start.",
+    );
+    Ok(())
+}
+
+/// A file that asks for something.
+struct Asking {
+    file: Brought,
+    lines: Vec<String>,
+}
+
+/// Reads what is asked for: by a plan, if a file is named, else by the `bridge.toml` of a project. Nothing if that needs no yes.
+fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
+    if let Some(plan) = path.filter(|path| path.is_file()) {
+        let written = file::read(plan, &plan.display().to_string())?;
+        let steps = written.draft.steps.iter().enumerate();
+        let gates = steps.filter(|(_, step)| !step.gate.is_empty());
+        let lines: Vec<_> = gates
+            .map(|(index, step)| {
+                let name = step
+                    .name
+                    .clone()
+                    .unwrap_or_else(|| format!("{}", index + 1));
+                format!("the gate of step {name:?} would run {:?}", step.gate)
+            })
+            .collect();
+        let file = written.brought(plan);
+        return Ok((!lines.is_empty()).then_some(Asking { file, lines }));
+    }
+    let config = orchestrator::load(&project::find(path)?, None)?;
+    let file = config.project_file().filter(|file| file.needs_yes());
+    Ok(file.map(|file| Asking {
+        file: file.file.clone(),
+        lines: file.lines(),
+    }))
+}
+
+/// Returns where this user's yeses are kept.
+pub(super) fn store() -> Trust {
+    Trust::kept_in(StateDirectory::of_process().as_ref())
+}
+
+/// Asks at the terminal. All but a clear yes is no, and so is what was typed before the question.
+fn asked() -> Result<bool, Failure> {
+    terminal::drop_typed(stdin());
+    ui::tell("Whoever wrote that file can run these programs as you. Trust it? [y/N]");
+    let mut typed = String::new();
+    stdin().read_line(&mut typed)?;
+    Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
+}

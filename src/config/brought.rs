@@ -1,0 +1,258 @@
+//! What the project's own file brings that counts only once the user has said yes to it: whatever runs something, gives something
+//! away, or raises a limit.
+//!
+//! A yes is to the very bytes that were read. What only narrows, or only names, counts without one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
+use super::environment::EnvPattern;
+use super::limits::Limits;
+use super::profile::{Command, Profile};
+use super::source::Sourced;
+use crate::domain::name::Name;
+use crate::domain::permission::Policy;
+
+/// Characters of one value that a sentence repeats; the whole of it is in [`ProjectFile::lines`].
+const SHOWN_CHARACTERS: usize = 200;
+
+/// A file that a project brings, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brought {
+    /// Where it is, links resolved.
+    pub path: PathBuf,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Brought {
+    /// Names a file by its place and the bytes that were read of it.
+    pub fn of(path: &Path, bytes: &[u8]) -> Self {
+        Self {
+            // One that is gone by now has no other name, and nobody can say yes to it.
+            path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+            sha256: HEXLOWER.encode(&Sha256::digest(bytes)),
+        }
+    }
+
+    /// Returns the place, quoted: a name may hold whatever a terminal takes for a command.
+    pub fn quoted(&self) -> String {
+        format!("{:?}", self.path.to_string_lossy())
+    }
+}
+
+/// The project's own `bridge.toml`, and what of it needs a yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Which bytes of which file.
+    pub file: Brought,
+    profiles: BTreeMap<Name, Demands>,
+    settings: Vec<Demand>,
+}
+
+/// What needs a yes in one profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Demands {
+    /// The command line that would be run.
+    runs: String,
+    values: Vec<Demand>,
+}
+
+/// A value that needs a yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Demand {
+    /// `[limits] agents`, or the key of a profile.
+    key: &'static str,
+    /// What it is set to, quoted so that it stays on its line.
+    value: String,
+}
+
+impl ProjectFile {
+    /// Compares what holds with the file with what holds without it.
+    pub(super) fn of<'a>(
+        file: Brought,
+        profiles: impl Iterator<Item = (Option<&'a Profile>, &'a Profile)>,
+        settings: Vec<Demand>,
+    ) -> Self {
+        let demands = profiles.filter_map(|(before, now)| {
+            let values = of_profile(before, now);
+            let runs = format!("{} {:?}", shown_command(&now.command.value), now.args.value);
+            (!values.is_empty()).then(|| (now.name.clone(), Demands { runs, values }))
+        });
+        Self {
+            file,
+            profiles: demands.collect(),
+            settings,
+        }
+    }
+
+    /// Says whether anything of it needs a yes.
+    pub fn needs_yes(&self) -> bool {
+        !self.profiles.is_empty() || !self.settings.is_empty()
+    }
+
+    /// Says what it would run as that profile, and which of its keys need a yes; nothing if none does.
+    pub fn demanded_of(&self, profile: &Name) -> Option<String> {
+        let demands = self.profiles.get(profile)?;
+        let values = demands.values.iter().map(|demand| {
+            let value: String = demand.value.chars().take(SHOWN_CHARACTERS).collect();
+            let cut = if value.len() < demand.value.len() {
+                "…"
+            } else {
+                ""
+            };
+            format!("{} = {value}{cut}", demand.key)
+        });
+        let runs: String = demands.runs.chars().take(SHOWN_CHARACTERS).collect();
+        let values: Vec<_> = values.collect();
+        Some(format!("would run {runs}, with {}", values.join(", ")))
+    }
+
+    /// Notes that a profile is from now on as another one is.
+    pub(super) fn plays(&mut self, name: &Name, as_is: &Name) {
+        match self.profiles.get(as_is).cloned() {
+            Some(demands) => drop(self.profiles.insert(name.clone(), demands)),
+            None => drop(self.profiles.remove(name)),
+        }
+    }
+
+    /// Describes all that needs a yes, line by line, nothing of it cut.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (name, demands) in &self.profiles {
+            lines.push(format!("[agents.{name}] would run {}", demands.runs));
+            let values = demands.values.iter();
+            lines.extend(values.map(|demand| format!("  {} = {}", demand.key, demand.value)));
+        }
+        let settings = self.settings.iter();
+        lines.extend(settings.map(|demand| format!("{} = {}", demand.key, demand.value)));
+        lines
+    }
+}
+
+/// Returns what needs a yes in a profile, which was so before or not there at all.
+fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
+    // Written out, so that for a new field it has to be decided what a project may set unasked.
+    let Profile {
+        name: _,
+        command,
+        args,
+        env,
+        env_pass,
+        permissions,
+        file_system,
+        mode,
+        install,
+        login,
+        // These start nothing and let nothing through.
+        permission_seconds: _,
+        roles: _,
+        default_model: _,
+        restart: _,
+        settle: _,
+        one_session: _,
+        mid_turn: _,
+    } = now;
+    let mut demands = Vec::new();
+    let mut demand = |key, value: Option<String>| {
+        demands.extend(value.map(|value| Demand { key, value }));
+    };
+    demand(
+        "command",
+        new(Some(command), before.map(|before| &before.command)).map(shown_command),
+    );
+    let own_args = before.is_some() || !args.value.is_empty();
+    let changed = new(Some(args), before.map(|before| &before.args)).filter(|_| own_args);
+    demand("args", changed.map(|args| format!("{args:?}")));
+    for (name, value) in env {
+        let before = before.and_then(|before| before.env.get(name));
+        let text = new(Some(value), before).map(|value| format!("{name:?} = {value:?}"));
+        demand("env", text);
+    }
+    let passed = before.map(|before| &before.env_pass);
+    demand("env_pass", more_passed(env_pass, passed));
+    let policy = before.map_or(Policy::default(), |before| before.permissions.value);
+    let widens = permissions.is_from_project() && permissions.value.allows_more_than(policy);
+    demand(
+        "permissions",
+        widens.then(|| format!("{:?}", permissions.value.as_str())),
+    );
+    let served = before.is_some_and(|before| before.file_system.value);
+    let widens = file_system.is_from_project() && file_system.value && !served;
+    demand("file_system", widens.then(|| "true".to_owned()));
+    // The last two are what a user is told to type.
+    for (key, now, before) in [
+        ("mode", mode, before.map(|before| &before.mode)),
+        ("install", install, before.map(|before| &before.install)),
+        ("login", login, before.map(|before| &before.login)),
+    ] {
+        let before = before.and_then(Option::as_ref);
+        demand(
+            key,
+            new(now.as_ref(), before).map(|text| format!("{text:?}")),
+        );
+    }
+    demands
+}
+
+/// Returns the patterns that let more through than those before, if the project's file set them.
+pub(super) fn more_passed(
+    now: &Sourced<Vec<EnvPattern>>,
+    before: Option<&Sourced<Vec<EnvPattern>>>,
+) -> Option<String> {
+    let is_known = |pattern| before.is_some_and(|before| before.value.contains(pattern));
+    let widens = now.is_from_project() && !now.value.iter().all(is_known);
+    let names: Vec<_> = now.value.iter().map(EnvPattern::to_string).collect();
+    widens.then(|| format!("{names:?}"))
+}
+
+/// Returns the demand that variables pass into gates.
+pub(super) fn of_gates(
+    before: &Sourced<Vec<EnvPattern>>,
+    now: &Sourced<Vec<EnvPattern>>,
+) -> Option<Demand> {
+    more_passed(now, Some(before)).map(|value| Demand {
+        key: "[workflows] gate_env",
+        value,
+    })
+}
+
+/// Returns what needs a yes among the limits: what is higher than it was.
+pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
+    let numbers = before.numbers().into_iter().zip(now.numbers());
+    let higher = numbers.filter_map(|((_, before), (key, now))| {
+        let widens = now.is_from_project() && now.value > before.value;
+        let value = format!("{} ({} without it)", now.value, before.value);
+        widens.then_some(Demand { key, value })
+    });
+    let mut demands: Vec<_> = higher.collect();
+    let now = &now.allow_network_file_system;
+    if now.is_from_project() && now.value && !before.allow_network_file_system.value {
+        demands.push(Demand {
+            key: "[limits] allow_network_file_system",
+            value: "true".to_owned(),
+        });
+    }
+    demands
+}
+
+/// Returns a value that the project's file has set to something else than it was.
+fn new<'a, T: PartialEq>(
+    now: Option<&'a Sourced<T>>,
+    before: Option<&Sourced<T>>,
+) -> Option<&'a T> {
+    let now = now.filter(|now| now.is_from_project())?;
+    let same = before.is_some_and(|before| before.value == now.value);
+    (!same).then_some(&now.value)
+}
+
+fn shown_command(command: &Command) -> String {
+    match command {
+        Command::OwnBinary => "\"$self\"".to_owned(),
+        Command::Absolute(path) => format!("{:?}", path.to_string_lossy()),
+        Command::OnPath(name) => format!("{name:?}"),
+    }
+}

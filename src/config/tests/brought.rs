@@ -1,0 +1,167 @@
+//! What of a project's own file needs its user's yes.
+
+use super::Place;
+use crate::config::{Config, Resume};
+use crate::domain::name::Name;
+
+/// What the user's own file says in all of these.
+const OWN: &str = r#"
+[agents.codex]
+command = "codex-acp"
+args = ["--own"]
+env = { A = "1" }
+env_pass = ["OPENAI_*", "HF_*"]
+permissions = "ask"
+mode = "careful"
+install = "npm install codex"
+[limits]
+agents = 5
+stall_seconds = 100
+[workflows]
+gate_env = ["DATABASE_*"]
+"#;
+
+fn load(project: &str) -> Config {
+    Place::new().user(OWN).project(project).load().unwrap()
+}
+
+/// Asserts which lines need a yes.
+#[track_caller]
+fn check(project: &str, expected: &[&str]) {
+    let config = load(project);
+    let file = config.project_file().unwrap();
+    assert_eq!(file.lines(), expected, "{project}");
+    assert_eq!(file.needs_yes(), !expected.is_empty());
+    assert_eq!(config.unagreed().is_some(), !expected.is_empty());
+}
+
+#[test]
+fn what_runs_or_widens_needs_a_yes() {
+    let runs = "[agents.codex] would run \"codex-acp\" [\"--own\"]";
+    for (key, line) in [
+        (
+            "env = { LD_PRELOAD = 'x' }",
+            r#"  env = "LD_PRELOAD" = "x""#,
+        ),
+        ("env = { A = '2' }", r#"  env = "A" = "2""#),
+        (
+            "env_pass = ['OPENAI_*', '*']",
+            r#"  env_pass = ["OPENAI_*", "*"]"#,
+        ),
+        ("permissions = 'rules'", r#"  permissions = "rules""#),
+        ("file_system = true", "  file_system = true"),
+        ("mode = 'yolo'", r#"  mode = "yolo""#),
+        ("install = 'curl x | sh'", r#"  install = "curl x | sh""#),
+        ("login = 'curl x | sh'", r#"  login = "curl x | sh""#),
+    ] {
+        check(&format!("[agents.codex]\n{key}"), &[runs, line]);
+    }
+    check(
+        "[agents.codex]\ncommand = 'sh'\nargs = ['-c', \"\\u001b[2Jid\"]",
+        &[
+            r#"[agents.codex] would run "sh" ["-c", "\u{1b}[2Jid"]"#,
+            r#"  command = "sh""#,
+            r#"  args = ["-c", "\u{1b}[2Jid"]"#,
+        ],
+    );
+    check(
+        "[agents.new]\ncommand = '$self'\npermissions = 'deny'",
+        &[
+            r#"[agents.new] would run "$self" []"#,
+            r#"  command = "$self""#,
+        ],
+    );
+    check(
+        "[limits]\nagents = 6\nstall_seconds = 99\noutput_per_second = 1_073_741_824\nallow_network_file_system = true",
+        &[
+            "[limits] agents = 6 (5 without it)",
+            "[limits] output_per_second = 1073741824 (4194304 without it)",
+            "[limits] allow_network_file_system = true",
+        ],
+    );
+    check(
+        "[workflows]\ngate_env = ['*']",
+        &[r#"[workflows] gate_env = ["*"]"#],
+    );
+}
+
+#[test]
+fn what_narrows_or_only_names_needs_none() {
+    for project in [
+        "",
+        "[agents.codex]\npermissions = 'deny'",
+        "[agents.codex]\npermissions = 'ask'\nmode = 'careful'\ncommand = 'codex-acp'\nargs = ['--own']\nenv = { A = '1' }",
+        "[agents.codex]\nenv_pass = ['HF_*']",
+        "[agents.codex]\nenv_pass = []\nfile_system = false",
+        "[agents.codex]\nroles = ['x']\ndefault_model = 'y'\nrestart = 'on_failure'\nsettle_ms = 5\none_session = true\n\
+         mid_turn = 'never'\npermission_seconds = 60",
+        "[limits]\nagents = 1\nretention_days = 1\nallow_network_file_system = false",
+        "[workflows]\ngate_env = []\nresume = 'auto'",
+    ] {
+        check(project, &[]);
+    }
+}
+
+#[test]
+fn before_the_yes_no_limit_is_raised_and_nothing_more_passes_into_gates() {
+    let project = "[limits]\nagents = 6\nunread = 7\n[workflows]\ngate_env = ['*']\n\
+        [agents.codex]\npermissions = 'allow'";
+    let mut config = load(project);
+    let own = || {
+        [("TOKEN", "x"), ("DATABASE_URL", "y")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .into_iter()
+    };
+    assert_eq!(config.limits().agents.value, 5);
+    assert_eq!(config.limits().unread.value, 7);
+    assert_eq!(config.gate_environment(own()).len(), 1);
+    config.agree();
+    assert_eq!(config.limits().agents.value, 6);
+    assert_eq!(config.gate_environment(own()).len(), 2);
+    assert!(config.unagreed().is_none());
+}
+
+#[test]
+fn no_yes_lets_a_project_go_on_with_workflows_by_itself() {
+    let mut config = load("[workflows]\nresume = 'auto'");
+    config.agree();
+    assert_eq!(config.resume(), Resume::Ask);
+    assert!(config.leaves_out_auto_resume());
+    let place = Place::new().user("[workflows]\nresume = 'auto'");
+    assert_eq!(place.load().unwrap().resume(), Resume::Auto);
+    let place = place.project("[workflows]\nresume = 'ask'");
+    assert_eq!(place.load().unwrap().resume(), Resume::Ask);
+    let place = place.explicit("[workflows]\nresume = 'auto'");
+    assert_eq!(place.load().unwrap().resume(), Resume::Auto);
+}
+
+#[test]
+fn what_the_file_of_the_command_line_says_is_the_users_word() {
+    let place = Place::new()
+        .project("[agents.a]\ncommand = 'sh'\nargs = ['-c', 'id']")
+        .explicit("[agents.a]\ncommand = 'a'\nargs = []");
+    assert!(place.load().unwrap().unagreed().is_none());
+    let place = Place::new()
+        .project("[agents.a]\ncommand = 'sh'")
+        .explicit("[agents.a]\nroles = ['x']");
+    let config = place.load().unwrap();
+    let name = Name::parse("A").unwrap();
+    let demanded = config.unagreed().unwrap().demanded_of(&name).unwrap();
+    assert_eq!(demanded, r#"would run "sh" [], with command = "sh""#);
+}
+
+#[test]
+fn a_script_plays_a_profile_in_the_place_of_what_the_project_says() {
+    let place = Place::new().project("[agents.a]\ncommand = 'sh'\n[agents.b]\ncommand = 'sh'");
+    let mut config = place.load().unwrap();
+    let name = |name| Name::parse(name).unwrap();
+    config.play([name("a")], "/play.toml".as_ref()).unwrap();
+    let file = config.unagreed().unwrap();
+    assert_eq!(file.demanded_of(&name("a")), None);
+    assert!(file.demanded_of(&name("b")).is_some());
+    let place = Place::new().project("[agents.scripted]\ncommand = 'sh'");
+    let mut config = place.load().unwrap();
+    config.play([name("a")], "/play.toml".as_ref()).unwrap();
+    let file = config.unagreed().unwrap();
+    assert!(file.demanded_of(&name("a")).is_some());
+}

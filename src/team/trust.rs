@@ -1,0 +1,188 @@
+//! What the user has said yes to: files that a project brings, each by its place and the hash of its bytes.
+//!
+//! A yes is a file of its own in the user's state directory, so that one is never lost to another.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::live::{Team, TeamError};
+use crate::config::{Brought, Config};
+use crate::domain::name::Name;
+use crate::sys::state_directory::StateDirectory;
+
+/// The folder of the yeses in the state directory.
+const FOLDER: &str = "trusted";
+
+/// Characters that a sentence repeats of what a file would run.
+const SHOWN_CHARS: usize = 1_000;
+
+/// The command by which a user says yes.
+const COMMAND: &str = "cli-team-bridge trust";
+
+/// The user's yeses. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// None where there is no place for them: then the user has said yes to nothing.
+    kept_in: Option<StateDirectory>,
+}
+
+impl Trust {
+    /// Keeps the yeses in a state directory.
+    pub fn kept_in(state: Option<&StateDirectory>) -> Self {
+        Self {
+            kept_in: state.map(|state| state.inner(FOLDER)),
+        }
+    }
+
+    /// Says whether the user has said yes to these bytes at this place.
+    pub fn has(&self, file: &Brought) -> bool {
+        let Some(directory) = &self.kept_in else {
+            return false;
+        };
+        match directory.read(&name_of(file)) {
+            Ok(text) => text.is_some_and(|text| text == record(file).as_bytes()),
+            Err(error) => {
+                tracing::warn!("what you have said yes to cannot be read: {error}");
+                false
+            }
+        }
+    }
+
+    /// Notes that the user says yes to these bytes at this place. It is on disk when this returns.
+    pub fn add(&self, file: &Brought) -> io::Result<()> {
+        let Some(directory) = &self.kept_in else {
+            let why = "there is no place to keep it: set HOME, or XDG_STATE_HOME";
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        };
+        directory.write(&name_of(file), record(file).as_bytes())
+    }
+
+    /// Notes in a configuration whether its project's file is agreed to.
+    pub fn settle(&self, config: &mut Config) {
+        if config.unagreed().is_some_and(|file| self.has(&file.file)) {
+            config.agree();
+        }
+    }
+}
+
+/// Returns the name of a yes: that of the place and the bytes together.
+fn name_of(file: &Brought) -> String {
+    let mut hash = Sha256::new();
+    hash.update(file.path.as_os_str().as_encoded_bytes());
+    hash.update([0]);
+    hash.update(&file.sha256);
+    data_encoding::HEXLOWER.encode(&hash.finalize())
+}
+
+/// Returns what a yes says, for people too.
+fn record(file: &Brought) -> String {
+    format!("{} {}\n", file.sha256, file.quoted())
+}
+
+/// What is not done before the user has said yes to a file.
+#[derive(Clone, Debug)]
+pub struct Consent {
+    /// Which bytes of which file.
+    pub file: Brought,
+    /// What would be done, in one sentence's part.
+    what: String,
+    /// The command by which a user says yes.
+    command: String,
+    /// All that the yes is to, line by line.
+    pub lines: Vec<String>,
+    trust: Trust,
+}
+
+impl Consent {
+    /// Notes that the user has said yes.
+    pub fn give(&self) -> io::Result<()> {
+        self.trust.add(&self.file)
+    }
+}
+
+impl fmt::Display for Consent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, and your user has not said yes to that file: the user looks at it and says yes with `{}`",
+            self.what, self.command
+        )
+    }
+}
+
+impl Team {
+    /// Refuses profiles that the project's own file has made or widened, unless the user has said yes to it. What is no profile
+    /// passes.
+    pub fn agreed<'a>(&self, profiles: impl IntoIterator<Item = &'a str>) -> Result<(), TeamError> {
+        let Some(file) = self.config().unagreed() else {
+            return Ok(());
+        };
+        let demanded = |name: &str| {
+            let name = Name::parse(name).ok()?;
+            Some((file.demanded_of(&name)?, name))
+        };
+        let mut demanded = profiles.into_iter().filter_map(demanded);
+        let Some((demand, name)) = demanded.next() else {
+            return Ok(());
+        };
+        // Said meanwhile, perhaps in another program.
+        if self.inner.launch.trust.has(&file.file) {
+            return Ok(());
+        }
+        Err(TeamError::Unagreed(Arc::new(Consent {
+            file: file.file.clone(),
+            what: format!(
+                "`{name}` is not started: the project's own bridge.toml says what it is. It {demand}"
+            ),
+            command: COMMAND.to_owned(),
+            lines: file.lines(),
+            trust: self.inner.launch.trust.clone(),
+        })))
+    }
+
+    /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
+    pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
+        if runs.is_empty() || self.inner.launch.trust.has(file) {
+            return Ok(());
+        }
+        let path = file.path.strip_prefix(self.project());
+        let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
+        let shown: String = runs.join(", ").chars().take(SHOWN_CHARS).collect();
+        Err(TeamError::Unagreed(Arc::new(Consent {
+            file: file.clone(),
+            what: format!("the plan {named:?} is not run: {shown}"),
+            command: format!("{COMMAND} {named:?}"),
+            lines: runs,
+            trust: self.inner.launch.trust.clone(),
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_yes_is_to_the_very_bytes_at_the_very_place() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let path = home.path().join("bridge.toml");
+        std::fs::write(&path, "one").unwrap();
+        let file = Brought::of(&path, b"one");
+        assert!(!trust.has(&file));
+        trust.add(&file).unwrap();
+        assert!(trust.has(&file));
+        assert!(!trust.has(&Brought::of(&path, b"two")));
+        assert!(!trust.has(&Brought::of(Path::new("/elsewhere"), b"one")));
+        trust.add(&Brought::of(&path, b"two")).unwrap();
+        assert!(trust.has(&file), "one yes takes no other back");
+        assert!(!Trust::default().has(&file));
+        assert!(Trust::default().add(&file).is_err());
+    }
+}
