@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
+use super::boots;
 use super::event::{Body, Event, Opened};
 use super::letter::RequestTexts;
 use super::log::{
@@ -110,6 +111,7 @@ impl Bus {
     /// Does the same at a pace of its own.
     pub fn open_at(mut log: Box<dyn Log>, pace: Pace) -> Result<Self, BusError> {
         let replica = log.open()?;
+        boots::check(log.as_mut(), &replica.state)?;
         let (jobs, inbox) = mpsc::channel();
         let (changed, _) = watch::channel(replica.next_seq);
         let (durability, turn) = (log.durability(), log.turn());
@@ -479,19 +481,23 @@ impl Core {
     /// Decides and appends a command, and rings for those whom it concerns; nothing when another process writes.
     fn append(&mut self, command: &Command) -> Result<Option<Receipt>, BusError> {
         let Self { log, replica, .. } = self;
-        let appended = log.append(replica, &mut |state, now| {
-            rules::decide(state, now, command)
-        })?;
-        match appended {
-            Appended::Written(entry) => {
-                log.ring(&rules::concerned(&replica.state, &entry.events));
-                Ok(Some(Receipt {
-                    events: entry.events,
-                }))
+        let mut receipt = Receipt::default();
+        loop {
+            let appended = log.append(replica, &mut |state, now| {
+                rules::decide(state, now, command)
+            })?;
+            let entry = match appended {
+                Appended::Written(entry) => entry,
+                Appended::Nothing => return Ok(Some(receipt)),
+                Appended::Refused(refusal) => return Err(refusal.into()),
+                Appended::Contended => return Ok(None),
+            };
+            log.ring(&rules::concerned(&replica.state, &entry.events));
+            receipt.events.extend(entry.events);
+            // Else it was what is due alone, and the command has room behind it.
+            if entry.id == command.id {
+                return Ok(Some(receipt));
             }
-            Appended::Nothing => Ok(Some(Receipt::default())),
-            Appended::Refused(refusal) => Err(refusal.into()),
-            Appended::Contended => Ok(None),
         }
     }
 

@@ -14,6 +14,7 @@ pub mod rules;
 pub mod log;
 pub mod memory;
 pub mod pulse;
+mod boots;
 mod queue;
 mod worker;
 mod view;

@@ -129,17 +129,17 @@ impl Worker {
             return Duration::ZERO;
         };
         let core = shared.core();
-        let now = core.log.now().tick;
+        let now = core.log.now();
         let due = core
             .replica
             .state
-            .earliest_due_ms()
-            .filter(|_| now.boot == core.replica.state.boot);
+            .earliest_due_ms(now)
+            .filter(|_| now.tick.boot == core.replica.state.boot);
         let until_again = self.again.map_or(Duration::ZERO, |again| {
             again.saturating_duration_since(Instant::now())
         });
         let until_due = due.map(|due| {
-            let until = Duration::from_millis(due.saturating_sub(now.ms)) + self.spread;
+            let until = Duration::from_millis(due.saturating_sub(now.tick.ms)) + self.spread;
             until.max(until_again)
         });
         until_due.map_or(until_look, |until_due| until_due.min(until_look))
@@ -183,9 +183,10 @@ impl Worker {
         }
         let is_due = {
             let core = shared.core();
-            let now = core.log.now().tick;
+            let now = core.log.now();
             let state = &core.replica.state;
-            now.boot == state.boot && state.earliest_due_ms().is_some_and(|due| due <= now.ms)
+            let is_over = |due: u64| due <= now.tick.ms;
+            now.tick.boot == state.boot && state.earliest_due_ms(now).is_some_and(is_over)
         };
         if is_due {
             self.append_by_itself(shared, Ask::Due);

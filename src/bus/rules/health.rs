@@ -11,7 +11,7 @@ use super::writer::Writer;
 use crate::bus::event::{Event, Runs};
 use crate::bus::state::{Session, State};
 use crate::domain::id::SessionId;
-use crate::domain::limits::{self, TeamLimits};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
@@ -57,9 +57,7 @@ pub(super) fn stall(
         agent.name,
         after_ms / 1000
     );
-    for name in leaders_of(writer.state, agent) {
-        writer.notice(&name, text.clone());
-    }
+    writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }
 
@@ -89,9 +87,7 @@ pub(super) fn crash(
         tasks::write_finished(writer, task, &ending);
     }
     let text = format!("{} has crashed and is started again: {detail}", agent.name);
-    for name in leaders_of(writer.state, agent) {
-        writer.notice(&name, text.clone());
-    }
+    writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }
 
@@ -109,7 +105,7 @@ pub(super) fn hung(
     after_ms: u64,
 ) -> Result<(), Refusal> {
     for id in sessions {
-        if decision.len() >= limits::EVENTS_AT_ONCE {
+        if decision.is_full() {
             break;
         }
         decision.step(|writer| {
@@ -124,9 +120,7 @@ pub(super) fn hung(
                 session.name,
                 after_ms / 1000
             );
-            for name in listening_orchestrators(state, session) {
-                writer.notice(&name, text.clone());
-            }
+            writer.notice_to_each(&listening_orchestrators(state, session), &text);
             Ok(())
         })?;
     }

@@ -21,7 +21,8 @@ pub enum Due {
     Handed(SessionId, CallId),
     /// A wait that nobody ended is over.
     Wait(SessionId, CallId),
-    /// Mail for an absent name is given up, and the name forgotten.
+    /// Mail for an absent name is given up, and the name forgotten. Its days are counted by the watch of the state; older versions
+    /// had a timer for it.
     Mail(Name),
     /// A question for permission is answered with no.
     Permission(PermissionId),
@@ -76,13 +77,30 @@ impl Timers {
         self.running.contains_key(due)
     }
 
-    /// Lets every timer run its whole length from now on: after a new boot the old counting means nothing.
-    pub(crate) fn restart_all(&mut self, now_ms: u64) {
+    /// Lets every timer run in a new boot for as long as it still had to when the old one was last heard of; for its whole length
+    /// where that is not known.
+    pub(crate) fn carry_over(&mut self, last_ms: Option<u64>, now_ms: u64) {
         self.order.clear();
         for (due, timer) in &mut self.running {
+            if let Some(last_ms) = last_ms {
+                timer.after_ms = timer.due_ms().saturating_sub(last_ms);
+            }
             timer.from_ms = now_ms;
             self.order.insert((timer.due_ms(), due.clone()));
         }
+    }
+
+    /// Takes out the names that an older version had timers for; says of each whether its mail is due at once.
+    pub(super) fn take_absent(&mut self) -> Vec<(Name, bool)> {
+        let names = self.running.iter().filter_map(|(due, timer)| match due {
+            Due::Mail(name) => Some((name.clone(), timer.after_ms == 0)),
+            _ => None,
+        });
+        let names: Vec<_> = names.collect();
+        for (name, _) in &names {
+            self.stop(&Due::Mail(name.clone()));
+        }
+        names
     }
 
     /// Returns when the earliest timer is due, in milliseconds of the boot.
@@ -140,11 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_boot_begins_every_timer_anew() {
+    fn a_new_boot_keeps_what_was_left() {
         let mut timers = Timers::default();
         timers.start(nudge(1), 1_000_000, 50);
-        timers.restart_all(7);
-        assert_eq!(timers.left_ms(&nudge(1), 7), 50);
+        timers.carry_over(Some(1_000_030), 7);
+        assert_eq!(timers.left_ms(&nudge(1), 7), 20);
+        timers.carry_over(None, 3);
+        assert_eq!(timers.left_ms(&nudge(1), 3), 20);
         let copy: Timers = Vec::from(timers.clone()).into();
         assert_eq!(copy, timers);
     }
