@@ -501,10 +501,10 @@ impl Core {
         }
     }
 
-    /// Looks at the heartbeats of all live sessions.
-    pub(super) fn heartbeats(&mut self) -> Vec<Looked> {
+    /// Looks at the heartbeats of sessions.
+    pub(super) fn heartbeats(&mut self, of: &[SessionId]) -> Vec<Looked> {
         let Self { log, replica, .. } = self;
-        let live = replica.state.live_sessions().into_iter();
+        let live = of.iter().filter_map(|id| replica.state.session(*id));
         let look = |session: &super::state::Session| Looked {
             session: session.id,
             beat: log.heartbeat(session.id),
@@ -513,18 +513,20 @@ impl Core {
         live.map(look).collect()
     }
 
+    /// Finds those of these sessions whose presence nobody holds, the longest here first.
+    pub(super) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<SessionId> {
+        let Self { log, replica, .. } = self;
+        let live = sessions.iter().filter_map(|id| replica.state.session(*id));
+        let dead = live.filter(|session| log.held(session.id) == Presence::Free);
+        let mut dead: Vec<_> = dead.map(|dead| (dead.since_seq, dead.id)).collect();
+        dead.sort_unstable();
+        dead.into_iter().map(|(_, id)| id).collect()
+    }
+
     /// Finds the live sessions whose presence nobody holds.
     pub(super) fn dead(&mut self) -> Vec<SessionId> {
-        let live: Vec<_> = self
-            .replica
-            .state
-            .live_sessions()
-            .iter()
-            .map(|session| session.id)
-            .collect();
-        live.into_iter()
-            .filter(|session| self.log.held(*session) == Presence::Free)
-            .collect()
+        let live: Vec<_> = self.replica.state.session_ids().collect();
+        self.dead_of(&live)
     }
 }
 

@@ -15,6 +15,7 @@ pub mod log;
 pub mod memory;
 pub mod pulse;
 mod boots;
+mod lookout;
 mod queue;
 mod worker;
 mod view;

@@ -343,7 +343,7 @@ impl Ledger {
 fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {
-        for (seq, id) in &member.unread {
+        for (seq, id) in member.unread.iter() {
             assert_eq!(state.messages[id].seq, *seq);
             assert!(unread.insert((id.clone(), name.clone())));
         }

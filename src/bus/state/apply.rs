@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    BodyRef, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
+    BodyRef, Chunked, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
     StopWanted, Task, Wait,
 };
 use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
@@ -300,7 +300,7 @@ impl State {
             name: name.clone(),
             chosen,
             session: None,
-            unread: BTreeMap::new(),
+            unread: Chunked::default(),
         });
         member.name = name;
         member.chosen = chosen;
@@ -379,12 +379,13 @@ impl State {
     fn member_forgotten(&mut self, name: &Name) {
         self.absent.remove(name);
         if let Some(member) = self.members.get_mut(name) {
-            let messages = &self.messages;
-            member.unread.retain(|_, id| {
-                let message = messages.get(id);
+            let is_unread = |id: &MessageId| {
+                let message = self.messages.get(id);
                 let delivery = message.and_then(|message| message.delivery(name));
                 matches!(delivery, Some(Delivery::Unread { .. }))
-            });
+            };
+            let unread = member.unread.iter().filter(|(_, id)| is_unread(id));
+            member.unread = unread.map(|(seq, id)| (*seq, id.clone())).collect();
         }
         self.forget_member_if_idle(name);
         let is_left = |member: &Member| member.session.is_none();

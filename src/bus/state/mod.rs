@@ -5,6 +5,7 @@
 
 mod absent;
 mod apply;
+mod chunked;
 mod deliveries;
 mod header;
 mod health;
@@ -20,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::chunked::Chunked;
 pub use self::deliveries::Deliveries;
 pub(super) use self::header::Origin;
 pub use self::timers::{Due, Timers};
@@ -64,8 +66,8 @@ pub struct Member {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// What is in the inbox and not handed to anybody, by seq.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub unread: BTreeMap<u64, MessageId>,
+    #[serde(default, skip_serializing_if = "Chunked::is_empty")]
+    pub unread: Chunked<u64, MessageId>,
 }
 
 /// A live session.
@@ -436,10 +438,10 @@ pub struct State {
     /// The last sessions that left, oldest first.
     pub(crate) departed: VecDeque<Departed>,
     /// Messages of interest, and the last ended ones.
-    pub(crate) messages: BTreeMap<MessageId, Message>,
+    pub(crate) messages: Chunked<MessageId, Message>,
     pub(crate) ended_messages: VecDeque<MessageId>,
     /// Requests of interest, and the last ended ones.
-    pub(crate) requests: BTreeMap<RequestId, Request>,
+    pub(crate) requests: Chunked<RequestId, Request>,
     pub(crate) ended_requests: VecDeque<RequestId>,
     #[serde(skip)]
     pub(crate) unanswered: Unanswered,
@@ -447,7 +449,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) newcomers: BTreeSet<SessionId>,
     /// Tasks of interest, and the last ended ones.
-    pub(crate) tasks: BTreeMap<TaskId, Task>,
+    pub(crate) tasks: Chunked<TaskId, Task>,
     pub(crate) ended_tasks: VecDeque<TaskId>,
     /// Questions for permission: the open ones, and the last answered.
     #[serde(default)]

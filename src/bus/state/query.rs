@@ -39,6 +39,11 @@ impl State {
         all
     }
 
+    /// Returns the ids of all live sessions.
+    pub fn session_ids(&self) -> impl Iterator<Item = SessionId> {
+        self.sessions.keys().copied()
+    }
+
     /// Returns the limits of the team.
     pub fn limits(&self) -> crate::domain::limits::TeamLimits {
         self.limits
@@ -204,11 +209,18 @@ impl State {
 
     /// Returns the session that keeps the view of members up to date: the orchestrator longest here, else the peer.
     pub fn view_keeper(&self) -> Option<SessionId> {
+        self.keeper_of(|_| true)
+    }
+
+    /// Returns the session that looks after all others: who keeps the view, unless its heartbeat stands still.
+    pub fn lookout(&self) -> Option<SessionId> {
+        self.keeper_of(|session| !session.hung)
+    }
+
+    fn keeper_of(&self, can: impl Fn(&Session) -> bool) -> Option<SessionId> {
         let kept_by = |kind: MemberKind| {
-            let those = self
-                .sessions
-                .values()
-                .filter(move |session| session.kind == kind);
+            let those = self.sessions.values();
+            let those = those.filter(|session| session.kind == kind && can(session));
             those
                 .min_by_key(|session| session.since_seq)
                 .map(|session| session.id)

@@ -1,9 +1,8 @@
 //! What is due when: deadlines in the machine's own time.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 
+use super::Chunked;
 use crate::domain::id::{CallId, PermissionId, RequestId, SessionId};
 use crate::domain::name::Name;
 
@@ -45,8 +44,8 @@ impl Timer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(Due, u64, u64)>", into = "Vec<(Due, u64, u64)>")]
 pub struct Timers {
-    running: BTreeMap<Due, Timer>,
-    order: BTreeSet<(u64, Due)>,
+    running: Chunked<Due, Timer>,
+    order: Chunked<(u64, Due), ()>,
 }
 
 impl Timers {
@@ -54,7 +53,7 @@ impl Timers {
     pub(crate) fn start(&mut self, due: Due, from_ms: u64, after_ms: u64) {
         self.stop(&due);
         let timer = Timer { from_ms, after_ms };
-        self.order.insert((timer.due_ms(), due.clone()));
+        self.order.insert((timer.due_ms(), due.clone()), ());
         self.running.insert(due, timer);
     }
 
@@ -80,13 +79,9 @@ impl Timers {
     /// Lets every timer run in a new boot for as long as it still had to when the old one was last heard of; for its whole length
     /// where that is not known.
     pub(crate) fn carry_over(&mut self, last_ms: Option<u64>, now_ms: u64) {
-        self.order.clear();
-        for (due, timer) in &mut self.running {
-            if let Some(last_ms) = last_ms {
-                timer.after_ms = timer.due_ms().saturating_sub(last_ms);
-            }
-            timer.from_ms = now_ms;
-            self.order.insert((timer.due_ms(), due.clone()));
+        for (due, timer) in std::mem::take(self).running.iter() {
+            let left_ms = last_ms.map(|last_ms| timer.due_ms().saturating_sub(last_ms));
+            self.start(due.clone(), now_ms, left_ms.unwrap_or(timer.after_ms));
         }
     }
 
@@ -105,13 +100,13 @@ impl Timers {
 
     /// Returns when the earliest timer is due, in milliseconds of the boot.
     pub(crate) fn earliest_ms(&self) -> Option<u64> {
-        self.order.first().map(|(due_ms, _)| *due_ms)
+        self.order.keys().next().map(|(due_ms, _)| *due_ms)
     }
 
     /// Returns what is due, earliest first.
     pub(crate) fn due(&self, now_ms: u64) -> impl Iterator<Item = &Due> {
         self.order
-            .iter()
+            .keys()
             .take_while(move |(due_ms, _)| *due_ms <= now_ms)
             .map(|(_, due)| due)
     }
@@ -131,8 +126,8 @@ impl From<Timers> for Vec<(Due, u64, u64)> {
     fn from(timers: Timers) -> Self {
         timers
             .running
-            .into_iter()
-            .map(|(due, timer)| (due, timer.from_ms, timer.after_ms))
+            .iter()
+            .map(|(due, timer)| (due.clone(), timer.from_ms, timer.after_ms))
             .collect()
     }
 }

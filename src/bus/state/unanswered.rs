@@ -1,9 +1,9 @@
 //! Where to find the requests that nobody has answered: those that are open in their order, and how many each member has. It
 //! follows from the requests, and is not written down.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Delivery, Message, Request, Session, State};
+use super::{Chunked, Delivery, Message, Request, Session, State};
 use crate::domain::id::{RequestId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -12,7 +12,7 @@ use crate::domain::request::RequestStatus;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unanswered {
     /// The open ones, by the place of their message among all.
-    open: BTreeSet<(u64, RequestId)>,
+    open: Chunked<(u64, RequestId), ()>,
     /// How many a member has.
     of: BTreeMap<Name, usize>,
 }
@@ -20,7 +20,7 @@ pub struct Unanswered {
 impl Unanswered {
     fn enter(&mut self, request: &Request) {
         if request.status == RequestStatus::Open {
-            self.open.insert((request.seq, request.id.clone()));
+            self.open.insert((request.seq, request.id.clone()), ());
         }
         if !request.status.is_final() {
             *self.of.entry(request.from.clone()).or_default() += 1;
@@ -75,18 +75,22 @@ impl State {
     /// Finds anew what follows from the requests. Those of older snapshots do not know the place of their message.
     pub(super) fn rebuild_unanswered(&mut self) {
         self.unanswered = Unanswered::default();
-        for request in self.requests.values_mut() {
-            if request.seq == 0 {
+        let older = self.requests.values().filter(|request| request.seq == 0);
+        let older: Vec<_> = older.map(|request| request.id.clone()).collect();
+        for id in older {
+            if let Some(request) = self.requests.get_mut(&id) {
                 let message = self.messages.get(&request.message);
                 request.seq = message.map_or(0, |message| message.seq);
             }
+        }
+        for request in self.requests.values() {
             self.unanswered.enter(request);
         }
     }
 
     /// Returns the requests that are open, oldest first.
     pub fn open_requests(&self) -> impl DoubleEndedIterator<Item = &Request> {
-        let open = self.unanswered.open.iter();
+        let open = self.unanswered.open.keys();
         open.filter_map(|(_, id)| self.requests.get(id))
     }
 
@@ -100,8 +104,8 @@ impl State {
         &'a self,
         newcomer: &'a Session,
     ) -> impl Iterator<Item = &'a Request> {
-        let end = (newcomer.since_seq, RequestId::from_bits(0));
-        let older = self.unanswered.open.range(..end);
+        let open = self.unanswered.open.keys();
+        let older = open.take_while(|(seq, _)| *seq < newcomer.since_seq);
         let lacks = |message: &Message| {
             let delivery = message.delivery(&newcomer.name);
             matches!(delivery, None | Some(Delivery::Superseded))
