@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::event::{Event, Sent};
+use super::event::{Addressees, Event, Sent};
 use super::handle::{Bus, BusError, Receipt};
 use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
@@ -154,9 +154,23 @@ impl Call {
             .find(mine)
             .ok_or(BusError::Closed)?;
         let recipients = self.seat.bus().look(|state| {
-            sent.to
-                .iter()
-                .map(|name| (name.clone(), state.live(name).is_some()))
+            let of_message = || {
+                let message = state.message(&sent.id);
+                let deliveries = message.map(|message| message.deliveries.iter());
+                let names = deliveries.into_iter().flatten().map(|(name, _)| name);
+                names.cloned().collect()
+            };
+            let names: Vec<Name> = match &sent.to {
+                Addressees::Named(names) => names.clone(),
+                Addressees::AllBut(_) => of_message(),
+            };
+            let is_live = |name: &Name| state.live(name).is_some();
+            names
+                .into_iter()
+                .map(|name| {
+                    let live = is_live(&name);
+                    (name, live)
+                })
                 .collect()
         });
         Ok(SentMessage {
@@ -221,15 +235,15 @@ impl Call {
         let mut changes = self.seat.bus().changes();
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
+        let wait = Ask::Wait {
+            call: self.id,
+            from,
+            request,
+            timeout_ms,
+        };
         let put_off_until = Instant::now() + IN_TURN;
         loop {
-            self.ask(Ask::Wait {
-                call: self.id,
-                from: from.clone(),
-                request: request.clone(),
-                timeout_ms,
-            })
-            .await?;
+            self.ask(wait.clone()).await?;
             if timeout_ms == 0 || !self.is_put_off() {
                 break;
             }
@@ -240,13 +254,19 @@ impl Call {
         }
         loop {
             // In this order: a wait that has ended without a message by now will not get one later.
-            let (waits, live) = self.seat.bus().look(|state| {
+            let (waits, missed, live) = self.seat.bus().look(|state| {
                 let session = self.seat.session();
                 (
                     state.waits(session, self.id),
+                    state.misses(session, self.id),
                     state.session(session).is_some(),
                 )
             });
+            if missed {
+                // So many wait for it that its sender could not answer them all.
+                self.ask(wait.clone()).await?;
+                continue;
+            }
             if let Some(letter) = self.letter()? {
                 return Ok(Waited::Message(Box::new(letter)));
             }
@@ -411,5 +431,57 @@ fn as_sent(event: &Event) -> Option<&Sent> {
     match event {
         Event::MessageSent(sent) if matches!(sent.from, Author::Member(_)) => Some(sent),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures::future::join_all;
+
+    use super::*;
+    use crate::bus::memory::Store;
+    use crate::bus::rules::Wish;
+    use crate::bus::{Bus, Joining};
+    use crate::domain::member::MemberKind;
+    use crate::sys::clock;
+
+    #[tokio::test]
+    async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let mut seats = Vec::new();
+        for number in 0..=limits::HANDED_AT_ONCE + 20 {
+            let wish = Wish::Chosen(Name::parse(&format!("m{number}")).unwrap());
+            let (kind, roles) = (MemberKind::Peer, Vec::new());
+            let seat = Seat::join(&bus, Joining { wish, kind, roles }).await;
+            seats.push(seat.unwrap());
+        }
+        let lead = seats.pop().unwrap();
+        let waiting = |seat: &Seat| {
+            let mut call = seat.call();
+            async move { call.wait(None, None, Duration::from_mins(2)).await }
+        };
+        let sending = async {
+            let mut changes = bus.changes();
+            let all_wait = || {
+                bus.look(|state| {
+                    let waiting = |seat: &Seat| {
+                        let session = state.session(seat.session());
+                        session.is_some_and(|session| !session.waits.is_empty())
+                    };
+                    seats.iter().all(waiting)
+                })
+            };
+            while !all_wait() {
+                changes.changed().await.unwrap();
+            }
+            lead.call().broadcast("all of you".into()).await.unwrap();
+        };
+        let (answers, ()) = tokio::join!(join_all(seats.iter().map(waiting)), sending);
+        let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
+        assert!(answers.iter().all(got));
+        bus.close().await;
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
         kind: MessageKind::Message,
         from: Author::Member(name("member-1")),
         audience: Audience::One(name("member-2")),
-        to: vec![name("member-2")],
+        to: vec![name("member-2")].into(),
         request: None,
         task: None,
         claimed_by: None,

@@ -3,6 +3,7 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod addressees;
 mod ending;
 mod skip;
 mod texts;
@@ -10,6 +11,7 @@ mod workflow;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::addressees::Addressees;
 pub use self::ending::{Finished, Report};
 pub use self::skip::Skip;
 pub use self::workflow::{
@@ -127,7 +129,7 @@ pub struct Sent {
     /// Whom it is shown to be for.
     pub audience: Audience,
     /// Whose inboxes it is in.
-    pub to: Vec<Name>,
+    pub to: Addressees,
     /// The request that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
@@ -160,7 +162,7 @@ pub struct Opened {
     /// Who asks.
     pub from: Name,
     /// Who was live.
-    pub to: Vec<Name>,
+    pub to: Addressees,
     /// What needs doing.
     pub description: Body,
     /// What is known so far.
@@ -356,7 +358,7 @@ pub enum Event {
         /// Which.
         id: MessageId,
         /// Whose.
-        to: Vec<Name>,
+        to: Addressees,
     },
     /// Messages are given to one call of one session.
     MessageHanded {
@@ -390,7 +392,7 @@ pub enum Event {
         /// Which.
         id: MessageId,
         /// By whom.
-        members: Vec<Name>,
+        members: Addressees,
     },
     /// A message will not be seen any more by this member.
     MessageExpired {

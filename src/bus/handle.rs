@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
+use super::boots;
 use super::event::{Body, Event, Opened};
 use super::letter::RequestTexts;
 use super::log::{
@@ -117,6 +118,7 @@ impl Bus {
     /// Does the same at a pace of its own.
     pub fn open_at(mut log: Box<dyn Log>, pace: Pace) -> Result<Self, BusError> {
         let replica = log.open()?;
+        boots::check(log.as_mut(), &replica.state)?;
         let (jobs, inbox) = mpsc::channel();
         let (changed, _) = watch::channel(replica.next_seq);
         let (durability, turn) = (log.durability(), log.turn());
@@ -512,26 +514,30 @@ impl Core {
     /// Decides and appends a command, and rings for those whom it concerns; nothing when another process writes.
     fn append(&mut self, command: &Command) -> Result<Option<Receipt>, BusError> {
         let Self { log, replica, .. } = self;
-        let appended = log.append(replica, &mut |state, now| {
-            rules::decide(state, now, command)
-        })?;
-        match appended {
-            Appended::Written(entry) => {
-                log.ring(&rules::concerned(&replica.state, &entry.events));
-                Ok(Some(Receipt {
-                    events: entry.events,
-                }))
+        let mut receipt = Receipt::default();
+        loop {
+            let appended = log.append(replica, &mut |state, now| {
+                rules::decide(state, now, command)
+            })?;
+            let entry = match appended {
+                Appended::Written(entry) => entry,
+                Appended::Nothing => return Ok(Some(receipt)),
+                Appended::Refused(refusal) => return Err(refusal.into()),
+                Appended::Contended => return Ok(None),
+            };
+            log.ring(&rules::concerned(&replica.state, &entry.events));
+            receipt.events.extend(entry.events);
+            // Else it was what is due alone, and the command has room behind it.
+            if entry.id == command.id {
+                return Ok(Some(receipt));
             }
-            Appended::Nothing => Ok(Some(Receipt::default())),
-            Appended::Refused(refusal) => Err(refusal.into()),
-            Appended::Contended => Ok(None),
         }
     }
 
-    /// Looks at the heartbeats of all live sessions.
-    pub(super) fn heartbeats(&mut self) -> Vec<Looked> {
+    /// Looks at the heartbeats of sessions.
+    pub(super) fn heartbeats(&mut self, of: &[SessionId]) -> Vec<Looked> {
         let Self { log, replica, .. } = self;
-        let live = replica.state.live_sessions().into_iter();
+        let live = of.iter().filter_map(|id| replica.state.session(*id));
         let look = |session: &super::state::Session| Looked {
             session: session.id,
             beat: log.heartbeat(session.id),
@@ -540,18 +546,20 @@ impl Core {
         live.map(look).collect()
     }
 
+    /// Finds those of these sessions whose presence nobody holds, the longest here first.
+    pub(super) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<SessionId> {
+        let Self { log, replica, .. } = self;
+        let live = sessions.iter().filter_map(|id| replica.state.session(*id));
+        let dead = live.filter(|session| log.held(session.id) == Presence::Free);
+        let mut dead: Vec<_> = dead.map(|dead| (dead.since_seq, dead.id)).collect();
+        dead.sort_unstable();
+        dead.into_iter().map(|(_, id)| id).collect()
+    }
+
     /// Finds the live sessions whose presence nobody holds.
     pub(super) fn dead(&mut self) -> Vec<SessionId> {
-        let live: Vec<_> = self
-            .replica
-            .state
-            .live_sessions()
-            .iter()
-            .map(|session| session.id)
-            .collect();
-        live.into_iter()
-            .filter(|session| self.log.held(*session) == Presence::Free)
-            .collect()
+        let live: Vec<_> = self.replica.state.session_ids().collect();
+        self.dead_of(&live)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Looking back: messages as the log tells them, read or not, also those that the state has forgotten.
 
-use super::event::{Entry, Event};
+use super::event::{Addressees, Entry, Event};
 use super::handle::{Bus, BusError};
 use super::log::{LogError, Place};
 use super::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
@@ -37,7 +37,7 @@ impl Bus {
             let mut rest = lines.into_iter().peekable();
             while let Some((at, entry)) = rest.next() {
                 let seen = |message: &Message| message.is_visible_to(reader) && wanted(message);
-                let mut messages = messages_of(&entry, at);
+                let mut messages = self.look(|state| messages_of(state, &entry, at, reader));
                 messages.extend(self.shown_later(&entry, reader));
                 messages.retain(seen);
                 if !found.is_empty() && found.len() + messages.len() > max {
@@ -170,15 +170,31 @@ impl Bus {
     /// Returns the messages that an entry puts into this reader's inbox although they were sent before.
     fn shown_later(&self, entry: &Entry, reader: &Name) -> Vec<Message> {
         let shown = entry.events.iter().filter_map(|event| match event {
-            Event::MessageAddressed { id, to } if to.contains(reader) => Some(id),
+            Event::MessageAddressed { id, to } => Some((id, to)),
             _ => None,
         });
-        self.look(|state| shown.filter_map(|id| state.message(id).cloned()).collect())
+        self.look(|state| {
+            let is_shown = |message: &Message, to: &Addressees| match to {
+                Addressees::Named(names) => names.contains(reader),
+                // Those who were there before it was sent have it from then.
+                Addressees::AllBut(_) => {
+                    message.delivery(reader).is_some() && !was_live(state, reader, message.seq)
+                }
+            };
+            let shown = shown.filter_map(|(id, to)| Some((state.message(id)?, to)));
+            let shown = shown.filter(|(message, to)| is_shown(message, to));
+            shown.map(|(message, _)| message.clone()).collect()
+        })
     }
 }
 
-/// Returns the messages that an entry puts on the bus.
-fn messages_of(entry: &Entry, place: Place) -> Vec<Message> {
+/// Says whether the session that a name has now was there already at some seq.
+fn was_live(state: &State, name: &Name, seq: u64) -> bool {
+    state.live(name).is_some_and(|live| live.since_seq < seq)
+}
+
+/// Returns the messages that an entry puts on the bus, addressed as far as this reader is concerned.
+fn messages_of(state: &State, entry: &Entry, place: Place, reader: &Name) -> Vec<Message> {
     let mut messages = Vec::new();
     for (event, index) in entry.events.iter().zip(0u16..) {
         let origin = Origin {
@@ -192,7 +208,14 @@ fn messages_of(entry: &Entry, place: Place) -> Vec<Message> {
             Event::RequestOpened(opened) => (Message::opened(opened, origin), &opened.to),
             _ => continue,
         };
-        let deliveries = to.iter().map(|name| (name.clone(), PAST)).collect();
+        let names = match to {
+            Addressees::Named(names) => names.clone(),
+            Addressees::AllBut(but) => {
+                let is_meant = !but.contains(reader) && was_live(state, reader, message.seq);
+                is_meant.then(|| reader.clone()).into_iter().collect()
+            }
+        };
+        let deliveries = names.into_iter().map(|name| (name, PAST)).collect();
         messages.push(Message {
             deliveries,
             ..message

@@ -77,6 +77,25 @@ pub fn encode(entry: &Entry) -> Vec<u8> {
     seal(serde_json::to_string(&written).expect("an entry is plain data"))
 }
 
+/// Returns how many bytes an event takes in a line, with the comma behind it.
+pub(crate) fn bytes_of(event: &Event) -> usize {
+    /// Counts what is written, and keeps nothing.
+    struct Counter(usize);
+    impl Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(1);
+    serde_json::to_writer(&mut counter, event).expect("an event is plain data");
+    counter.0
+}
+
 /// Writes a JSON object as it comes, in large pieces, with its checksum and a newline behind it: for one that is too long to be
 /// held as a text.
 pub(crate) struct Sealing<W> {
@@ -330,6 +349,11 @@ mod tests {
         for event in [
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"broadcast","from":"ann","audience":"all","to":{"all_but":["ann"]},"body":{"text":"x"}}}"#,
+            r#"{"message_addressed":{"id":"msg-aaaaaaab","to":["bob"]}}"#,
+            r#"{"message_addressed":{"id":"msg-aaaaaaab","to":{"all_but":["ann"]}}}"#,
+            r#"{"message_superseded":{"id":"msg-aaaaaaab","members":["bob"]}}"#,
+            r#"{"message_superseded":{"id":"msg-aaaaaaab","members":{"all_but":[]}}}"#,
             r#"{"message_handed":{"ids":["msg-aaaaaaab"],"member":"bob","session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","way":"steer"}}"#,
             r#"{"message_handed":{"ids":["msg-aaaaaaab"],"member":"bob","session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","way":"drain"}}"#,
             r#"{"member_ways":{"session":"00000000-0000-0000-0000-000000000004","ways":["steer","prompt","inject"]}}"#,

@@ -11,6 +11,7 @@ use super::event::{Entry, Event};
 use super::rules::Refusal;
 use super::state::State;
 use crate::domain::id::{CommandId, SessionId, TaskId};
+use crate::domain::name::Name;
 use crate::domain::time::Now;
 
 /// A place in the log: the first byte of a line.
@@ -121,6 +122,14 @@ pub enum LogError {
         path: PathBuf,
         /// Why, and what to do.
         reason: String,
+    },
+    /// Sessions of another machine use the bus, so that its deadlines would not count and its dead not be known.
+    #[error(
+        "the bus is in use on another machine or in a virtual machine, where `{member}` is live: use it from one of them at a time"
+    )]
+    OtherMachine {
+        /// One of its members.
+        member: Name,
     },
     /// One entry does not fit into a line.
     #[error("the command is {bytes} bytes long, over the limit of {limit} for one append")]

@@ -15,6 +15,8 @@ pub mod log;
 pub mod memory;
 pub mod faulty;
 pub mod pulse;
+mod boots;
+mod lookout;
 mod queue;
 mod trouble;
 mod worker;

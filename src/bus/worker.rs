@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::handle::{BusError, Core, Shared};
 use super::log::{Durability, LogError};
+use super::lookout::Lookout;
 use super::pulse::{Pace, Pulses, Seen};
 use super::rules::{Ask, Command};
 use super::view;
@@ -58,6 +59,7 @@ pub(super) fn start(
         was_here: false,
         pace,
         pulses: Pulses::new(pace),
+        lookout: Lookout::default(),
     };
     std::thread::Builder::new()
         .name("bus".into())
@@ -82,6 +84,7 @@ struct Worker {
     was_here: bool,
     pace: Pace,
     pulses: Pulses,
+    lookout: Lookout,
 }
 
 impl Worker {
@@ -129,17 +132,17 @@ impl Worker {
             return Duration::ZERO;
         };
         let core = shared.core();
-        let now = core.log.now().tick;
+        let now = core.log.now();
         let due = core
             .replica
             .state
-            .earliest_due_ms()
-            .filter(|_| now.boot == core.replica.state.boot);
+            .earliest_due_ms(now)
+            .filter(|_| now.tick.boot == core.replica.state.boot);
         let until_again = self.again.map_or(Duration::ZERO, |again| {
             again.saturating_duration_since(Instant::now())
         });
         let until_due = due.map(|due| {
-            let until = Duration::from_millis(due.saturating_sub(now.ms)) + self.spread;
+            let until = Duration::from_millis(due.saturating_sub(now.tick.ms)) + self.spread;
             until.max(until_again)
         });
         until_due.map_or(until_look, |until_due| until_due.min(until_look))
@@ -183,9 +186,10 @@ impl Worker {
         }
         let is_due = {
             let core = shared.core();
-            let now = core.log.now().tick;
+            let now = core.log.now();
             let state = &core.replica.state;
-            now.boot == state.boot && state.earliest_due_ms().is_some_and(|due| due <= now.ms)
+            let is_over = |due: u64| due <= now.tick.ms;
+            now.tick.boot == state.boot && state.earliest_due_ms(now).is_some_and(is_over)
         };
         if is_due {
             self.append_by_itself(shared, Ask::Due);
@@ -197,11 +201,17 @@ impl Worker {
             shared.trouble.tell(&error);
             return;
         }
-        let dead = shared.core().dead();
+        let (look, dead) = {
+            let mut core = shared.core();
+            let held = |session| core.holds.iter().any(|(held, _)| *held == session);
+            let look = self.lookout.next(&core.replica.state, held);
+            let dead = core.dead_of(&look.presences);
+            (look, dead)
+        };
         if !dead.is_empty() {
             self.append_by_itself(shared, Ask::Bury(dead));
         }
-        let heartbeats = shared.core().heartbeats();
+        let heartbeats = shared.core().heartbeats(&look.heartbeats);
         let Seen { hung, back } = self.pulses.look(since, &heartbeats);
         if !hung.is_empty() {
             let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
@@ -246,12 +256,10 @@ impl Worker {
     fn write_view(&mut self, shared: &Shared, looks: bool) {
         let mut core = shared.core();
         let state = &core.replica.state;
-        let live = state.live_sessions().into_iter();
-        let roster: Vec<_> = live.map(|session| session.id).collect();
-        if !looks && roster == self.roster {
+        if !looks && state.session_ids().eq(self.roster.iter().copied()) {
             return;
         }
-        self.roster = roster;
+        self.roster = state.session_ids().collect();
         let keeper = state.view_keeper();
         let kept_here =
             keeper.is_some_and(|keeper| core.holds.iter().any(|(session, _)| *session == keeper));

@@ -3,32 +3,27 @@
 //! Ids are made by `sys` or derived from a command's id; nothing here is random by itself.
 
 use std::fmt;
-use std::sync::LazyLock;
 
-use data_encoding::{Encoding, Specification};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Random bytes behind a short id.
-const SHORT_BYTES: usize = 5;
+/// Characters of a short id: with 60 bits, two of a million are equal in one of two million logs.
+const CHARS: usize = 12;
 
-/// The base32 characters that they make.
-const SHORT_CHARS: usize = 8;
+/// Characters of the ids of older versions, which are read for ever.
+const OLDER_CHARS: usize = 8;
 
-/// The bits of these bytes.
-const SHORT_MASK: u64 = (1 << (8 * SHORT_BYTES)) - 1;
+/// The random bits of an id.
+const BITS_MASK: u64 = (1 << (BITS_A_CHAR * CHARS)) - 1;
 
-/// Lower-case base32 without padding, so that ids are easy to read and to type. Made once: its tables cost more than an id.
-static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
-    let mut specification = Specification::new();
-    specification
-        .symbols
-        .push_str("abcdefghijklmnopqrstuvwxyz234567");
-    specification
-        .encoding()
-        .expect("the alphabet has 32 distinct symbols")
-});
+/// What an id has that is not of an older version, beside its bits.
+const NEW: u64 = 1 << 63;
+
+const BITS_A_CHAR: usize = 5;
+
+/// Lower-case base32, so that ids are easy to read and to type.
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// Why a text is not an id of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,13 +34,34 @@ pub struct IdError {
     example: &'static str,
 }
 
-/// Reads the 8 characters of a short id.
+/// Reads the characters of a short id.
 fn short_bits(text: &str) -> Option<u64> {
-    let mut bytes = [0; 8];
-    let short = &mut bytes[8 - SHORT_BYTES..];
-    let fits =
-        text.len() == SHORT_CHARS && BASE32.decode_mut(text.as_bytes(), short) == Ok(SHORT_BYTES);
-    fits.then(|| u64::from_be_bytes(bytes))
+    let kind = match text.len() {
+        CHARS => NEW,
+        OLDER_CHARS => 0,
+        _ => return None,
+    };
+    text.bytes()
+        .try_fold(0, |bits, char| {
+            let value = match char {
+                b'a'..=b'z' => char - b'a',
+                b'2'..=b'7' => char - b'2' + 26,
+                _ => return None,
+            };
+            Some(bits << BITS_A_CHAR | u64::from(value))
+        })
+        .map(|bits| bits | kind)
+}
+
+/// Writes the characters of a short id.
+fn write_short(f: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
+    let count = if bits & NEW == 0 { OLDER_CHARS } else { CHARS };
+    let mut text = [0; CHARS];
+    for (at, char) in text[..count].iter_mut().rev().enumerate() {
+        let value = bits >> (at * BITS_A_CHAR) & 31;
+        *char = ALPHABET[usize::try_from(value).map_err(|_| fmt::Error)?];
+    }
+    f.write_str(str::from_utf8(&text[..count]).map_err(|_| fmt::Error)?)
 }
 
 /// Reads an id out of a text where that stands, without a copy of it.
@@ -75,9 +91,9 @@ macro_rules! short_id {
         pub struct $name(u64);
 
         impl $name {
-            /// Makes the id that these random bits stand for (the lowest 40 are used).
+            /// Makes the id that these random bits stand for (the lowest 60 are used).
             pub fn from_bits(bits: u64) -> Self {
-                Self(bits & SHORT_MASK)
+                Self(bits & BITS_MASK | NEW)
             }
 
             /// Parses an id as a model wrote it.
@@ -86,17 +102,15 @@ macro_rules! short_id {
                 rest.and_then(short_bits).map(Self).ok_or_else(|| IdError {
                     text: text.chars().take(64).collect(),
                     kind: $kind,
-                    example: concat!($prefix, "-k3j7x2ab"),
+                    example: concat!($prefix, "-k3j7x2abq5wt"),
                 })
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let mut text = [0; SHORT_CHARS];
-                BASE32.encode_mut(&self.0.to_be_bytes()[8 - SHORT_BYTES..], &mut text);
                 f.write_str(concat!($prefix, "-"))?;
-                f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
+                write_short(f, self.0)
             }
         }
 
@@ -167,6 +181,15 @@ impl fmt::Display for SessionId {
 pub struct CommandId(pub Uuid);
 
 impl CommandId {
+    /// Returns the id of what is appended for a command ahead of it, because both together would be too long.
+    #[must_use]
+    pub fn ahead(self) -> Self {
+        Self(Uuid::from_u64_pair(
+            self.bits(u32::MAX),
+            self.bits(u32::MAX - 1),
+        ))
+    }
+
     /// Returns the `index`-th run of bits that follows from this id alone, for ids made while deciding.
     pub fn bits(&self, index: u32) -> u64 {
         let (high, low) = self.0.as_u64_pair();
@@ -194,11 +217,33 @@ mod tests {
     #[test]
     fn a_short_id_reads_back() {
         let id = MessageId::from_bits(0x12_3456_789a);
-        assert_eq!(id.to_string().len(), "msg-".len() + 8);
+        assert_eq!(id.to_string(), "msg-aaaaci2fm6e2");
+        assert_eq!(id.to_string().len(), "msg-".len() + CHARS);
         assert_eq!(MessageId::parse(&id.to_string()), Ok(id.clone()));
         let json = serde_json::to_string(&id).unwrap();
         assert_eq!(json, format!("\"{id}\""));
         assert_eq!(serde_json::from_str::<MessageId>(&json).unwrap(), id);
+    }
+
+    /// Ids as older versions wrote them, which are read for ever.
+    #[test]
+    fn an_id_of_an_older_version_reads_back_as_it_was_written() {
+        for old in ["msg-aaaaaaab", "msg-k3j7x2ab", "msg-77777777"] {
+            let id = MessageId::parse(old).unwrap();
+            assert_eq!(id.to_string(), old);
+            assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{old}\""));
+            assert_ne!(
+                MessageId::parse(&format!("msg-aaaa{}", &old[4..])).unwrap(),
+                id
+            );
+        }
+    }
+
+    #[test]
+    fn a_million_messages_have_a_million_ids() {
+        let id = |number| MessageId::from_bits(CommandId(Uuid::from_u128(number)).bits(0));
+        let all: std::collections::HashSet<_> = (0..1_000_000).map(id).collect();
+        assert_eq!(all.len(), 1_000_000);
     }
 
     #[test]
@@ -206,10 +251,17 @@ mod tests {
         let error = RequestId::parse("msg-aaaaaaaa").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2ab`"
+            "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2abq5wt`"
         );
         assert!(MessageId::parse("msg-AAAAAAAA").is_err());
-        assert!(MessageId::parse("msg-aaaaaaa").is_err());
+        for wrong in [
+            "msg-aaaaaaa",
+            "msg-aaaaaaaaaa",
+            "msg-aaaaaaaaaaaaa",
+            "msg-aaaaaaa1",
+        ] {
+            assert!(MessageId::parse(wrong).is_err(), "{wrong}");
+        }
         assert!(MessageId::parse("msg-../../x").is_err());
     }
 

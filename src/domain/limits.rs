@@ -113,8 +113,12 @@ pub const KEPT_DEPARTED: usize = 64;
 /// How long a departed session is shown by `get_agent_status`.
 pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 
-/// How long mail for a chosen name waits for its return.
+/// How long mail for an absent name waits for whoever takes the name up again.
 pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+
+/// Names that wait for whoever takes them up again; of more, the one that has waited longest is given up. Each takes half a
+/// kilobyte of the state, beside its mail.
+pub const WAITING_NAMES: usize = 1_000;
 
 /// A message that a call was handed counts as lost on the way when the session shows no sign for this long: longer than most turns.
 pub const HANDED_MS: u64 = 10 * 60 * 1000;
@@ -196,6 +200,26 @@ pub const DUE_AT_ONCE: usize = 64;
 /// Events after which an append that only cleans up stops, and leaves the rest to the next: an event with the longest names is
 /// below 300 bytes, so that the line stays well below its limit.
 pub const EVENTS_AT_ONCE: usize = 1_000;
+
+/// Bytes of events after which an append that brings what is due, or cleans up, leaves the rest to the next. One thing may go
+/// over it by what it takes itself, and a command with long texts has to fit behind it: a line holds four times as much.
+pub const DUE_BYTES: usize = 256 * 1024;
+
+/// Calls that one append answers at the most; the others find the message when their own processes look.
+pub const HANDED_AT_ONCE: usize = 256;
+
+/// Members that an event names one by one. More are named as all but some, which versions before this do not understand: teams
+/// that small may have both.
+pub const NAMED_AT_ONCE: usize = 64;
+
+/// Members with a full inbox that a message to all leaves out.
+pub const LEFT_OUT_AT_ONCE: usize = 500;
+
+/// Orchestrators that have a notice each; more are told by one message for all of them.
+pub const NOTICES_AT_ONCE: usize = 8;
+
+/// Senders that one append tells of their unread mail; the next one tells others.
+pub const SENDERS_AT_ONCE: usize = 64;
 
 /// Bytes of one message that are shown with others; the rest is read with `id` and `offset`.
 pub const HEAD_BYTES: usize = 32 * 1024;

@@ -88,6 +88,12 @@ pub enum Departure {
 }
 
 impl Departure {
+    /// Says whether the mail of a name that the bridge made up waits for whoever takes the name up again: not where somebody asked
+    /// for the end of an agent, as then its senders are better told at once.
+    pub fn leaves_mail_waiting(self, kind: MemberKind) -> bool {
+        !(kind == MemberKind::Agent && self == Self::Stopped)
+    }
+
     /// Returns the word that tools show.
     pub fn as_str(self) -> &'static str {
         match self {

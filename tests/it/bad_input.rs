@@ -175,7 +175,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
         (
             "get_task_result",
             json!({ "task_id": "../log" }),
-            "\"../log\" is not a task id: one looks like `task-k3j7x2ab`",
+            "\"../log\" is not a task id: one looks like `task-k3j7x2abq5wt`",
         ),
         (
             "claim_request",

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened, Question,
-    Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned, StepSpread,
-    StepStarted,
+    Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened,
+    Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
+    StepSpread, StepStarted,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -151,7 +151,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         7..=9 => Event::MessageSent(sent([a, b, c, d, e])),
         10 => Event::MessageAddressed {
             id: message(a),
-            to: vec![name(b), name(c)],
+            to: addressees(odd, b, c),
         },
         11 | 12 => Event::MessageHanded {
             ids: vec![message(a), message(b)],
@@ -170,7 +170,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         },
         15 => Event::MessageSuperseded {
             id: message(a),
-            members: vec![name(b)],
+            members: addressees(odd, b, c),
         },
         16 => Event::MessageExpired {
             id: message(a),
@@ -191,7 +191,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             id: request(a),
             message: message(b),
             from: name(c),
-            to: vec![name(d), name(e)],
+            to: addressees(odd, d, e),
             description: body(a),
             context: Some(body(e)),
             nudge_ms: u64::from(d),
@@ -283,7 +283,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
         kind: kinds[usize::from(b % 4)],
         from: Author::Member(name(c)),
         audience: Audience::All,
-        to: vec![name(d), name(e)],
+        to: addressees(e % 4 == 0, d, e),
         request: Some(request(c)),
         task: Some(task(d)),
         claimed_by: None,
@@ -478,6 +478,14 @@ fn ask([kind, a, b]: [u8; 3]) -> Ask {
             departure: Departure::Failed,
             detail: None,
         },
+    }
+}
+
+fn addressees(others: bool, one: u8, two: u8) -> Addressees {
+    if others {
+        Addressees::AllBut(vec![name(one)])
+    } else {
+        vec![name(one), name(two)].into()
     }
 }
 

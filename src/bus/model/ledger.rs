@@ -79,16 +79,16 @@ impl Ledger {
             }
             Event::MemberForgotten { name } => drop(self.chosen.remove(name)),
             Event::MessageSent(sent) => {
-                assert!(!sent.to.is_empty());
+                assert!(!sent.to.named().is_empty());
                 let author = sent.from.member();
-                let to_itself = sent.to.iter().any(|to| Some(to) == author);
+                let to_itself = sent.to.named().iter().any(|to| Some(to) == author);
                 // An agent may be asked to end by itself.
                 assert!(!to_itself || sent.kind == MessageKind::Shutdown);
-                self.post(seq, &sent.id, sent.from.clone(), &sent.to);
+                self.post(seq, &sent.id, sent.from.clone(), sent.to.named());
             }
             Event::MessageAddressed { id, to } => {
                 assert!(self.messages.contains_key(id));
-                for name in to {
+                for name in to.named() {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::Handed(..)));
                     assert!(!is_held, "nobody gets twice what is in its hands");
@@ -107,7 +107,7 @@ impl Ledger {
             }
             Event::MessageSeen { session, call } => self.see((*session, *call)),
             Event::MessageSuperseded { id, members } => {
-                for name in members {
+                for name in members.named() {
                     self.end(id, name);
                 }
             }
@@ -115,7 +115,7 @@ impl Ledger {
             Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
             Event::RequestOpened(opened) => {
                 let author = Author::Member(opened.from.clone());
-                self.post(seq, &opened.message, author, &opened.to);
+                self.post(seq, &opened.message, author, opened.to.named());
                 let asked = Asked {
                     from: opened.from.clone(),
                     message: opened.message.clone(),
@@ -260,7 +260,7 @@ impl Ledger {
         let live: BTreeSet<_> = state.sessions.keys().copied().collect();
         assert_eq!(live, self.live);
         for (name, member) in &state.members {
-            let waits_for_return = state.timers.runs(&Due::Mail(name.clone()));
+            let waits_for_return = state.absent.contains_key(name);
             assert_ne!(member.session.is_some(), waits_for_return, "{name}");
             if let Some(session) = member.session {
                 assert_eq!(state.sessions[&session].name, *name);
@@ -343,7 +343,7 @@ impl Ledger {
 fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {
-        for (seq, id) in &member.unread {
+        for (seq, id) in member.unread.iter() {
             assert_eq!(state.messages[id].seq, *seq);
             assert!(unread.insert((id.clone(), name.clone())));
         }

@@ -403,6 +403,7 @@ impl World {
             Appended::Contended => panic!("nobody else writes now"),
             Appended::Written(entry) => {
                 assert!(!entry.events.is_empty());
+                assert_eq!(entry.id, command.id, "a small team needs one append");
                 self.ledger.enter(&entry);
                 self.ledger.check(&replica.state);
                 self.remember(&entry.events);
@@ -452,12 +453,12 @@ impl World {
         for _ in 0..ENDLESS {
             let (log, replica) = &mut self.handles[0];
             log.catch_up(replica).unwrap();
-            let Some(due_ms) = replica.state.earliest_due_ms() else {
-                return;
-            };
             {
                 let mut now = self.now.lock().unwrap();
                 now.tick.boot = replica.state.boot;
+                let Some(due_ms) = replica.state.earliest_due_ms(*now) else {
+                    return;
+                };
                 now.tick.ms = now.tick.ms.max(due_ms);
             }
             let events = self.ask(0, None, Ask::Due).unwrap();

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::event::{Answered, Asked, Created, Event, Resumed, StepApproved, StepEnded};
+use crate::bus::event::{
+    Addressees, Answered, Asked, Created, Event, Opened, Resumed, StepApproved, StepEnded,
+};
 use crate::bus::state::State;
-use crate::domain::id::{PermissionId, SessionId, TaskId};
+use crate::domain::id::{MessageId, PermissionId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepStatus;
@@ -16,9 +18,11 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     let mut all = BTreeSet::new();
     for event in events {
         match event {
-            Event::MessageSent(sent) => add_names(state, &sent.to, &mut all),
-            Event::RequestOpened(opened) => add_names(state, &opened.to, &mut all),
-            Event::MessageAddressed { to, .. } => add_names(state, to, &mut all),
+            Event::MessageSent(sent) => add_addressees(state, &sent.id, &sent.to, &mut all),
+            Event::RequestOpened(Opened { message, to, .. }) => {
+                add_addressees(state, message, to, &mut all);
+            }
+            Event::MessageAddressed { id, to } => add_addressees(state, id, to, &mut all),
             Event::MessageHanded { session, .. }
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
@@ -90,9 +94,15 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     all
 }
 
-fn add_names(state: &State, names: &[Name], all: &mut BTreeSet<SessionId>) {
-    for name in names {
+/// Where all but some are meant, the message itself knows whose it is.
+fn add_addressees(state: &State, id: &MessageId, to: &Addressees, all: &mut BTreeSet<SessionId>) {
+    for name in to.named() {
         add_name(state, name, all);
+    }
+    if let (Addressees::AllBut(_), Some(message)) = (to, state.message(id)) {
+        for (name, _) in message.deliveries.iter() {
+            add_name(state, name, all);
+        }
     }
 }
 

@@ -4,13 +4,18 @@ use super::command::Command;
 use super::refusal::Refusal;
 use super::writer::Writer;
 use crate::bus::event::{Entry, Event};
+use crate::bus::line;
 use crate::bus::log::{Place, Proposal};
 use crate::bus::state::State;
 use crate::domain::id::CommandId;
+use crate::domain::limits;
 use crate::domain::time::Now;
 
 /// Where events of a decision stand before they have a place: behind everything that is in the log.
 const NOT_YET: u64 = u64::MAX / 2;
+
+/// Bytes of events that one line has room for, beside what it says of the command.
+const LINE_BYTES: usize = line::MAX_LINE_BYTES - 1024;
 
 /// The events of a command in the making.
 pub(super) struct Decision<'a> {
@@ -23,6 +28,14 @@ pub(super) struct Decision<'a> {
     after: Option<State>,
     applied: usize,
     ids_used: u32,
+    /// How many of the events merely were due.
+    due: usize,
+    /// How many bytes the first `counted` events take: of what is due, and of what was asked.
+    counted: usize,
+    due_bytes: usize,
+    asked_bytes: usize,
+    /// How many waits were answered.
+    handed: usize,
 }
 
 impl<'a> Decision<'a> {
@@ -35,12 +48,40 @@ impl<'a> Decision<'a> {
             after: None,
             applied: 0,
             ids_used: 0,
+            due: 0,
+            counted: 0,
+            due_bytes: 0,
+            asked_bytes: 0,
+            handed: 0,
         }
     }
 
-    /// Returns how many events there are.
-    pub(super) fn len(&self) -> usize {
-        self.events.len()
+    /// Says whether the rest is better left to the next append: of what is due, or of what was asked.
+    pub(super) fn is_full(&mut self) -> bool {
+        self.room() == 0 || self.events.len() - self.due >= limits::EVENTS_AT_ONCE
+    }
+
+    /// Returns how many bytes of events this append should still take.
+    fn room(&mut self) -> usize {
+        let bytes = self.count();
+        limits::DUE_BYTES.saturating_sub(bytes)
+    }
+
+    /// Counts the bytes of what is due or, after that, of what was asked.
+    fn count(&mut self) -> usize {
+        let new = self.events[self.counted..].iter().map(line::bytes_of);
+        self.asked_bytes += new.sum::<usize>();
+        self.counted = self.events.len();
+        self.asked_bytes
+    }
+
+    /// Says that what was due is written, and that what was asked follows.
+    pub(super) fn end_due(&mut self) {
+        if !self.events.is_empty() {
+            self.due_bytes = self.count();
+            self.asked_bytes = 0;
+            self.due = self.events.len();
+        }
     }
 
     /// Takes a step. When it is refused, nothing of the decision may be used.
@@ -49,11 +90,18 @@ impl<'a> Decision<'a> {
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         self.apply_pending();
+        let room = if self.events.len() > self.due {
+            self.room()
+        } else {
+            limits::DUE_BYTES
+        };
         let state = self.after.as_ref().unwrap_or(self.before);
-        let mut writer = Writer::new(state, self.now, self.command);
+        let mut writer = Writer::new(state, self.now, self.command, room);
         writer.ids_used = self.ids_used;
+        writer.handed = self.handed;
         write(&mut writer)?;
         self.ids_used = writer.ids_used;
+        self.handed = writer.handed;
         self.events.append(&mut writer.events);
         Ok(())
     }
@@ -81,7 +129,17 @@ impl<'a> Decision<'a> {
         self.applied = self.events.len();
     }
 
-    pub(super) fn into_proposal(self) -> Option<Proposal> {
+    /// Returns the whole; or what was due alone, under an id of its own, when the command would not fit behind it.
+    pub(super) fn into_proposal(mut self) -> Option<Proposal> {
+        let is_both = self.due > 0 && self.events.len() > self.due;
+        if is_both && self.due_bytes + self.count() > LINE_BYTES {
+            self.events.truncate(self.due);
+            return Some(Proposal {
+                id: self.command.id.ahead(),
+                by: None,
+                events: self.events,
+            });
+        }
         (!self.events.is_empty()).then_some(Proposal {
             id: self.command.id,
             by: self.command.by,

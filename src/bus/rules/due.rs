@@ -22,15 +22,26 @@ pub(super) fn write_due(
     if now.tick.boot != state.boot {
         return Ok(());
     }
-    for due in state.timers.due(now.tick.ms).take(limits::DUE_AT_ONCE) {
-        if decision.len() >= limits::EVENTS_AT_ONCE {
+    let names = state.due_names(now);
+    let all = state.timers.due(now.tick.ms).chain(&names);
+    for due in all.take(limits::DUE_AT_ONCE) {
+        if decision.is_full() {
             break;
         }
         decision.step(|writer| {
             // An earlier step may have made it superfluous.
-            if writer.state.timers.runs(due) {
+            if writer.state.is_pending(due) {
                 write(writer, due);
             }
+            Ok(())
+        })?;
+    }
+    for newcomer in state.newcomers() {
+        if decision.is_full() {
+            break;
+        }
+        decision.step(|writer| {
+            membership::show_open_requests(writer, newcomer);
             Ok(())
         })?;
     }

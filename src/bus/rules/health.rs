@@ -13,7 +13,7 @@ use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
 use crate::domain::failure;
 use crate::domain::id::SessionId;
-use crate::domain::limits::{self, TeamLimits};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
@@ -60,9 +60,7 @@ pub(super) fn stall(
         after_ms / 1000,
         " s; it is left alone: cancel_task ends its turn, kill_agent ends it",
     ];
-    for name in leaders_of(writer.state, agent) {
-        writer.notice(&name, text.clone());
-    }
+    writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }
 
@@ -136,9 +134,7 @@ pub(super) fn crash(
         " has crashed and is started again: ",
         quoted(detail, usize::MAX)
     ];
-    for name in leaders_of(writer.state, agent) {
-        writer.notice(&name, text.clone());
-    }
+    writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }
 
@@ -156,7 +152,7 @@ pub(super) fn hung(
     after_ms: u64,
 ) -> Result<(), Refusal> {
     for id in sessions {
-        if decision.len() >= limits::EVENTS_AT_ONCE {
+        if decision.is_full() {
             break;
         }
         decision.step(|writer| {
@@ -172,9 +168,7 @@ pub(super) fn hung(
                 after_ms / 1000,
                 " s. Its claims are free again; it is back when it beats again",
             ];
-            for name in listening_orchestrators(state, session) {
-                writer.notice(&name, text.clone());
-            }
+            writer.notice_to_each(&listening_orchestrators(state, session), &text);
             Ok(())
         })?;
     }

@@ -14,7 +14,7 @@ use super::tasks;
 use super::workflows;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Body, Event, Joined};
-use crate::bus::state::{Message, Session, State, StopWanted};
+use crate::bus::state::{Message, Request, Session, State, StopWanted};
 use crate::domain::id::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
@@ -33,7 +33,7 @@ pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refus
         pid: new.pid,
         client: new.client,
     }));
-    show_open_requests(writer, &name);
+    write_shown(writer, &name, &all_open(writer.state, &name));
     Ok(())
 }
 
@@ -54,27 +54,52 @@ pub(super) fn start(
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
-    show_open_requests(writer, &name);
+    write_shown(writer, &name, &all_open(writer.state, &name));
     if let Some(task) = task {
         tasks::write_assigned(writer, &by.name, (session, &name), task)?;
     }
     Ok(())
 }
 
-/// Puts the requests that anybody may claim into a newcomer's inbox.
-fn show_open_requests(writer: &mut Writer<'_>, name: &Name) {
+/// Returns the requests that a newcomer may claim, oldest first.
+fn all_open<'a>(state: &'a State, name: &Name) -> Vec<&'a Request> {
+    let open = state.open_requests();
+    open.filter(|request| request.from != *name).collect()
+}
+
+/// Shows a newcomer more of the requests that were open when it came.
+pub(super) fn show_open_requests(writer: &mut Writer<'_>, newcomer: SessionId) {
     let state = writer.state;
-    let mut open: Vec<_> = state
-        .open_requests()
-        .filter(|request| request.from != *name)
-        .collect();
-    open.sort_by_key(|request| state.message(&request.message).map(|message| message.seq));
-    for request in open {
+    if let Some(session) = state.session(newcomer) {
+        let rest: Vec<_> = state.not_shown_to(session).collect();
+        write_shown(writer, &session.name, &rest);
+    }
+}
+
+/// Puts requests into a newcomer's inbox, as many as fit: the rest is due at once.
+fn write_shown(writer: &mut Writer<'_>, name: &Name, requests: &[&Request]) {
+    for request in requests {
+        if writer.is_full() {
+            return;
+        }
         writer.push(Event::MessageAddressed {
             id: request.message.clone(),
-            to: vec![name.clone()],
+            to: vec![name.clone()].into(),
         });
+        let shown = writer.state.message(&request.message);
+        if let Some(shown) = shown {
+            writer.hand_to_waits(shown, std::slice::from_ref(name));
+        }
     }
+}
+
+/// Puts the dead holder of the name that a newcomer wants before the others: with very many dead not all are buried at once.
+pub(super) fn holders_first(state: &State, new: &NewMember) -> Vec<SessionId> {
+    let (Wish::Chosen(wished) | Wish::Like(wished)) = &new.wish;
+    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *wished);
+    let mut dead = new.dead.clone();
+    dead.sort_by_key(|id| !holds(id));
+    dead
 }
 
 /// Finds the name that a wish gets. A made-up name never takes one that mail is waiting for.
@@ -250,7 +275,7 @@ pub(super) fn leave(
 pub(super) fn bury(decision: &mut Decision<'_>, sessions: &[SessionId]) -> Result<(), Refusal> {
     let mut gone = Vec::new();
     for id in sessions {
-        if decision.len() >= limits::EVENTS_AT_ONCE {
+        if decision.is_full() {
             break;
         }
         decision.step(|writer| {
@@ -307,14 +332,14 @@ fn write_left(
     let why = why(&session.name, departure, detail);
     let stopped = departure == Departure::Stopped || departure == Departure::Closed;
     tasks::end_work(writer, session, &why, stopped);
-    if writer
-        .state
-        .member(&session.name)
-        .is_some_and(|member| member.chosen)
-    {
-        drop_what_never_waits(writer, session);
-    } else {
+    let member = writer.state.member(&session.name);
+    let is_chosen = member.is_some_and(|member| member.chosen);
+    if !is_chosen {
         requests::withdraw_own(writer, &session.name);
+    }
+    if is_chosen || departure.leaves_mail_waiting(session.kind) {
+        drop_what_never_waits(writer, session, is_chosen);
+    } else {
         give_up_mail(writer, &session.name, "has left");
     }
     requests::end_with_team(writer, session);
@@ -324,15 +349,14 @@ fn write_left(
             Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
             None => what,
         };
-        for name in leaders_of(writer.state, session) {
-            writer.notice(&name, told.clone());
-        }
+        writer.notice_to_each(&leaders_of(writer.state, session), &told);
     }
     workflows::tell_left(writer, session);
 }
 
-/// Ends what is of no use to a later life of the same name: shutdowns, nudges, and requests that somebody else has.
-fn drop_what_never_waits(writer: &mut Writer<'_>, session: &Session) {
+/// Ends what is of no use to a later life of the same name: shutdowns, nudges, and requests that somebody else has. A name that
+/// the bridge made up waits for nothing but mail: open requests are shown to whoever takes it up, as to any newcomer.
+fn drop_what_never_waits(writer: &mut Writer<'_>, session: &Session, is_chosen: bool) {
     let state = writer.state;
     let is_useless = |message: &&&Message| match message.kind {
         MessageKind::Shutdown | MessageKind::Nudge => true,
@@ -340,12 +364,15 @@ fn drop_what_never_waits(writer: &mut Writer<'_>, session: &Session) {
             .request
             .as_ref()
             .and_then(|id| state.request(id))
-            .is_none_or(|request| !request.is_offered_after(session.id)),
+            .is_none_or(|request| !is_chosen || !request.is_offered_after(session.id)),
         _ => false,
     };
     let mail = unsettled(state, &session.name);
     // What is left of very many of them does no harm but to be shown once.
-    for message in mail.iter().filter(is_useless).take(limits::EVENTS_AT_ONCE) {
+    for message in mail.iter().filter(is_useless) {
+        if writer.is_full() {
+            break;
+        }
         writer.push(Event::MessageExpired {
             id: message.id.clone(),
             member: session.name.clone(),
@@ -384,8 +411,7 @@ pub(super) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
 
 /// Ends the mail of an absent name whose time is over, and forgets the name with the last of it.
 pub(super) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
-    let chosen = |state: &State| state.member(name).is_some_and(|member| member.chosen);
-    let what = if chosen(writer.state) {
+    let what = if writer.state.has_waited(name) {
         "has not come back"
     } else {
         "has left"
@@ -406,13 +432,12 @@ enum Mail {
 /// Ends the mail of a name that will not read it, and tells the senders.
 fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &'static str) -> Mail {
     let mut undelivered: BTreeMap<Name, Vec<MessageId>> = BTreeMap::new();
-    let mail = unsettled(writer.state, name);
-    let outcome = if mail.len() > limits::EVENTS_AT_ONCE {
-        Mail::More
-    } else {
-        Mail::Ended
-    };
-    for message in mail.into_iter().take(limits::EVENTS_AT_ONCE) {
+    let mut outcome = Mail::Ended;
+    for (number, message) in unsettled(writer.state, name).into_iter().enumerate() {
+        if number > 0 && (writer.is_full() || undelivered.len() >= limits::SENDERS_AT_ONCE) {
+            outcome = Mail::More;
+            break;
+        }
         writer.push(Event::MessageExpired {
             id: message.id.clone(),
             member: name.clone(),

@@ -4,7 +4,7 @@ use super::command::Pick;
 use super::refusal::Refusal;
 use super::requests;
 use super::writer::{Post, Writer};
-use crate::bus::event::{Body, Event};
+use crate::bus::event::{Addressees, Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
@@ -135,11 +135,9 @@ pub(super) fn broadcast(
     let me = writer.session(me)?;
     // Who is hung is told nothing that it may read when it means nothing any more.
     let hung = |name: &Name| writer.state.live(name).is_some_and(|live| live.hung);
-    let to: Vec<_> = writer
-        .everyone_but(&me.name)
-        .into_iter()
-        .filter(|name| writer.has_room(name, 1) && !hung(name))
-        .collect();
+    let mut everyone = writer.everyone_but(&me.name);
+    everyone.retain(|name| !hung(name));
+    let to = writer.who_have_room(everyone);
     if to.is_empty() {
         return Ok(());
     }
@@ -271,7 +269,7 @@ pub(super) fn give_back(writer: &mut Writer<'_>, session: SessionId, call: CallI
         if message.kind == MessageKind::Request && !is_open {
             writer.push(Event::MessageSuperseded {
                 id: message.id.clone(),
-                members: name.to_vec(),
+                members: name.to_vec().into(),
             });
         } else {
             writer.hand_to_waits(message, name);
@@ -315,6 +313,9 @@ pub(super) fn wait(
     timeout_ms: u64,
 ) -> Result<(), Refusal> {
     let session = writer.session(me)?;
+    if !writer.state.handed_to(me, call).is_empty() {
+        return Ok(());
+    }
     let wait = Wait {
         call,
         from: from.cloned(),
@@ -337,7 +338,10 @@ pub(super) fn wait(
             call,
             way: Way::Pull,
         });
-    } else if timeout_ms > 0 && !has_words_in_its_turn(writer, me, &seen_now) {
+    } else if timeout_ms > 0
+        && !writer.state.waits(me, call)
+        && !has_words_in_its_turn(writer, me, &seen_now)
+    {
         writer.push(Event::WaitStarted {
             session: me,
             call,
@@ -394,10 +398,16 @@ pub(super) fn supersede(writer: &mut Writer<'_>, id: &MessageId) {
         .filter(|(_, delivery)| unread(delivery))
         .map(|(name, _)| name.clone())
         .collect();
-    if !members.is_empty() {
-        writer.push(Event::MessageSuperseded {
-            id: id.clone(),
-            members,
-        });
+    if members.is_empty() {
+        return;
     }
+    let members = if members.len() > limits::NAMED_AT_ONCE {
+        Addressees::AllBut(Vec::new())
+    } else {
+        members.into()
+    };
+    writer.push(Event::MessageSuperseded {
+        id: id.clone(),
+        members,
+    });
 }

@@ -40,19 +40,23 @@ use crate::domain::time::Now;
 
 /// Decides what a command does: its events, nothing, or a refusal.
 ///
-/// A command that is in the log already does nothing.
+/// A command that is in the log already does nothing. Where what is due leaves no room for the command in one line, the proposal
+/// is what is due alone, and has another id: the command is to be decided again behind it, and then finds room.
 pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Proposal>, Refusal> {
     if state.knows_command(command.id) {
         return Ok(None);
     }
     let mut decision = Decision::new(state, now, command);
-    due::write_due(&mut decision, state, now)?;
+    if !state.knows_command(command.id.ahead()) {
+        due::write_due(&mut decision, state, now)?;
+        decision.end_due();
+    }
     match &command.ask {
         Ask::Due => {}
         Ask::Bury(sessions) => membership::bury(&mut decision, sessions)?,
         Ask::Join(new) if state.session(new.session).is_some() => {}
         Ask::Join(new) => {
-            membership::bury(&mut decision, &new.dead)?;
+            membership::bury(&mut decision, &membership::holders_first(state, new))?;
             decision.step(|writer| membership::join(writer, new))?;
             let (Wish::Chosen(name) | Wish::Like(name)) = &new.wish;
             if new.kind == MemberKind::Orchestrator

@@ -192,7 +192,7 @@ fn write_answered(
     if !members.is_empty() {
         writer.push(Event::MessageSuperseded {
             id: notice.id.clone(),
-            members,
+            members: members.into(),
         });
     }
 }

@@ -6,7 +6,7 @@ use super::messages::{check_body, supersede};
 use super::notice::notice;
 use super::refusal::Refusal;
 use super::writer::{Post, Writer};
-use crate::bus::event::{Body, Event, Opened};
+use crate::bus::event::{Addressees, Body, Event, Opened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
 use crate::domain::id::{RequestId, SessionId};
 use crate::domain::limits;
@@ -26,7 +26,7 @@ pub(super) fn open(
         check_body("context", context)?;
     }
     let me = writer.session(me)?;
-    let own = writer.state.pending_requests(&me.name).count();
+    let own = writer.state.pending_requests(&me.name);
     if own >= limits::MAX_OWN_REQUESTS {
         let limit = limits::MAX_OWN_REQUESTS;
         return Err(Refusal::TooManyRequests { limit });
@@ -35,14 +35,13 @@ pub(super) fn open(
     let id = writer.new_id(RequestId::from_bits, |state, id| {
         state.requests.contains_key(id)
     });
-    let mut to = writer.everyone_but(&me.name);
     // Whose inbox is full hears of it when it is open again after a claim, and can claim it all the same.
-    to.retain(|name| writer.has_room(name, 1));
+    let to = writer.who_have_room(writer.everyone_but(&me.name));
     let opened = Opened {
         id,
         message,
         from: me.name.clone(),
-        to: to.clone(),
+        to: writer.addressees(to.clone()),
         description: description.clone(),
         context: context.cloned(),
         nudge_ms,
@@ -153,8 +152,7 @@ pub(super) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
 
 /// Tells everybody that a request can be claimed.
 fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
-    let mut to = writer.everyone_but(&request.from);
-    to.retain(|name| writer.has_room(name, 1));
+    let to = writer.who_have_room(writer.everyone_but(&request.from));
     if to.is_empty() {
         return;
     }
@@ -223,8 +221,11 @@ fn expired(event: &Event) -> Option<&RequestId> {
 pub(super) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) {
     let state = writer.state;
     let own = state.unanswered_requests().filter(|own| own.from == *name);
-    // What is left of very many ends at its own time.
     for request in own.take(limits::DUE_AT_ONCE) {
+        // What is left of very many ends at its own time.
+        if writer.is_full() {
+            break;
+        }
         expire(writer, &request.id, false);
         if let Some(owner) = &request.owner {
             let text = notice![
@@ -242,6 +243,9 @@ pub(super) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) {
 pub(super) fn reopen_claims(writer: &mut Writer<'_>, session: &Session) {
     let held = writer.state.claimed_by(session.id);
     for request in held.take(limits::DUE_AT_ONCE) {
+        if writer.is_full() {
+            break;
+        }
         reopen(writer, &request.id);
     }
 }
@@ -262,9 +266,14 @@ pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     if let Some(message) = state.message(&request.message) {
         let not_shown = not_shown_to(writer, request, message);
         if !not_shown.is_empty() {
+            let to = if not_shown.len() > limits::NAMED_AT_ONCE {
+                Addressees::AllBut(vec![request.from.clone()])
+            } else {
+                not_shown.clone().into()
+            };
             writer.push(Event::MessageAddressed {
                 id: request.message.clone(),
-                to: not_shown.clone(),
+                to,
             });
             writer.hand_to_waits(message, &not_shown);
         }

@@ -245,7 +245,7 @@ pub(super) fn result_taken(
     if pending.is_some_and(|delivery| !delivery.is_final()) {
         writer.push(Event::MessageSuperseded {
             id: notice.clone(),
-            members: vec![me.name.clone()],
+            members: vec![me.name.clone()].into(),
         });
     }
     Ok(())

@@ -393,10 +393,8 @@ pub(super) fn tell_left(writer: &mut Writer<'_>, leaving: &Session) {
     let others = sessions
         .filter(|session| session.kind == MemberKind::Orchestrator && session.id != leaving.id);
     let others: Vec<_> = others.map(|session| session.name.clone()).collect();
-    for name in &others {
-        for text in told.iter().take(limits::NOTICE_IDS) {
-            writer.notice(name, text.clone());
-        }
+    for text in told.iter().take(limits::NOTICE_IDS) {
+        writer.notice_to_each(&others, text);
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::command::Command;
 use super::notice::Notice;
-use crate::bus::event::{Body, Event, Sent};
+use crate::bus::event::{Addressees, Body, Event, Sent};
+use crate::bus::line;
 use crate::bus::state::{Member, Message, Origin, Session, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
@@ -22,6 +23,11 @@ pub(super) struct Writer<'a> {
     pub(super) events: Vec<Event>,
     /// How many ids were drawn from the command.
     pub(super) ids_used: u32,
+    /// How many waits this append answers so far.
+    pub(super) handed: usize,
+    /// How many bytes of events the append should still take; the first `counted` are off already.
+    room: usize,
+    counted: usize,
     command: &'a Command,
     /// Waits that this decision has answered already.
     answered: BTreeSet<(SessionId, CallId)>,
@@ -76,12 +82,15 @@ impl Post {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(state: &'a State, now: Now, command: &'a Command) -> Self {
+    pub(super) fn new(state: &'a State, now: Now, command: &'a Command, room: usize) -> Self {
         Self {
             state,
             now,
             events: Vec::new(),
             ids_used: 0,
+            handed: 0,
+            room,
+            counted: 0,
             command,
             answered: BTreeSet::new(),
             leaving: None,
@@ -101,6 +110,14 @@ impl<'a> Writer<'a> {
             _ => {}
         }
         self.events.push(event);
+    }
+
+    /// Says whether the rest is better left to the next append.
+    pub(super) fn is_full(&mut self) -> bool {
+        let new = self.events[self.counted..].iter().map(line::bytes_of);
+        self.room = self.room.saturating_sub(new.sum());
+        self.counted = self.events.len();
+        self.room == 0 || self.events.len() >= limits::EVENTS_AT_ONCE
     }
 
     /// Draws an id that nothing in the state has.
@@ -133,7 +150,7 @@ impl<'a> Writer<'a> {
             kind: post.kind,
             from: post.from,
             audience: post.audience,
-            to: post.to,
+            to: self.addressees(post.to),
             request: post.request,
             task: post.task,
             claimed_by: post.claimed_by,
@@ -148,9 +165,30 @@ impl<'a> Writer<'a> {
         id
     }
 
-    /// Hands a message that is just being posted to the oldest fitting wait of each addressee; a shutdown ends the others too.
+    /// Says in an event whose inboxes are meant: very many are named as all live members but some.
+    pub(super) fn addressees(&self, names: Vec<Name>) -> Addressees {
+        if names.len() <= limits::NAMED_AT_ONCE {
+            return Addressees::Named(names);
+        }
+        let named: BTreeSet<&Name> = names.iter().collect();
+        let live = self.state.live_sessions().into_iter();
+        let live = live.filter(|session| self.leaving != Some(session.id));
+        let (meant, others): (Vec<_>, Vec<_>) = live
+            .map(|session| &session.name)
+            .partition(|name| named.contains(name));
+        if meant.len() < named.len() || others.len() > meant.len() {
+            return Addressees::Named(names);
+        }
+        Addressees::AllBut(others.into_iter().cloned().collect())
+    }
+
+    /// Hands a message that is just being posted to the oldest fitting wait of each addressee; a shutdown ends the others too. Of
+    /// very many who wait, those who were not answered find it themselves.
     pub(super) fn hand_to_waits(&mut self, message: &Message, to: &[Name]) {
         for name in to {
+            if self.handed >= limits::HANDED_AT_ONCE {
+                return;
+            }
             let Some(session) = self.state.live(name) else {
                 continue;
             };
@@ -170,6 +208,7 @@ impl<'a> Writer<'a> {
                 Vec::new()
             };
             self.answered.insert((session.id, call));
+            self.handed += 1;
             self.push(Event::MessageHanded {
                 ids: vec![message.id.clone()],
                 member: name.clone(),
@@ -190,6 +229,23 @@ impl<'a> Writer<'a> {
     /// Tells a member something from the bus itself, if anybody of that name can ever read it.
     pub(super) fn notice(&mut self, to: &Name, notice: Notice) {
         self.tell(to, None, notice);
+    }
+
+    /// Tells several members the same: very many of them by one message.
+    pub(super) fn notice_to_each(&mut self, names: &[Name], notice: &Notice) {
+        if names.len() <= limits::NOTICES_AT_ONCE {
+            for name in names {
+                self.notice(name, notice.clone());
+            }
+            return;
+        }
+        let gets = |name: &&Name| self.reaches(name) && self.has_room(name, limits::NOTICE_ROOM);
+        let to: Vec<_> = names.iter().filter(gets).cloned().collect();
+        let Some(first) = to.first() else { return };
+        let mut post = Post::notice(first.clone(), notice.clone());
+        post.audience = Audience::All;
+        post.to = to;
+        self.post(post);
     }
 
     /// Tells a member something about a request, so that who waits for news of it is answered.
@@ -233,6 +289,20 @@ impl<'a> Writer<'a> {
             .map(|session| session.name.clone())
             .filter(|other| other != name)
             .collect()
+    }
+
+    /// Keeps of all live members those whose inbox has room, and who can hear. Where very many have not, they are told all the
+    /// same: an inbox above its limit does less harm than a line that is too long to be written.
+    pub(super) fn who_have_room(&self, everyone: Vec<Name>) -> Vec<Name> {
+        let mut left_out = 0;
+        let gets = |name: &Name| {
+            let gets = self.has_room(name, 1);
+            left_out += usize::from(!gets);
+            gets || left_out > limits::LEFT_OUT_AT_ONCE
+        };
+        let mut to = everyone;
+        to.retain(gets);
+        to
     }
 
     /// Returns a live session.

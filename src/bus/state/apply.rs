@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
-    BodyRef, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
+    BodyRef, Chunked, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
     StopWanted, Task, Wait,
 };
 use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
@@ -15,7 +15,7 @@ use crate::domain::message::MessageKind;
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
-use crate::domain::time::Tick;
+use crate::domain::time::{Now, Tick};
 
 use super::Delivery;
 
@@ -51,9 +51,14 @@ impl State {
     /// Takes an entry as a fact. `indices` tells which events of the line these are, when some were skipped.
     pub fn apply(&mut self, entry: &Entry, indices: &[u16], place: Place) {
         if entry.tick.boot != self.boot {
+            let last_ms = self.watch.ms_of(self.boot);
             self.boot = entry.tick.boot;
-            self.timers.restart_all(entry.tick.ms);
+            self.timers.carry_over(last_ms, entry.tick.ms);
         }
+        self.watch = self.watch.after(Now {
+            wall_ms: entry.ts,
+            tick: entry.tick,
+        });
         self.remember(entry);
         for (event, index) in entry.events.iter().zip(indices) {
             let seq = entry.seq.saturating_add(u64::from(*index));
@@ -67,6 +72,9 @@ impl State {
                     index: *index,
                 },
             );
+        }
+        if !self.newcomers.is_empty() {
+            self.look_after_newcomers();
         }
     }
 
@@ -100,9 +108,7 @@ impl State {
                 departure,
                 detail,
             } => self.member_left(*session, *departure, detail.as_deref(), at),
-            Event::MemberForgotten { name } => {
-                self.member_forgotten(name, at);
-            }
+            Event::MemberForgotten { name } => self.member_forgotten(name),
             Event::AgentRuns(_)
             | Event::AgentSwept { .. }
             | Event::AgentStirred { .. }
@@ -127,8 +133,9 @@ impl State {
             Event::MessageReturned { session, call } => self.message_returned(*session, *call),
             Event::MessageSeen { session, call } => self.message_seen(*session, *call),
             Event::MessageSuperseded { id, members } => {
-                for name in members {
-                    self.settle(id, name, Delivery::Superseded);
+                for name in self.in_inbox_of(id, members) {
+                    self.settle(id, &name, Delivery::Superseded);
+                    self.forget_member_if_idle(&name);
                 }
             }
             Event::MessageExpired { id, member } => {
@@ -291,17 +298,20 @@ impl State {
     }
 
     fn enter(&mut self, session: Session, chosen: bool) {
-        self.timers.stop(&Due::Mail(session.name.clone()));
+        self.absent.remove(&session.name);
         let name = session.name.clone();
         let member = self.members.entry(name.clone()).or_insert_with(|| Member {
             name: name.clone(),
             chosen,
             session: None,
-            unread: BTreeMap::new(),
+            unread: Chunked::default(),
         });
         member.name = name;
         member.chosen = chosen;
         member.session = Some(session.id);
+        if self.open_requests().next().is_some() {
+            self.newcomers.insert(session.id);
+        }
         self.sessions.insert(session.id, session);
     }
 
@@ -326,14 +336,9 @@ impl State {
             && member.session == Some(id)
         {
             member.session = None;
-            // The leaving of a made-up name gives up its mail itself; what does not fit into that append is due at once.
-            let kept_ms = if member.chosen {
-                limits::ABSENT_MAIL_MS
-            } else {
-                0
-            };
-            self.timers
-                .start(Due::Mail(session.name.clone()), at.tick.ms, kept_ms);
+            // Where mail does not wait, what does not fit into the append of the leaving is given up at once.
+            let waits = member.chosen || departure.leaves_mail_waiting(session.kind);
+            self.name_is_absent(&session.name, waits);
         }
         self.reopen_soon(id, at);
         if departure == Departure::Dead && session.kind == MemberKind::Agent {
@@ -363,32 +368,33 @@ impl State {
     }
 
     /// Forgets a name that nobody has, that nobody chose, or whose time of waiting is over, once its inbox is empty.
-    fn forget_member_if_idle(&mut self, name: &Name) {
+    pub(super) fn forget_member_if_idle(&mut self, name: &Name) {
         let Some(member) = self.members.get(name) else {
             return;
         };
-        let awaited = member.chosen && self.timers.runs(&Due::Mail(name.clone()));
+        let awaited = member.chosen && self.absent.contains_key(name);
         if member.session.is_none() && !awaited && member.unread.is_empty() {
-            self.timers.stop(&Due::Mail(name.clone()));
+            self.absent.remove(name);
             self.members.remove(name);
         }
     }
 
     /// Forgets a name. What came into its inbox in the very same append is given up by the next.
-    fn member_forgotten(&mut self, name: &Name, at: &At) {
-        self.timers.stop(&Due::Mail(name.clone()));
+    fn member_forgotten(&mut self, name: &Name) {
+        self.absent.remove(name);
         if let Some(member) = self.members.get_mut(name) {
-            let messages = &self.messages;
-            member.unread.retain(|_, id| {
-                let message = messages.get(id);
+            let is_unread = |id: &MessageId| {
+                let message = self.messages.get(id);
                 let delivery = message.and_then(|message| message.delivery(name));
                 matches!(delivery, Some(Delivery::Unread { .. }))
-            });
+            };
+            let unread = member.unread.iter().filter(|(_, id)| is_unread(id));
+            member.unread = unread.map(|(seq, id)| (*seq, id.clone())).collect();
         }
         self.forget_member_if_idle(name);
         let is_left = |member: &Member| member.session.is_none();
         if self.members.get(name).is_some_and(is_left) {
-            self.timers.start(Due::Mail(name.clone()), at.tick.ms, 0);
+            self.name_is_absent(name, false);
         }
     }
 
@@ -407,6 +413,7 @@ impl State {
         let request = Request {
             id: opened.id.clone(),
             message: opened.message.clone(),
+            seq: at.seq,
             from: opened.from.clone(),
             opened_ms: at.ts,
             status: RequestStatus::Open,
@@ -420,27 +427,31 @@ impl State {
             .start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
         self.timers
             .start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
-        self.requests.insert(opened.id.clone(), request);
+        self.put_request(request);
         let message = Message::opened(opened, at.origin());
         self.message_arrives(message, &opened.to);
     }
 
     fn request_claimed(&mut self, id: &RequestId, by: &Name, session: SessionId, at: &At) {
-        let Some(request) = self.requests.get_mut(id) else {
-            return;
-        };
-        request.status = RequestStatus::Claimed;
-        request.owner = Some(Claim {
-            by: by.clone(),
-            session,
-            fence: at.seq,
-        });
         let (nudge, expire) = (Due::Nudge(id.clone()), Due::Expire(id.clone()));
-        request.nudge_left_ms = self
+        let nudge_left_ms = self
             .timers
             .runs(&nudge)
             .then(|| self.timers.left_ms(&nudge, at.tick.ms));
-        request.open_left_ms = self.timers.left_ms(&expire, at.tick.ms);
+        let open_left_ms = self.timers.left_ms(&expire, at.tick.ms);
+        let is_known = self.change_request(id, |request| {
+            request.status = RequestStatus::Claimed;
+            request.owner = Some(Claim {
+                by: by.clone(),
+                session,
+                fence: at.seq,
+            });
+            request.nudge_left_ms = nudge_left_ms;
+            request.open_left_ms = open_left_ms;
+        });
+        if !is_known {
+            return;
+        }
         self.timers.stop(&nudge);
         self.timers.stop(&expire);
         self.timers.stop(&Due::Reopen(id.clone()));
@@ -448,11 +459,13 @@ impl State {
 
     fn request_reopened(&mut self, id: &RequestId, at: &At) {
         self.timers.stop(&Due::Reopen(id.clone()));
-        let Some(request) = self.requests.get_mut(id) else {
+        self.change_request(id, |request| {
+            request.status = RequestStatus::Open;
+            request.owner = None;
+        });
+        let Some(request) = self.requests.get(id) else {
             return;
         };
-        request.status = RequestStatus::Open;
-        request.owner = None;
         if let Some(left) = request.nudge_left_ms {
             self.timers.start(Due::Nudge(id.clone()), at.tick.ms, left);
         }
@@ -464,16 +477,16 @@ impl State {
         self.timers.stop(&Due::Nudge(id.clone()));
         self.timers.stop(&Due::Expire(id.clone()));
         self.timers.stop(&Due::Reopen(id.clone()));
-        let Some(request) = self.requests.get_mut(id) else {
+        self.change_request(id, |request| request.status = status);
+        let Some(request) = self.requests.get(id) else {
             return;
         };
-        request.status = status;
         let message = request.message.clone();
         self.end_message_if_settled(&message);
         self.ended_requests.push_back(id.clone());
         while self.ended_requests.len() > limits::KEPT_ENDED {
             if let Some(oldest) = self.ended_requests.pop_front() {
-                self.requests.remove(&oldest);
+                self.forget_request(&oldest);
             }
         }
     }

@@ -1,34 +1,40 @@
-//! How far a message has come with each of its addressees: a list, since most messages have one.
+//! How far a message has come with each of its addressees: a list in the order of their names, since most messages have one, and a
+//! broadcast has hundreds.
 
 use serde::{Deserialize, Serialize};
 
 use super::Delivery;
 use crate::domain::name::Name;
 
-/// One entry an addressee, in the order in which they were added.
+/// One entry an addressee, in the order of the names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "Vec<(Name, Delivery)>")]
 pub struct Deliveries(Vec<(Name, Delivery)>);
 
 impl Deliveries {
     /// Returns how far the message has come with an addressee.
     pub fn get(&self, name: &Name) -> Option<&Delivery> {
-        self.iter().find(|(to, _)| *to == name).map(|(_, it)| it)
+        let at = self.find(name).ok()?;
+        Some(&self.0[at].1)
     }
 
     /// Returns the same, to be changed.
     pub(super) fn get_mut(&mut self, name: &Name) -> Option<&mut Delivery> {
-        let found = self.0.iter_mut().find(|(to, _)| to == name);
-        found.map(|(_, delivery)| delivery)
+        let at = self.find(name).ok()?;
+        Some(&mut self.0[at].1)
     }
 
     /// Says how far it has come with an addressee, who may be new.
     pub(super) fn insert(&mut self, name: Name, delivery: Delivery) {
-        if let Some(known) = self.get_mut(&name) {
-            *known = delivery;
-        } else {
-            self.0.reserve_exact(1);
-            self.0.push((name, delivery));
+        match self.find(&name) {
+            Ok(at) => self.0[at].1 = delivery,
+            Err(at) => {
+                if self.0.is_empty() {
+                    // Mostly it stays the only one, and there may be very many messages.
+                    self.0.reserve_exact(1);
+                }
+                self.0.insert(at, (name, delivery));
+            }
         }
     }
 
@@ -41,6 +47,15 @@ impl Deliveries {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Finds an addressee, or where it would stand. Who comes last in the order is found at once: so a list grows that is added in
+    /// that order.
+    fn find(&self, name: &Name) -> Result<usize, usize> {
+        match self.0.last() {
+            Some((last, _)) if last < name => Err(self.0.len()),
+            _ => self.0.binary_search_by(|(to, _)| to.cmp(name)),
+        }
+    }
 }
 
 impl FromIterator<(Name, Delivery)> for Deliveries {
@@ -50,5 +65,12 @@ impl FromIterator<(Name, Delivery)> for Deliveries {
             all.insert(name, delivery);
         }
         all
+    }
+}
+
+/// Older snapshots have them in the order in which they were added.
+impl From<Vec<(Name, Delivery)>> for Deliveries {
+    fn from(entries: Vec<(Name, Delivery)>) -> Self {
+        entries.into_iter().collect()
     }
 }

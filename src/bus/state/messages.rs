@@ -1,6 +1,9 @@
 //! How events of messages and waits change the state.
 
+use std::collections::BTreeSet;
+
 use super::{Delivery, Due, Message, State, Wait};
+use crate::bus::event::Addressees;
 use crate::bus::log::Place;
 use crate::bus::state::apply::At;
 use crate::domain::id::{CallId, MessageId, SessionId};
@@ -10,7 +13,7 @@ use crate::domain::message::{Audience, Author, MessageKind, Way};
 use crate::domain::name::Name;
 
 impl State {
-    pub(super) fn message_arrives(&mut self, mut message: Message, to: &[Name]) {
+    pub(super) fn message_arrives(&mut self, mut message: Message, to: &Addressees) {
         let id = message.id.clone();
         if let Author::Member(from) = &mut message.from {
             self.share(from);
@@ -31,18 +34,54 @@ impl State {
         }
     }
 
-    pub(super) fn put_into_inboxes(&mut self, id: &MessageId, to: &[Name]) {
+    pub(super) fn put_into_inboxes(&mut self, id: &MessageId, to: &Addressees) {
+        let to = self.lacking(id, to);
         let Some(message) = self.messages.get_mut(id) else {
             return;
         };
         for name in to {
-            if let Some(member) = self.members.get_mut(name) {
+            if let Some(member) = self.members.get_mut(&name) {
                 let fresh = Delivery::Unread { last: None };
                 message.deliveries.insert(member.name.clone(), fresh);
                 member.unread.insert(message.seq, id.clone());
             }
         }
         self.end_message_if_settled(id);
+    }
+
+    /// Returns the members into whose inboxes an event puts a message.
+    fn lacking(&self, id: &MessageId, to: &Addressees) -> Vec<Name> {
+        let but = match to {
+            Addressees::Named(names) => return names.clone(),
+            Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
+        };
+        let message = self.messages.get(id);
+        let lacks = |name: &Name| {
+            let delivery = message.and_then(|message| message.delivery(name));
+            matches!(delivery, None | Some(Delivery::Superseded))
+        };
+        let live = self.members.values().filter(|one| one.session.is_some());
+        live.map(|member| &member.name)
+            .filter(|name| !but.contains(name) && lacks(name))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the members who need not see a message any more, by an event that says so.
+    pub(super) fn in_inbox_of(&self, id: &MessageId, members: &Addressees) -> Vec<Name> {
+        let but = match members {
+            Addressees::Named(names) => return names.clone(),
+            Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
+        };
+        let Some(message) = self.messages.get(id) else {
+            return Vec::new();
+        };
+        let unread = |delivery: &Delivery| matches!(delivery, Delivery::Unread { .. });
+        let deliveries = message.deliveries.iter();
+        deliveries
+            .filter(|(name, delivery)| unread(delivery) && !but.contains(name))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     pub(super) fn message_handed(

@@ -3,7 +3,9 @@
 //! [`State::apply`] takes an entry as a fact: it never refuses and never panics, even when a cause is missing. The rules are in
 //! `bus::rules`. Bodies stay in the log; the state knows where.
 
+mod absent;
 mod apply;
+mod chunked;
 mod deliveries;
 mod header;
 mod health;
@@ -11,15 +13,20 @@ mod messages;
 mod permissions;
 mod query;
 mod timers;
+mod unanswered;
+mod watch;
 mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::chunked::Chunked;
 pub use self::deliveries::Deliveries;
 pub(super) use self::header::Origin;
 pub use self::timers::{Due, Timers};
+pub use self::unanswered::Unanswered;
+pub use self::watch::Watch;
 pub use self::workflows::{PlayedStep, Readiness, Workflow};
 
 use super::event::Question;
@@ -59,8 +66,8 @@ pub struct Member {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// What is in the inbox and not handed to anybody, by seq.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub unread: BTreeMap<u64, MessageId>,
+    #[serde(default, skip_serializing_if = "Chunked::is_empty")]
+    pub unread: Chunked<u64, MessageId>,
 }
 
 /// A live session.
@@ -296,6 +303,9 @@ pub struct Request {
     pub id: RequestId,
     /// The message that shows it.
     pub message: MessageId,
+    /// The place of that message among all; zero in what older versions wrote.
+    #[serde(default)]
+    pub seq: u64,
     /// Who asks.
     pub from: Name,
     /// When, in wall time.
@@ -431,13 +441,18 @@ pub struct State {
     /// The last sessions that left, oldest first.
     pub(crate) departed: VecDeque<Departed>,
     /// Messages of interest, and the last ended ones.
-    pub(crate) messages: BTreeMap<MessageId, Message>,
+    pub(crate) messages: Chunked<MessageId, Message>,
     pub(crate) ended_messages: VecDeque<MessageId>,
     /// Requests of interest, and the last ended ones.
-    pub(crate) requests: BTreeMap<RequestId, Request>,
+    pub(crate) requests: Chunked<RequestId, Request>,
     pub(crate) ended_requests: VecDeque<RequestId>,
+    #[serde(skip)]
+    pub(crate) unanswered: Unanswered,
+    /// Sessions that have not been shown yet all requests that were open when they came.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) newcomers: BTreeSet<SessionId>,
     /// Tasks of interest, and the last ended ones.
-    pub(crate) tasks: BTreeMap<TaskId, Task>,
+    pub(crate) tasks: Chunked<TaskId, Task>,
     pub(crate) ended_tasks: VecDeque<TaskId>,
     /// Questions for permission: the open ones, and the last answered.
     #[serde(default)]
@@ -455,6 +470,12 @@ pub struct State {
     pub(crate) command_set: BTreeSet<CommandId>,
     /// What is due when.
     pub(crate) timers: Timers,
+    /// How much time has passed, for what counts in days.
+    #[serde(default)]
+    pub(crate) watch: Watch,
+    /// Names that nobody has now, and until when their mail waits, by the watch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) absent: BTreeMap<Name, i64>,
     /// Agents that were found dead, until nothing is left of them, with how they ran as far as that is known.
     #[serde(default)]
     pub(crate) unswept: BTreeMap<SessionId, Option<Run>>,
@@ -467,5 +488,7 @@ impl State {
     /// Rebuilds what a snapshot leaves out because it follows from the rest.
     pub fn rebuild(&mut self) {
         self.command_set = self.commands.iter().copied().collect();
+        self.rebuild_unanswered();
+        self.rebuild_absent();
     }
 }

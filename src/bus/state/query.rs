@@ -6,6 +6,7 @@ use crate::domain::member::{Activity, MemberKind, ProcessMark};
 use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
+use crate::domain::time::Now;
 
 impl State {
     /// Returns a live session.
@@ -36,6 +37,11 @@ impl State {
         let mut all: Vec<_> = self.sessions.values().collect();
         all.sort_by_key(|session| session.since_seq);
         all
+    }
+
+    /// Returns the ids of all live sessions.
+    pub fn session_ids(&self) -> impl Iterator<Item = SessionId> {
+        self.sessions.keys().copied()
     }
 
     /// Returns the limits of the team.
@@ -70,13 +76,6 @@ impl State {
         self.requests.get(id)
     }
 
-    /// Returns the requests that are open, in the order of their ids.
-    pub fn open_requests(&self) -> impl Iterator<Item = &Request> {
-        self.requests
-            .values()
-            .filter(|request| request.status == RequestStatus::Open)
-    }
-
     /// Returns the requests that are open or claimed.
     pub fn unanswered_requests(&self) -> impl Iterator<Item = &Request> {
         self.requests
@@ -95,15 +94,6 @@ impl State {
         })
     }
 
-    /// Returns the requests of a member that nobody has completed and that have not expired.
-    pub fn pending_requests<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Request> {
-        let pending = |status| matches!(status, RequestStatus::Open | RequestStatus::Claimed);
-        let name = name.clone();
-        self.requests
-            .values()
-            .filter(move |request| request.from == name && pending(request.status))
-    }
-
     /// Says whether a member has nothing to do and holds nothing that somebody waits for: no task, no mail, no call that waits, no
     /// question, no request of its own, and none of others.
     pub fn is_at_rest(&self, live: &Session) -> bool {
@@ -116,7 +106,7 @@ impl State {
             && live.handed.is_empty()
             && self.unread(&live.name).next().is_none()
             && self.open_permissions_of(live.id).is_empty()
-            && self.pending_requests(&live.name).next().is_none()
+            && self.pending_requests(&live.name) == 0
             && self.claimed_by(live.id).next().is_none()
     }
 
@@ -197,23 +187,41 @@ impl State {
             .is_some_and(|session| session.waits.iter().any(|wait| wait.call == call))
     }
 
+    /// Says whether there is an unread message that a call waits for.
+    pub fn misses(&self, session: SessionId, call: CallId) -> bool {
+        let Some(session) = self.sessions.get(&session) else {
+            return false;
+        };
+        let wait = session.waits.iter().find(|wait| wait.call == call);
+        wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(message)))
+    }
+
     /// Says whether a command is in the log already, among the last ones.
     pub fn knows_command(&self, id: CommandId) -> bool {
         self.command_set.contains(&id)
     }
 
     /// Returns when something is due next, in milliseconds of the boot that deadlines count in.
-    pub fn earliest_due_ms(&self) -> Option<u64> {
-        self.timers.earliest_ms()
+    pub fn earliest_due_ms(&self, now: Now) -> Option<u64> {
+        let newcomers_wait = self.newcomers().next().map(|_| 0);
+        let others = self.timers.earliest_ms().into_iter();
+        newcomers_wait.or_else(|| others.chain(self.earliest_name_ms(now)).min())
     }
 
     /// Returns the session that keeps the view of members up to date: the orchestrator longest here, else the peer.
     pub fn view_keeper(&self) -> Option<SessionId> {
+        self.keeper_of(|_| true)
+    }
+
+    /// Returns the session that looks after all others: who keeps the view, unless its heartbeat stands still.
+    pub fn lookout(&self) -> Option<SessionId> {
+        self.keeper_of(|session| !session.hung)
+    }
+
+    fn keeper_of(&self, can: impl Fn(&Session) -> bool) -> Option<SessionId> {
         let kept_by = |kind: MemberKind| {
-            let those = self
-                .sessions
-                .values()
-                .filter(move |session| session.kind == kind);
+            let those = self.sessions.values();
+            let those = those.filter(|session| session.kind == kind && can(session));
             those
                 .min_by_key(|session| session.since_seq)
                 .map(|session| session.id)

@@ -1,9 +1,8 @@
 //! What is due when: deadlines in the machine's own time.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 
+use super::Chunked;
 use crate::domain::id::{CallId, PermissionId, RequestId, SessionId};
 use crate::domain::name::Name;
 
@@ -21,7 +20,8 @@ pub enum Due {
     Handed(SessionId, CallId),
     /// A wait that nobody ended is over.
     Wait(SessionId, CallId),
-    /// Mail for an absent name is given up, and the name forgotten.
+    /// Mail for an absent name is given up, and the name forgotten. Its days are counted by the watch of the state; older versions
+    /// had a timer for it.
     Mail(Name),
     /// A question for permission is answered with no.
     Permission(PermissionId),
@@ -44,8 +44,8 @@ impl Timer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(Due, u64, u64)>", into = "Vec<(Due, u64, u64)>")]
 pub struct Timers {
-    running: BTreeMap<Due, Timer>,
-    order: BTreeSet<(u64, Due)>,
+    running: Chunked<Due, Timer>,
+    order: Chunked<(u64, Due), ()>,
 }
 
 impl Timers {
@@ -53,7 +53,7 @@ impl Timers {
     pub(crate) fn start(&mut self, due: Due, from_ms: u64, after_ms: u64) {
         self.stop(&due);
         let timer = Timer { from_ms, after_ms };
-        self.order.insert((timer.due_ms(), due.clone()));
+        self.order.insert((timer.due_ms(), due.clone()), ());
         self.running.insert(due, timer);
     }
 
@@ -76,24 +76,37 @@ impl Timers {
         self.running.contains_key(due)
     }
 
-    /// Lets every timer run its whole length from now on: after a new boot the old counting means nothing.
-    pub(crate) fn restart_all(&mut self, now_ms: u64) {
-        self.order.clear();
-        for (due, timer) in &mut self.running {
-            timer.from_ms = now_ms;
-            self.order.insert((timer.due_ms(), due.clone()));
+    /// Lets every timer run in a new boot for as long as it still had to when the old one was last heard of; for its whole length
+    /// where that is not known.
+    pub(crate) fn carry_over(&mut self, last_ms: Option<u64>, now_ms: u64) {
+        for (due, timer) in std::mem::take(self).running.iter() {
+            let left_ms = last_ms.map(|last_ms| timer.due_ms().saturating_sub(last_ms));
+            self.start(due.clone(), now_ms, left_ms.unwrap_or(timer.after_ms));
         }
+    }
+
+    /// Takes out the names that an older version had timers for; says of each whether its mail is due at once.
+    pub(super) fn take_absent(&mut self) -> Vec<(Name, bool)> {
+        let names = self.running.iter().filter_map(|(due, timer)| match due {
+            Due::Mail(name) => Some((name.clone(), timer.after_ms == 0)),
+            _ => None,
+        });
+        let names: Vec<_> = names.collect();
+        for (name, _) in &names {
+            self.stop(&Due::Mail(name.clone()));
+        }
+        names
     }
 
     /// Returns when the earliest timer is due, in milliseconds of the boot.
     pub(crate) fn earliest_ms(&self) -> Option<u64> {
-        self.order.first().map(|(due_ms, _)| *due_ms)
+        self.order.keys().next().map(|(due_ms, _)| *due_ms)
     }
 
     /// Returns what is due, earliest first.
     pub(crate) fn due(&self, now_ms: u64) -> impl Iterator<Item = &Due> {
         self.order
-            .iter()
+            .keys()
             .take_while(move |(due_ms, _)| *due_ms <= now_ms)
             .map(|(_, due)| due)
     }
@@ -113,8 +126,8 @@ impl From<Timers> for Vec<(Due, u64, u64)> {
     fn from(timers: Timers) -> Self {
         timers
             .running
-            .into_iter()
-            .map(|(due, timer)| (due, timer.from_ms, timer.after_ms))
+            .iter()
+            .map(|(due, timer)| (due.clone(), timer.from_ms, timer.after_ms))
             .collect()
     }
 }
@@ -140,11 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_boot_begins_every_timer_anew() {
+    fn a_new_boot_keeps_what_was_left() {
         let mut timers = Timers::default();
         timers.start(nudge(1), 1_000_000, 50);
-        timers.restart_all(7);
-        assert_eq!(timers.left_ms(&nudge(1), 7), 50);
+        timers.carry_over(Some(1_000_030), 7);
+        assert_eq!(timers.left_ms(&nudge(1), 7), 20);
+        timers.carry_over(None, 3);
+        assert_eq!(timers.left_ms(&nudge(1), 3), 20);
         let copy: Timers = Vec::from(timers.clone()).into();
         assert_eq!(copy, timers);
     }

@@ -116,7 +116,7 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
         .to_owned(),
         task_id: session.running.clone().map(String::from),
         messages_pending: state.unread(&session.name).count(),
-        requests_pending: state.pending_requests(&session.name).count(),
+        requests_pending: state.pending_requests(&session.name),
         uptime_seconds: between(session.since, now.tick) / 1000,
         last_activity: iso8601(session.last_ms),
         tools: if session.tools == Tools::Ready {

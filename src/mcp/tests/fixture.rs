@@ -234,5 +234,5 @@ pub(super) fn shape(value: &Value) -> Value {
 
 fn is_id(text: &str, prefix: &str) -> bool {
     text.strip_prefix(prefix)
-        .is_some_and(|rest| rest.len() == 8)
+        .is_some_and(|rest| rest.len() == 12)
 }

@@ -295,7 +295,7 @@ async fn arguments_that_do_not_fit_are_named() {
         (
             "check_messages",
             json!({ "id": "msg-1", "offset": 1 }),
-            "\"msg-1\" is not a message id: one looks like `msg-k3j7x2ab`",
+            "\"msg-1\" is not a message id: one looks like `msg-k3j7x2abq5wt`",
         ),
         (
             "list_agents",

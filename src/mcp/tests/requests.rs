@@ -133,7 +133,7 @@ async fn requests_that_make_no_sense_are_refused() {
         (
             "claim_request",
             json!({ "request_id": "msg-aaaaaaaa" }),
-            "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2ab`",
+            "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2abq5wt`",
         ),
         (
             "claim_request",

@@ -165,7 +165,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     assert!(again.is_empty(), "whoever sees it too writes nothing");
 
     let broadcast = world.ask(lead, Ask::Broadcast(text("hear")));
-    assert_eq!(sent(&broadcast).to, [name("asker")]);
+    assert_eq!(sent(&broadcast).to.named(), [name("asker")]);
     world.ask(None, Ask::Back(vec![owner]));
     assert!(world.ask(None, Ask::Back(vec![owner])).is_empty());
     assert_eq!(status(&world, owner), "idle");

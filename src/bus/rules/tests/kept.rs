@@ -13,6 +13,9 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     let agent = new.starting.session;
     let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
     world.ready(lead, agent);
+    // What the one before has not read.
+    let (call, _) = world.take(agent);
+    world.settle(agent, call, true);
     let task = assigned(&events);
     world.ask(lead, Ask::StartTask(task.clone()));
     world.send(agent, "orchestrator", "hello");
@@ -47,6 +50,8 @@ fn held(state: &State) -> usize {
         ended_messages,
         requests,
         ended_requests,
+        unanswered: _,
+        newcomers,
         tasks,
         ended_tasks,
         permissions,
@@ -56,6 +61,8 @@ fn held(state: &State) -> usize {
         commands,
         command_set,
         timers,
+        watch: _,
+        absent,
         unswept,
         limits: _,
     } = state;
@@ -76,6 +83,8 @@ fn held(state: &State) -> usize {
         commands.len(),
         command_set.len(),
         timers.len(),
+        newcomers.len(),
+        absent.len(),
         unswept.len(),
     ]
     .into_iter()
@@ -120,5 +129,5 @@ fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
     world.pass(limits::ABSENT_MAIL_MS);
     while !world.due().is_empty() {}
     assert_eq!(world.state.members.len(), 1);
-    assert_eq!(world.state.timers.earliest_ms(), None);
+    assert_eq!(world.state.earliest_due_ms(world.now), None);
 }

@@ -148,27 +148,110 @@ fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
 }
 
 #[test]
-fn unread_mail_of_a_made_up_name_is_returned_at_once() {
+fn unread_mail_of_an_agent_that_was_stopped_is_returned_at_once() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
     let unread = world.send(peer, "codex", "one");
-    let events = world.leave(agent);
+    let events = world.leave_with(agent, Departure::Stopped);
     assert_eq!(world.delivery(&unread, "codex"), Some(Delivery::Expired));
     assert_eq!(notices(&events, "b").len(), 1);
     assert!(world.state.member(&name("codex")).is_none());
 }
 
 #[test]
-fn what_a_made_up_name_was_handed_and_has_not_seen_is_returned_too() {
+fn what_a_stopped_agent_was_handed_and_has_not_seen_is_returned_too() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
     let handed = world.send(peer, "codex", "one");
     world.take(agent);
-    let events = world.leave(agent);
+    let events = world.leave_with(agent, Departure::Stopped);
     assert_eq!(world.delivery(&handed, "codex"), Some(Delivery::Expired));
     assert_eq!(notices(&events, "b").len(), 1);
+}
+
+#[test]
+fn mail_of_a_made_up_name_waits_for_the_agent_that_takes_it_up_again() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    let handed = world.send(peer, "codex", "one");
+    world.take(agent);
+    let unread = world.send(peer, "codex", "two");
+    let events = world.bury(&[agent]);
+    assert_eq!(notices(&events, "b").len(), 0);
+    let late = world.send(peer, "codex", "three");
+    // By its profile or by its name, it is the one that others write to.
+    let back = world.agent(lead, "codex");
+    assert_eq!(world.state.session(back).unwrap().name, name("codex"));
+    assert_eq!(world.take(back).1, [handed, unread, late]);
+}
+
+#[test]
+fn mail_of_an_orchestrator_waits_for_the_next_one() {
+    for departure in [Departure::Closed, Departure::Dead] {
+        let mut world = World::new();
+        let lead = world.lead();
+        let agent = world.agent(lead, "codex");
+        let mail = world.send(agent, "orchestrator", "done");
+        match departure {
+            Departure::Dead => drop(world.bury(&[lead, agent])),
+            departure => drop(world.leave_with(lead, departure)),
+        }
+        world.pass(limits::ABSENT_MAIL_MS - 1);
+        world.due();
+        let next = world.lead();
+        assert_eq!(
+            world.state.session(next).unwrap().name,
+            name("orchestrator")
+        );
+        assert!(world.take(next).1.contains(&mail));
+    }
+}
+
+#[test]
+fn mail_of_a_made_up_name_that_nobody_takes_up_expires_and_the_sender_is_told() {
+    let mut world = World::new();
+    let (lead, peer) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    let id = world.send(peer, "codex", "one");
+    world.bury(&[agent]);
+    world.pass(limits::ABSENT_MAIL_MS);
+    let told = notices(&world.due(), "b");
+    assert!(told[0].starts_with("codex has not come back "), "{told:?}");
+    assert!(told[0].contains(&id.to_string()), "{told:?}");
+    assert!(world.state.member(&name("codex")).is_none());
+}
+
+#[test]
+fn a_made_up_name_without_mail_waits_for_nobody() {
+    let mut world = World::new();
+    let (lead, asker) = (world.lead(), world.peer("b"));
+    let agent = world.agent(lead, "codex");
+    world.open(asker);
+    assert_eq!(world.kinds("codex"), [MessageKind::Request]);
+    world.bury(&[agent]);
+    assert!(world.state.member(&name("codex")).is_none());
+}
+
+#[test]
+fn of_too_many_names_the_one_that_has_waited_longest_is_given_up() {
+    let mut world = World::new();
+    let sender = world.peer("sender");
+    for number in 0..limits::WAITING_NAMES + 3 {
+        let called = format!("p{number}");
+        let session = world.peer(&called);
+        world.send(sender, &called, "hello");
+        world.leave(session);
+        world.pass(1);
+    }
+    while !world.due().is_empty() {}
+    assert_eq!(world.state.absent.len(), limits::WAITING_NAMES);
+    assert_eq!(world.kinds("sender"), [MessageKind::Notice; 3]);
+    for number in 0..3 {
+        assert!(world.state.member(&name(&format!("p{number}"))).is_none());
+    }
 }
 
 #[test]
@@ -265,6 +348,7 @@ fn whoever_dies_together_leaves_no_mail_behind() {
             ..world
         };
         world.bury(&order);
+        world.pass(limits::ABSENT_MAIL_MS);
         world.due();
         assert_eq!(
             world.state.names().count(),

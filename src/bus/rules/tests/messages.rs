@@ -349,7 +349,7 @@ fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
         }
     );
     let events = world.ask(a, Ask::Broadcast(text("to all")));
-    assert_eq!(sent(&events).to, [name("c")]);
+    assert_eq!(sent(&events).to.named(), [name("c")]);
     world.take_with(b, Pick { limit: 1, ..all() });
     world.send(a, "b", "x");
 }
@@ -361,7 +361,7 @@ fn a_broadcast_is_for_all_live_members_but_the_sender() {
     let gone = world.peer("gone");
     world.leave(gone);
     let events = world.ask(a, Ask::Broadcast(text("to all")));
-    assert_eq!(sent(&events).to, [name("b"), name("c")]);
+    assert_eq!(sent(&events).to.named(), [name("b"), name("c")]);
     world.leave(c);
     let alone = world.state.live(&name("b")).unwrap().id;
     world.leave(alone);

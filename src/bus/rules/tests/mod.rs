@@ -6,6 +6,7 @@ mod membership;
 mod messages;
 mod permissions;
 mod requests;
+mod room;
 mod summary;
 mod tasks;
 mod time;
@@ -16,7 +17,8 @@ use uuid::Uuid;
 
 use super::{Ask, Command, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide};
 use crate::bus::event::{Body, Entry, Event, Sent, Starting};
-use crate::bus::log::Place;
+use crate::bus::line;
+use crate::bus::log::{Place, Proposal};
 use crate::bus::state::{Delivery, State};
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
@@ -30,6 +32,9 @@ struct World {
     next_seq: u64,
     now: Now,
     ids: u128,
+    /// How many lines there are, and how many bytes the longest has.
+    appends: usize,
+    longest: usize,
 }
 
 fn name(text: &str) -> Name {
@@ -56,7 +61,7 @@ fn all_sent(events: &[Event]) -> impl Iterator<Item = &Sent> {
 /// The texts of what the bus itself says to a member.
 fn notices(events: &[Event], to: &str) -> Vec<String> {
     all_sent(events)
-        .filter(|sent| sent.kind == MessageKind::Notice && sent.to == [name(to)])
+        .filter(|sent| sent.kind == MessageKind::Notice && sent.to.named() == [name(to)])
         .map(said)
         .collect()
 }
@@ -82,6 +87,8 @@ impl World {
                 tick,
             },
             ids: 0,
+            appends: 0,
+            longest: 0,
         }
     }
 
@@ -100,10 +107,22 @@ impl World {
     }
 
     fn run(&mut self, command: &Command) -> Result<Vec<Event>, Refusal> {
-        let Some(proposal) = decide(&self.state, self.now, command)? else {
-            return Ok(Vec::new());
-        };
-        assert!(!proposal.events.is_empty());
+        let mut events = Vec::new();
+        loop {
+            let Some(proposal) = decide(&self.state, self.now, command)? else {
+                return Ok(events);
+            };
+            assert!(!proposal.events.is_empty());
+            let is_whole = proposal.id == command.id;
+            let entry = self.append(proposal);
+            events.extend(entry.events);
+            if is_whole {
+                return Ok(events);
+            }
+        }
+    }
+
+    fn append(&mut self, proposal: Proposal) -> Entry {
         let entry = Entry {
             seq: self.next_seq,
             ts: self.now.wall_ms,
@@ -112,6 +131,10 @@ impl World {
             by: proposal.by,
             events: proposal.events,
         };
+        let bytes = line::encode(&entry).len();
+        assert!(bytes <= line::MAX_LINE_BYTES, "{bytes} bytes in a line");
+        self.longest = self.longest.max(bytes);
+        self.appends += 1;
         let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
         let place = Place {
             segment: 0,
@@ -119,7 +142,7 @@ impl World {
         };
         self.state.apply(&entry, &indices, place);
         self.next_seq = entry.next_seq();
-        Ok(entry.events)
+        entry
     }
 
     fn try_ask(

@@ -50,8 +50,8 @@ fn a_claim_tells_the_requester_in_the_same_append() {
     let told = sent(&events);
     assert_eq!(told.kind, MessageKind::Response);
     assert_eq!(
-        (said(told).as_str(), &told.to),
-        ("claimed by b", &vec![name("a")])
+        (said(told).as_str(), told.to.named()),
+        ("claimed by b", [name("a")].as_slice())
     );
     assert_eq!(
         (told.claimed_by.clone(), told.request.clone()),
@@ -180,8 +180,8 @@ fn an_unclaimed_request_is_nudged_once_and_stays_open() {
     let events = world.due();
     let nudge = sent(&events);
     assert_eq!(
-        (nudge.kind, &nudge.to),
-        (MessageKind::Nudge, &vec![name("b")])
+        (nudge.kind, nudge.to.named()),
+        (MessageKind::Nudge, [name("b")].as_slice())
     );
     assert_eq!(notices(&events, "a").len(), 1);
     check_status(&world, &id, RequestStatus::Open);

@@ -1,31 +1,111 @@
-//! Deadlines: counted in ticks of a boot, and anew after each.
+//! Deadlines: short ones counted in the machine's own time, which goes on after a boot; those of days in the wall time that the log
+//! has seen.
 
 use super::*;
+use crate::domain::limits;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl World {
     fn reboot(&mut self) {
         self.now.tick.boot += 1;
         self.now.tick.ms = 5;
     }
+
+    /// A day goes by, of which the machine runs for an hour.
+    fn day(&mut self) {
+        self.now.wall_ms += i64::try_from(DAY_MS).unwrap();
+        self.now.tick.ms += DAY_MS / 24;
+    }
+
+    /// An entry that is about nothing else.
+    fn stir(&mut self, by: SessionId) {
+        self.send(by, "idle", "something");
+        let (call, _) = self.take(by);
+        self.settle(by, call, true);
+    }
 }
 
 #[test]
-fn running_deadlines_start_anew_after_a_boot() {
+fn after_a_boot_running_deadlines_have_what_was_left_of_them() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.open(a);
-    world.pass(29_000);
-    world.reboot();
-    assert!(world.due().is_empty(), "the old counting means nothing");
-    world.send(b, "a", "the first entry of the new boot");
-    world.pass(29_999);
+    world.pass(20_000);
+    world.send(b, "a", "the last entry of the old boot");
+    for _ in 0..3 {
+        world.reboot();
+        assert!(world.due().is_empty(), "the old counting means nothing");
+        world.send(b, "a", "the first entry of a new boot");
+        world.pass(2_000);
+        world.send(b, "a", "the last one");
+    }
+    world.pass(3_999);
     assert!(world.due().is_empty());
     world.pass(1);
     assert!(matches!(world.due()[0], Event::RequestNudged { .. }));
 }
 
 #[test]
-fn a_jump_of_the_wall_clock_changes_nothing() {
+fn mail_for_the_absent_ends_after_thirty_days_although_the_machine_boots_each_day() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.peer("idle");
+    world.leave(a);
+    let id = world.send(b, "a", "hello");
+    for day in 0..30 {
+        let delivery = world.delivery(&id, "a");
+        assert!(
+            matches!(delivery, Some(Delivery::Unread { .. })),
+            "day {day}"
+        );
+        world.day();
+        world.reboot();
+        world.stir(b);
+        world.due();
+    }
+    assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
+}
+
+#[test]
+fn mail_for_the_absent_ends_after_thirty_days_although_the_machine_sleeps() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.leave(a);
+    let id = world.send(b, "a", "hello");
+    world.peer("idle");
+    for _ in 0..31 {
+        world.day();
+        world.stir(b);
+        world.due();
+    }
+    assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
+}
+
+#[test]
+fn a_clock_that_was_wrong_for_an_hour_ends_no_mail() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.leave(a);
+    let id = world.send(b, "a", "hello");
+    world.peer("idle");
+    let right = world.now.wall_ms;
+    world.now.wall_ms += 400 * i64::try_from(DAY_MS).unwrap();
+    for _ in 0..60 {
+        world.pass(60_000);
+        world.stir(b);
+        assert!(world.due().is_empty());
+    }
+    world.now.wall_ms = right;
+    world.pass(limits::ABSENT_MAIL_MS - 3 * DAY_MS);
+    assert!(world.due().is_empty());
+    world.pass(3 * DAY_MS);
+    world.due();
+    assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
+}
+
+#[test]
+fn a_jump_of_the_wall_clock_changes_nothing_of_short_deadlines() {
     let mut world = World::new();
     let (a, _b) = (world.peer("a"), world.peer("b"));
     world.open(a);
@@ -77,4 +157,35 @@ fn very_much_that_is_due_takes_several_appends_and_comes_to_an_end() {
     }
     assert!(appends > 1);
     assert_eq!(world.state.open_requests().count(), 0);
+}
+
+/// As versions before 60-bit ids wrote it: with timers for the absent, and without all that came later.
+#[test]
+fn a_state_that_an_older_version_wrote_is_taken_over() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let open = world.open(b);
+    world.leave(a);
+    let id = world.send(b, "a", "hello");
+    let mut older = serde_json::to_value(&world.state).unwrap();
+    let fields = older.as_object_mut().unwrap();
+    assert!(fields.remove("watch").is_some() && fields.remove("absent").is_some());
+    let timers = fields["timers"].as_array_mut().unwrap();
+    timers.push(serde_json::json!([{ "mail": "a" }, 1_000_000, limits::ABSENT_MAIL_MS]));
+    let requests = fields["requests"].as_object_mut().unwrap();
+    for request in requests.values_mut() {
+        assert!(request.as_object_mut().unwrap().remove("seq").is_some());
+    }
+    world.state = serde_json::from_value(older).unwrap();
+    world.state.rebuild();
+    assert_eq!(world.state.open_requests().count(), 1);
+    let newcomer = world.peer("c");
+    assert_eq!(world.take(newcomer).1, [world.shown(&open)]);
+    world.pass(limits::ABSENT_MAIL_MS - 2 * DAY_MS);
+    while !world.due().is_empty() {}
+    let delivery = world.delivery(&id, "a");
+    assert!(matches!(delivery, Some(Delivery::Unread { .. })));
+    world.pass(2 * DAY_MS);
+    while !world.due().is_empty() {}
+    assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
 }

@@ -1,0 +1,82 @@
+//! Names that nobody has now: their mail waits for whoever takes them up again.
+
+use super::{Due, State, Watch};
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::time::Now;
+
+/// When something is due that does not wait.
+const AT_ONCE: i64 = 0;
+
+impl State {
+    /// Says whether a name is absent and its mail has waited for all its time, which is more than being given up at once.
+    pub(in crate::bus) fn has_waited(&self, name: &Name) -> bool {
+        self.absent.get(name).is_some_and(|until| *until > AT_ONCE)
+    }
+
+    /// Returns the absent names whose mail is to be given up now, those that have waited longest first.
+    pub(in crate::bus) fn due_names(&self, now: Now) -> Vec<Due> {
+        if self.absent.is_empty() {
+            return Vec::new();
+        }
+        let wall_ms = self.watch.after(now).wall_ms();
+        let due = self.absent.iter().filter(|(_, until)| **until <= wall_ms);
+        let mut due: Vec<_> = due.map(|(name, until)| (*until, name)).collect();
+        due.sort();
+        due.into_iter()
+            .map(|(_, name)| Due::Mail(name.clone()))
+            .collect()
+    }
+
+    /// Says whether something is still to happen by itself.
+    pub(in crate::bus) fn is_pending(&self, due: &Due) -> bool {
+        match due {
+            Due::Mail(name) => self.absent.contains_key(name),
+            due => self.timers.runs(due),
+        }
+    }
+
+    /// Returns when the first absent name is given up, in milliseconds of the boot, if the machine runs until then.
+    pub(super) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
+        let until = *self.absent.values().min()?;
+        let wall_ms = self.watch.after(now).wall_ms();
+        let left_ms = u64::try_from(until.saturating_sub(wall_ms)).unwrap_or_default();
+        Some(now.tick.ms.saturating_add(left_ms))
+    }
+
+    /// Notes that nobody has a name any more. Of too many, the one that has waited longest is given up.
+    pub(super) fn name_is_absent(&mut self, name: &Name, waits: bool) {
+        let until = if waits {
+            self.watch
+                .wall_ms()
+                .saturating_add_unsigned(limits::ABSENT_MAIL_MS)
+        } else {
+            AT_ONCE
+        };
+        self.absent.insert(name.clone(), until);
+        if self.absent.len() > limits::WAITING_NAMES {
+            let waiting = self
+                .absent
+                .iter_mut()
+                .filter(|(_, until)| **until > AT_ONCE);
+            if let Some((_, until)) = waiting.min_by_key(|(_, until)| **until) {
+                *until = AT_ONCE;
+            }
+        }
+    }
+
+    /// Takes over what an older version wrote: it had timers for the absent, and did not know how late it was.
+    pub(super) fn rebuild_absent(&mut self) {
+        if !self.watch.has_begun() {
+            let messages = self.messages.values().map(|message| message.sent_ms);
+            let sessions = self.sessions.values().map(|session| session.last_ms);
+            let departed = self.departed.iter().map(|departed| departed.last_ms);
+            if let Some(latest) = messages.chain(sessions).chain(departed).max() {
+                self.watch = Watch::begin(latest);
+            }
+        }
+        for (name, at_once) in self.timers.take_absent() {
+            self.name_is_absent(&name, !at_once);
+        }
+    }
+}
