@@ -13,6 +13,7 @@ pub mod ids;
 pub mod process;
 pub mod resolve;
 pub mod signals;
+pub mod state_directory;
 pub mod terminal;
 pub mod lock;
 pub mod meter;

@@ -1,0 +1,266 @@
+//! The user's state directory: what this user's processes remember from one run to the next, of no project's own.
+//!
+//! `$XDG_STATE_HOME/cli-team-bridge`, by default `~/.local/state/cli-team-bridge` (XDG Base Directory Specification). All in it
+//! is its owner's alone, and what others could have changed is refused. A file is replaced whole: a reader finds what was there
+//! before or what is there now, also after a crash, which may leave a temporary file behind.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use super::disk::{
+    Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private, open_private,
+    private_directory,
+};
+use super::ids;
+
+/// The directory of this program in the one of all programs.
+const NAME: &str = "cli-team-bridge";
+
+/// The most bytes of a file in it: what is remembered is short.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The state directory of a user, or a directory in it. It need not be there: the first write makes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateDirectory {
+    /// The directory of all programs, or the user's home directory: made with default permissions where it is missing.
+    base: PathBuf,
+    /// What is below it, from the outside in; each is its owner's alone.
+    parts: Vec<PathBuf>,
+}
+
+impl StateDirectory {
+    /// Finds the state directory, by the variables `XDG_STATE_HOME` and `HOME`. A value that is not absolute does not count.
+    /// None where neither says anything.
+    pub fn find(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let absolute = |name: &str| {
+            let path = variable(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        let base = absolute("XDG_STATE_HOME").or_else(|| {
+            let home = absolute("HOME")?;
+            Some(home.join(".local").join("state"))
+        })?;
+        Some(Self {
+            base,
+            parts: vec![PathBuf::from(NAME)],
+        })
+    }
+
+    /// Finds the state directory by the environment of this process.
+    pub fn of_process() -> Option<Self> {
+        Self::find(|name| std::env::var_os(name))
+    }
+
+    /// Returns a directory in it.
+    pub fn inner(&self, name: &str) -> Self {
+        let mut inner = self.clone();
+        inner.parts.push(PathBuf::from(name));
+        inner
+    }
+
+    /// Returns the path, whether it is there or not.
+    pub fn path(&self) -> PathBuf {
+        self.levels().last().unwrap_or_else(|| self.base.clone())
+    }
+
+    /// Reads a file; none when it is not there. A file that is not this user's own, or is no plain file, is refused.
+    pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let path = self.file(name)?;
+        let file = match open_private(&path, Writes::Anywhere) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(named(&path, &error)),
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(|error| named(&path, &error))?;
+        Ok(Some(bytes))
+    }
+
+    /// Writes a file, in place of the one that is there. It is on disk when this returns.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.file(name)?;
+        self.make()?;
+        // A name of its own, so that of two who write at once neither writes into the other's.
+        let temporary = self.path().join(format!(".{name}.{}.tmp", ids::blob()));
+        let written = || -> io::Result<()> {
+            let file = create_private(&temporary, Writes::AtTheEnd)?;
+            file.append_all(bytes)?;
+            file.sync_all()?;
+            RealDisk.rename(&temporary, &path)?;
+            RealDisk.sync_directory(&self.path())
+        };
+        written().map_err(|error| {
+            // What is left of it means nothing.
+            let _ = fs::remove_file(&temporary);
+            named(&path, &error)
+        })
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        let path = self.file(name)?;
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(named(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the path of a file; a name that leads elsewhere is refused.
+    fn file(&self, name: &str) -> io::Result<PathBuf> {
+        let mut parts = Path::new(name).components();
+        match (parts.next(), parts.next()) {
+            (Some(Component::Normal(_)), None) => Ok(self.path().join(name)),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the name of a file must be one part of a path",
+            )),
+        }
+    }
+
+    fn levels(&self) -> impl Iterator<Item = PathBuf> {
+        self.parts.iter().scan(self.base.clone(), |path, part| {
+            *path = path.join(part);
+            Some(path.clone())
+        })
+    }
+
+    /// Makes the directory with all around it, or refuses what others could have changed.
+    fn make(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.base).map_err(|error| named(&self.base, &error))?;
+        for level in self.levels() {
+            match private_directory(&level).map_err(|error| named(&level, &error))? {
+                PrivateDirectory::Found | PrivateDirectory::Made => {}
+                PrivateDirectory::Untrusted(reason) => {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, reason);
+                    return Err(named(&level, &error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names the path in an error: all of these are for people.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn find(variables: &[(&str, &Path)]) -> Option<StateDirectory> {
+        StateDirectory::find(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.as_os_str().to_owned())
+        })
+    }
+
+    /// A state directory in a home of its own.
+    fn state() -> (tempfile::TempDir, StateDirectory) {
+        let home = tempfile::tempdir().unwrap();
+        let state = find(&[("HOME", home.path())]).unwrap();
+        (home, state)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn it_is_where_the_specification_says() {
+        let (home, own, relative) = (Path::new("/home/u"), Path::new("/state"), Path::new("x"));
+        let check = |variables: &[(&str, &Path)], expected: Option<&str>| {
+            let found = find(variables).map(|state| state.path());
+            assert_eq!(found.as_deref(), expected.map(Path::new), "{variables:?}");
+        };
+        let default = "/home/u/.local/state/cli-team-bridge";
+        check(&[("HOME", home)], Some(default));
+        check(
+            &[("HOME", home), ("XDG_STATE_HOME", relative)],
+            Some(default),
+        );
+        let both = [("HOME", home), ("XDG_STATE_HOME", own)];
+        check(&both, Some("/state/cli-team-bridge"));
+        check(&[("HOME", relative)], None);
+        check(&[], None);
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_is_its_owners_alone() {
+        let (_home, state) = state();
+        let inner = state.inner("part");
+        assert_eq!(inner.read("file").unwrap(), None);
+        assert!(!state.path().exists(), "reading makes nothing");
+        for text in ["one", "another"] {
+            inner.write("file", text.as_bytes()).unwrap();
+            assert_eq!(inner.read("file").unwrap().unwrap(), text.as_bytes());
+        }
+        assert_eq!(mode(&state.path()), 0o700);
+        assert_eq!(mode(&inner.path()), 0o700);
+        assert_eq!(mode(&inner.path().join("file")), 0o600);
+        let names = fs::read_dir(inner.path()).unwrap();
+        assert_eq!(names.count(), 1, "nothing temporary is left");
+        inner.remove("file").unwrap();
+        inner.remove("file").unwrap();
+        assert_eq!(inner.read("file").unwrap(), None);
+    }
+
+    #[test]
+    fn a_reader_finds_one_of_the_texts_whole_whoever_writes() {
+        let (_home, state) = state();
+        let texts = [b"a".repeat(10_000), b"b".repeat(20_000)];
+        state.write("file", &texts[0]).unwrap();
+        std::thread::scope(|scope| {
+            for text in &texts {
+                let state = &state;
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        state.write("file", text).unwrap();
+                    }
+                });
+            }
+            for _ in 0..100 {
+                let read = state.read("file").unwrap().unwrap();
+                assert!(texts.contains(&read), "{} bytes", read.len());
+            }
+        });
+    }
+
+    #[test]
+    fn what_others_could_have_changed_is_refused() {
+        let (_home, state) = state();
+        state.write("file", b"x").unwrap();
+        let link = state.path().join("link");
+        symlink(state.path().join("file"), link).unwrap();
+        let refused = state.read("link").unwrap_err().to_string();
+        assert!(
+            refused.contains("link`: it is a symbolic link"),
+            "{refused}"
+        );
+
+        fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = state.write("file", b"y").unwrap_err().to_string();
+        assert!(refused.contains("others may write to it"), "{refused}");
+        let refused = state.inner("part").write("file", b"y").unwrap_err();
+        assert!(
+            refused.to_string().contains("others may write to it"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn no_name_leads_elsewhere() {
+        let (_home, state) = state();
+        for name in ["", ".", "..", "a/b", "/etc/passwd", "../x"] {
+            assert!(state.write(name, b"x").is_err(), "{name}");
+            assert!(state.read(name).is_err(), "{name}");
+        }
+    }
+}
