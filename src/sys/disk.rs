@@ -327,6 +327,11 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     Ok(PrivateDirectory::Untrusted(reason))
 }
 
+/// Returns the id that the file system of a path has of its own, whatever device it is on; zero where it has none.
+pub fn file_system(path: &Path) -> io::Result<u64> {
+    Ok(rustix::fs::statvfs(path)?.f_fsid)
+}
+
 /// Sets the times of an open file to now.
 pub fn touch(file: &File) -> io::Result<()> {
     Ok(futimens(file, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)

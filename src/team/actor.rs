@@ -105,7 +105,7 @@ fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>
 pub(super) async fn record_run(
     seat: &Seat,
     session: SessionId,
-    child: &Supervised,
+    (child, place): (&Supervised, Option<String>),
     acp_session: Option<&AcpSessionId>,
 ) {
     let mark = |(pid, started)| ProcessMark { pid, started };
@@ -114,6 +114,7 @@ pub(super) async fn record_run(
         agent: mark((child.pid(), child.start_time())),
         shim: child.shim().map(mark),
         acp_session: acp_session.map(ToString::to_string),
+        place,
     };
     match seat.ask(Ask::Runs(Box::new(runs))).await {
         Ok(_) | Err(BusError::Refused(_)) => {}
@@ -146,7 +147,7 @@ impl Actor {
         let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
             .map_err(failed)?;
-        record_run(&seat, identity.session, &child, None).await;
+        record_run(&seat, identity.session, (&child, launch.place()), None).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
         let (interrupted, model) = seat.bus().look(|state| left_by(state, identity.session));
@@ -225,7 +226,8 @@ impl Actor {
     /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
     pub(super) async fn record_session(&self) {
         let session = self.identity.session;
-        record_run(&self.seat, session, &self.child, Some(&self.acp.id)).await;
+        let run = (&self.child, self.launch.place());
+        record_run(&self.seat, session, run, Some(&self.acp.id)).await;
     }
 
     pub(super) async fn announce(&mut self) {

@@ -28,7 +28,7 @@ const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 const KEPT_BYTES: usize = TOLD_BYTES + 8 * 1024;
 
 impl Team {
-    /// Runs a command in the project, in this bridge's own environment; returns why it did not succeed, with the end of what it
+    /// Runs a command where this bridge's agents work, in this bridge's own environment; returns why it did not succeed, with the end of what it
     /// said. Keys that this bridge or any agent is given are hidden in that.
     ///
     /// Dropped, it kills the command with all that it started; so does the death of this process.
@@ -49,10 +49,10 @@ impl Team {
         };
         let launch = &self.inner.launch;
         let spec = ChildSpec {
-            program: program_in(&launch.project, program),
+            program: program_in(&launch.ground, program),
             args: args.iter().map(OsString::from).collect(),
             env: launch.environment.clone(),
-            cwd: launch.project.clone(),
+            cwd: launch.ground.clone(),
             shim: Some(Shim {
                 binary: launch.own_binary.clone(),
                 presence: None,

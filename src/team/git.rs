@@ -25,6 +25,28 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// What git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
 const PASSED: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
 
+/// Says whether git tracks anything in a directory, as far as git can be asked.
+pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>) -> bool {
+    // As git sees it: without links on the way.
+    let Ok(directory) = directory.canonicalize() else {
+        return false;
+    };
+    let around = directory.parent().unwrap_or(&directory);
+    let Some(repository) = Repository::of(around, &environment) else {
+        return false;
+    };
+    let whole = directory.to_string_lossy();
+    match repository.git(&["ls-files", "-z", "--", &whole]).await {
+        Ok(files) => !files.is_empty(),
+        Err(Trouble::NoGit) => false,
+        Err(Trouble::Long) => true,
+        Err(trouble) => {
+            tracing::warn!("it is not known whether git tracks the bus: {trouble}");
+            false
+        }
+    }
+}
+
 /// Where to look.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {

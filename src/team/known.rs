@@ -70,9 +70,9 @@ impl Known {
 }
 
 impl Team {
-    /// Returns the project, links resolved.
-    pub fn project(&self) -> &Path {
-        &self.inner.launch.project
+    /// Returns where agents work unless told otherwise: the project, or its like in the leader's own worktree. Links are resolved.
+    pub fn ground(&self) -> &Path {
+        &self.inner.launch.ground
     }
 
     /// Returns everybody who could be given work now.
@@ -112,7 +112,7 @@ impl Team {
             let Some(profile) = profile else {
                 return new();
             };
-            let root = self.inner.launch.project.to_string_lossy();
+            let root = self.inner.launch.ground.to_string_lossy();
             let is_free = |live: &&&Session| {
                 is_of(live, profile)
                     && made_up(live)
@@ -135,7 +135,7 @@ impl Team {
     pub fn changed_files(&self, task: &TaskId) -> Vec<String> {
         // A transcript is for reading only: without it there is nothing to name.
         let transcript = self.bus().read_transcript(task).unwrap_or_default();
-        let root = &self.inner.launch.project;
+        let root = &self.inner.launch.ground;
         let below = |file: String| match Path::new(&file).strip_prefix(root) {
             Ok(below) => below.to_string_lossy().into_owned(),
             Err(_) => file,

@@ -66,7 +66,8 @@ impl Actor {
         )
         .await?;
         self.child = child.clone();
-        record_run(&self.seat, session, &self.child, None).await;
+        let run = (&self.child, self.launch.place());
+        record_run(&self.seat, session, run, None).await;
         let terms = Terms {
             profile: &self.profile,
             earlier: None,

@@ -85,7 +85,7 @@ impl Workflows {
     /// Reads a plan file of the project and checks it against who is there now, and changes nothing.
     pub fn plan_in_file(&self, given: &str) -> Result<Plan, WorkflowError> {
         self.bus().refresh()?;
-        let written = file::read_in(self.inner.team.project(), given)?;
+        let written = file::read_in(self.inner.team.ground(), given)?;
         plan::validate(written.draft.clone(), &self.inner.team.known())
             .map_err(|problems| written.locate(&problems).into())
     }
