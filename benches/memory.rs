@@ -159,6 +159,7 @@ impl Server {
             .args(mode.arguments)
             .arg("--project")
             .arg(project.path())
+            .env("XDG_STATE_HOME", project.path().join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -59,6 +59,7 @@ impl Scene {
         let mut orchestrator = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .args(["orchestrator", "--project"])
             .arg(project.path())
+            .env("XDG_STATE_HOME", project.path().join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -30,6 +30,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
         .arg(&plan)
         .arg("--project")
         .arg(project.path())
+        .env("XDG_STATE_HOME", project.path().join("state"))
         .arg("--scripted")
         .arg(&script)
         .output()?;

@@ -111,7 +111,10 @@ fn bridge(project: &Project, command: &str) -> Command {
     let mut bridge = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
     bridge
         .args([command, "--name", "reader", "--project"])
-        .arg(project.path());
+        .arg(project.path())
+        .env("XDG_STATE_HOME", project.path().join("state"))
+        // The bus is this process's.
+        .env("BRIDGE_ADOPT", "1");
     bridge
 }
 

@@ -115,6 +115,9 @@ pub struct Runs {
     /// The agent's own id of its ACP session, once it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acp_session: Option<String>,
+    /// Which bus directory they were started for, as device and inode: a copy of this log names processes of another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// A message is on the bus.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::kin::Kin;
+use super::project::ProjectError;
 use super::{Failure, project, served, store, ui};
 use crate::bus::{Bus, Call, Letter, Seat};
 use crate::delivery::hook;
@@ -99,11 +100,16 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let Some(place) = occasion.place() else {
         return Ok(());
     };
-    let project = match (&arguments.project, std::env::var_os(PROJECT)) {
-        (None, Some(directory)) => project::find_from(directory.as_ref())?,
-        (named, _) => project::find(named.as_deref())?,
+    let found = match (&arguments.project, std::env::var_os(PROJECT)) {
+        (None, Some(directory)) => project::find_from(directory.as_ref()),
+        (named, _) => project::find(named.as_deref()),
     };
-    let Some(bus) = store::open_present_bus(&project::bus_directory(&project))? else {
+    let project = match found {
+        // Hooks may be set for all sessions of a user.
+        Err(ProjectError::TooWide { .. }) => return Ok(()),
+        found => found?,
+    };
+    let Some(bus) = store::open_present_bus(&project.bus_directory())? else {
         return Ok(());
     };
     let told = match session(&bus, arguments.name.as_ref()) {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::store::Outside;
 use super::{Failure, below, project, served, store, trust, watch};
-use crate::bus::file::Networks;
 use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
 use crate::config::{Config, Load};
@@ -41,6 +41,9 @@ pub(super) struct OrchestratorArguments {
     /// A further configuration file, whose values win.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    #[arg(long)]
+    adopt: bool,
 }
 
 pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
@@ -48,14 +51,20 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         return below::serve("lead a team");
     }
     let project = project::find(arguments.project.as_deref())?;
-    let directory = project::bus_directory(&project);
-    let config = load(&project, arguments.config.as_deref())?;
+    let directory = project.bus_directory();
+    let config = load(&project.root, arguments.config.as_deref())?;
     tell_what_does_not_count(&config);
+    let outside = Outside {
+        directory: directory.clone(),
+        networks: store::networks(&config),
+        foreign: store::foreign(arguments.adopt),
+    };
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
-        project,
-        bus_dir: directory.clone(),
+        project: project.root,
+        ground: project.ground,
+        bus_dir: directory,
         trust: trust::store(),
     };
     if let Err(error) = supervisor::adopt_orphans(RUN_MARK) {
@@ -66,7 +75,7 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         Some(name) => Wish::Chosen(name),
         None => Wish::Like(Name::parse(NAME)?),
     };
-    let place = Place::of(directory, &config, wish);
+    let place = Place::of(outside, &config, wish);
     let watch = watch::command(&launch.project);
     let leading = Leading::new(config, launch);
     served::run_team(async move || lead(place, leading, &watch).await)
@@ -75,19 +84,17 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
 /// Where and as whom to join, and what is to hold there.
 #[derive(Clone)]
 pub(super) struct Place {
-    directory: PathBuf,
-    networks: Networks,
+    outside: Outside,
     limits: TeamLimits,
     joining: Joining,
 }
 
 impl Place {
-    /// Makes the place of an orchestrator in a bus directory.
-    pub(super) fn of(directory: PathBuf, config: &Config, wish: Wish) -> Self {
+    /// Makes the place of an orchestrator on a bus.
+    pub(super) fn of(outside: Outside, config: &Config, wish: Wish) -> Self {
         Self {
-            networks: store::networks(config),
             limits: config.limits().team(),
-            directory,
+            outside,
             joining: Joining {
                 wish,
                 kind: MemberKind::Orchestrator,
@@ -137,8 +144,8 @@ async fn keep(seating: Seating, leading: Leading) {
 }
 
 pub(super) async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
-    let bus = store::open_bus_aside(place.directory.clone(), place.networks).await?;
-    let seat = Seat::join(&bus, place.joining.clone()).await?;
+    let bus = store::open_bus_aside(place.outside.clone()).await?;
+    let seat = bus.join(place.joining.clone()).await?;
     seat.ask(Ask::Limit(place.limits)).await?;
     Ok(seat)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::store::Outside;
 use super::{Failure, below, orchestrator, project, served, store};
 use crate::bus::file::Networks;
 use crate::bus::rules::Wish;
@@ -24,6 +25,9 @@ pub(super) struct PeerArguments {
     /// The project whose team it joins [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     pub(super) project: Option<PathBuf>,
+    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    #[arg(long)]
+    pub(super) adopt: bool,
 }
 
 pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
@@ -32,14 +36,18 @@ pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
         return below::serve("join by another name");
     }
     let project = project::find(arguments.project.as_deref())?;
-    let directory = project::bus_directory(&project);
     // Profiles are none of a peer's business, but where the bus may be is.
-    let networks = match orchestrator::load(&project, None) {
+    let networks = match orchestrator::load(&project.root, None) {
         Ok(config) => store::networks(&config),
         Err(error) => {
             tracing::warn!("the configuration is left out: {error}");
             Networks::Refused
         }
+    };
+    let outside = Outside {
+        directory: project.bus_directory(),
+        networks,
+        foreign: store::foreign(arguments.adopt),
     };
     let joining = Joining {
         wish: Wish::Chosen(arguments.name),
@@ -47,15 +55,15 @@ pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
         roles: arguments.roles,
     };
     served::run(async move || {
-        let seating = Seating::new(move || take(directory.clone(), networks, joining.clone()));
-        let server = endpoint::server(seating.clone());
+        let seating = Seating::new(move || take(outside.clone(), joining.clone()));
+        let server = endpoint::server_of_peer(seating.clone(), &project.root);
         served::until_the_end(&server).await?;
         served::leave(&seating).await;
         Ok(())
     })
 }
 
-async fn take(directory: PathBuf, networks: Networks, joining: Joining) -> Result<Seat, ToolError> {
-    let bus = store::open_bus_aside(directory, networks).await?;
-    Ok(Seat::join(&bus, joining).await?)
+async fn take(outside: Outside, joining: Joining) -> Result<Seat, ToolError> {
+    let bus = store::open_bus_aside(outside).await?;
+    Ok(bus.join(joining).await?)
 }

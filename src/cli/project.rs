@@ -1,14 +1,27 @@
 //! Which project a command is about: whose team, whose bus.
 //!
-//! `--project`; else, in a linked git worktree, the main worktree, so that the sessions in several worktrees of a repository
-//! share a bus; else the nearest parent that has a bus; else the current directory. Links are resolved.
+//! `--project`; else, inside a git repository, the root of its main worktree, or the nearest parent within it that has a bus, so
+//! that the sessions in all worktrees of a repository share one; else the nearest parent that has a bus; else the current
+//! directory. Links are resolved. The home directory, what is around it, and the root of the file system are never found: a bus
+//! there would be that of everything below.
 
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use crate::sys::worktrees::Worktree;
 
 /// The directory of the bus in a project.
 const BUS: &str = ".claude/bridge";
+
+/// A project, and where in it somebody stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Project {
+    /// The directory that has the bus.
+    pub(super) root: PathBuf,
+    /// Where agents work whose leader stands here: the root, or the same place in the linked worktree that the leader is in.
+    pub(super) ground: PathBuf,
+}
 
 /// Why there is no such project.
 #[derive(Debug, thiserror::Error)]
@@ -33,17 +46,33 @@ pub(super) enum ProjectError {
         /// What the system said.
         source: io::Error,
     },
+    /// The current directory is the home directory, or around it.
+    #[error("`{}` is no project: start in the directory that the team is to work in, or name it with --project", path.display())]
+    TooWide {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+impl Project {
+    /// Returns the directory of its bus.
+    pub(super) fn bus_directory(&self) -> PathBuf {
+        bus_directory(&self.root)
+    }
 }
 
 /// Finds the project: the one that is named, else that of the current directory.
-pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, ProjectError> {
+pub(super) fn find(named: Option<&Path>) -> Result<Project, ProjectError> {
     if let Some(path) = named {
         let resolved = fs::canonicalize(path).map_err(|source| ProjectError::Unusable {
             path: path.to_owned(),
             source,
         })?;
         return if resolved.is_dir() {
-            Ok(resolved)
+            Ok(Project {
+                root: resolved.clone(),
+                ground: resolved,
+            })
         } else {
             Err(ProjectError::NotADirectory {
                 path: path.to_owned(),
@@ -53,16 +82,16 @@ pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, ProjectError> {
     let current = std::env::current_dir()
         .and_then(fs::canonicalize)
         .map_err(|source| ProjectError::NoCurrentDirectory { source })?;
-    Ok(of_directory(&current))
+    of_directory(&current, home().as_deref())
 }
 
 /// Finds the project that a directory belongs to, as if it were the current one.
-pub(super) fn find_from(directory: &Path) -> Result<PathBuf, ProjectError> {
+pub(super) fn find_from(directory: &Path) -> Result<Project, ProjectError> {
     let resolved = fs::canonicalize(directory).map_err(|source| ProjectError::Unusable {
         path: directory.to_owned(),
         source,
     })?;
-    Ok(of_directory(&resolved))
+    of_directory(&resolved, home().as_deref())
 }
 
 /// Returns the directory of a project's bus.
@@ -70,38 +99,48 @@ pub(super) fn bus_directory(project: &Path) -> PathBuf {
     project.join(BUS)
 }
 
-/// Finds the project that a directory, with its links resolved, belongs to.
-fn of_directory(directory: &Path) -> PathBuf {
-    let mut parents = directory.ancestors();
-    main_worktree(directory)
-        .or_else(|| {
-            parents
-                .find(|parent| parent.join(BUS).is_dir())
-                .map(Path::to_owned)
-        })
-        .unwrap_or_else(|| directory.to_owned())
+fn home() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME")?;
+    fs::canonicalize(home).ok()
 }
 
-/// Returns the main worktree, if the directory is in a linked one.
-///
-/// A linked worktree has a file `.git` that says `gitdir: …/.git/worktrees/NAME`; the file `commondir` in there leads to the
-/// `.git` that all worktrees share (gitrepository-layout(5)). A submodule has such a file too, and no `commondir`.
-fn main_worktree(directory: &Path) -> Option<PathBuf> {
-    let worktree = directory
-        .ancestors()
-        .find(|parent| parent.join(".git").exists())?;
-    let file = worktree.join(".git");
-    if !file.is_file() {
-        return None;
+/// Finds the project that a directory, with its links resolved, belongs to.
+fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, ProjectError> {
+    // The root of the file system is around everything, with or without a home.
+    let is_too_wide =
+        |place: &Path| place.parent().is_none() || home.is_some_and(|home| home.starts_with(place));
+    let has_bus = |place: &Path| place.join(BUS).is_dir();
+    if let Some(worktree) = Worktree::around(directory) {
+        let main = worktree.main().unwrap_or(&worktree.root);
+        let inner = directory.strip_prefix(&worktree.root);
+        let parts = inner.unwrap_or(Path::new("")).ancestors();
+        let part = parts
+            .take_while(|part| !part.as_os_str().is_empty())
+            .find(|part| has_bus(&main.join(part)));
+        let at = |root: &Path| part.map_or_else(|| root.to_owned(), |part| root.join(part));
+        let project = Project {
+            root: at(main),
+            ground: at(&worktree.root),
+        };
+        // Some keep their settings in a repository that is their home; what is in it is no part of one project.
+        if !is_too_wide(&project.root) {
+            return Ok(project);
+        }
     }
-    let text = fs::read_to_string(file).ok()?;
-    let own = worktree.join(text.strip_prefix("gitdir:")?.trim());
-    let common = fs::read_to_string(own.join("commondir")).ok()?;
-    let common = fs::canonicalize(own.join(common.trim())).ok()?;
-    // A bare repository has no main worktree.
-    let is_in_a_worktree =
-        common.components().next_back() == Some(Component::Normal(".git".as_ref()));
-    is_in_a_worktree.then(|| common.parent().map(Path::to_owned))?
+    let parents = directory.ancestors();
+    let root = parents
+        .take_while(|parent| !is_too_wide(parent))
+        .find(|parent| has_bus(parent))
+        .unwrap_or(directory);
+    if is_too_wide(root) {
+        return Err(ProjectError::TooWide {
+            path: root.to_owned(),
+        });
+    }
+    Ok(Project {
+        root: root.to_owned(),
+        ground: root.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -120,11 +159,36 @@ mod tests {
         (guard, root)
     }
 
+    /// Checks the project and the ground of a directory, all below a root; the home is a directory of its own in there.
+    #[track_caller]
+    fn check(root: &Path, directory: &str, (project, ground): (&str, &str)) {
+        let found = of_directory(&root.join(directory), Some(&root.join("home")));
+        let expected = Project {
+            root: root.join(project),
+            ground: root.join(ground),
+        };
+        assert_eq!(found.unwrap(), expected, "{directory}");
+    }
+
+    /// Ties a linked worktree to the repository of another directory, as git does.
+    fn link(root: &Path, main: &str, name: &str) {
+        let own = root.join(main).join(".git/worktrees").join(name);
+        let dot_git = root.join(name).join(".git");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        fs::write(own.join("gitdir"), format!("{}\n", dot_git.display())).unwrap();
+        fs::write(dot_git, format!("gitdir: {}\n", own.display())).unwrap();
+    }
+
     #[test]
     fn a_named_project_wins_with_its_links_resolved() {
         let (_guard, root) = folders(&["real/.claude/bridge"]);
         symlink(root.join("real"), root.join("link")).unwrap();
-        assert_eq!(find(Some(&root.join("link"))).unwrap(), root.join("real"));
+        let found = find(Some(&root.join("link"))).unwrap();
+        assert_eq!(
+            (&found.root, &found.ground),
+            (&root.join("real"), &root.join("real"))
+        );
     }
 
     #[test]
@@ -141,70 +205,76 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_parent_with_a_bus_is_the_project() {
-        let (_guard, root) = folders(&[".claude/bridge", "inner/.claude/bridge", "inner/src/deep"]);
-        assert_eq!(
-            of_directory(&root.join("inner/src/deep")),
-            root.join("inner")
-        );
-        let (_guard, root) = folders(&[".claude/bridge", "src"]);
-        assert_eq!(of_directory(&root.join("src")), root);
-    }
-
-    #[test]
-    fn without_a_bus_the_directory_itself_is_the_project() {
-        let (_guard, root) = folders(&["src", ".git"]);
-        assert_eq!(of_directory(&root.join("src")), root.join("src"));
-    }
-
-    #[test]
-    fn a_linked_worktree_belongs_to_the_main_one() {
+    fn outside_of_git_the_nearest_parent_with_a_bus_is_the_project_else_the_directory_itself() {
         let (_guard, root) = folders(&[
-            "main/.git/worktrees/topic",
+            "a/.claude/bridge",
+            "a/b/.claude/bridge",
+            "a/b/c",
+            "a/d",
+            "e/f",
+        ]);
+        check(&root, "a/b/c", ("a/b", "a/b"));
+        check(&root, "a/d", ("a", "a"));
+        check(&root, "e/f", ("e/f", "e/f"));
+    }
+
+    #[test]
+    fn in_a_repository_its_root_is_the_project_and_the_search_ends_there() {
+        let (_guard, root) = folders(&["a/.claude/bridge", "a/r/.git/HEAD", "a/r/src/deep"]);
+        check(&root, "a/r/src/deep", ("a/r", "a/r"));
+        check(&root, "a/r", ("a/r", "a/r"));
+        fs::create_dir_all(root.join("a/r/src/.claude/bridge")).unwrap();
+        check(&root, "a/r/src/deep", ("a/r/src", "a/r/src"));
+        check(&root, "a/r", ("a/r", "a/r"));
+    }
+
+    #[test]
+    fn a_linked_worktree_belongs_to_the_main_one_and_its_agents_work_in_it() {
+        let (_guard, root) = folders(&[
+            "main/.git/HEAD",
             "topic/src",
+            "topic/part/x",
             "topic/.claude/bridge",
         ]);
-        let own = root.join("main/.git/worktrees/topic");
-        fs::write(own.join("commondir"), "../..\n").unwrap();
-        fs::write(
-            root.join("topic/.git"),
-            format!("gitdir: {}\n", own.display()),
-        )
-        .unwrap();
-        assert_eq!(of_directory(&root.join("topic/src")), root.join("main"));
-        fs::write(
-            root.join("topic/.git"),
-            "gitdir: ../main/.git/worktrees/topic\n",
-        )
-        .unwrap();
-        assert_eq!(of_directory(&root.join("topic")), root.join("main"));
+        link(&root, "main", "topic");
+        check(&root, "topic/src", ("main", "topic"));
+        check(&root, "topic", ("main", "topic"));
+        fs::create_dir_all(root.join("main/part/.claude/bridge")).unwrap();
+        check(&root, "topic/part/x", ("main/part", "topic/part"));
+        check(&root, "topic/src", ("main", "topic"));
     }
 
     #[test]
-    fn a_submodule_and_a_bare_repository_have_no_main_worktree() {
-        let (_guard, root) = folders(&[
-            "main/.git/modules/part",
-            "main/part",
-            "bare.git/worktrees/topic",
-            "topic",
-        ]);
+    fn a_worktree_without_a_main_one_stands_for_itself() {
+        let (_guard, root) = folders(&["main/.git/modules/part", "main/part/src", "liar"]);
         fs::write(
             root.join("main/part/.git"),
             "gitdir: ../.git/modules/part\n",
         )
         .unwrap();
-        assert_eq!(
-            of_directory(&root.join("main/part")),
-            root.join("main/part")
-        );
+        check(&root, "main/part/src", ("main/part", "main/part"));
+        // It names a repository that does not know it.
+        fs::write(root.join("liar/.git"), "gitdir: ../main/.git\n").unwrap();
+        check(&root, "liar", ("liar", "liar"));
+    }
 
-        let own = root.join("bare.git/worktrees/topic");
-        fs::write(own.join("commondir"), "../..\n").unwrap();
-        fs::write(
-            root.join("topic/.git"),
-            format!("gitdir: {}\n", own.display()),
-        )
-        .unwrap();
-        assert_eq!(of_directory(&root.join("topic")), root.join("topic"));
+    #[test]
+    fn neither_the_home_directory_nor_what_is_around_it_is_a_project() {
+        let (_guard, root) = folders(&[
+            ".claude/bridge",
+            "home/.claude/bridge",
+            "home/.git/HEAD",
+            "home/x/y",
+            "home/z/.claude/bridge",
+            "home/z/src",
+        ]);
+        // Neither by the bus that was made there once, nor by a repository of settings.
+        check(&root, "home/x/y", ("home/x/y", "home/x/y"));
+        check(&root, "home/z/src", ("home/z", "home/z"));
+        for wide in [root.join("home"), root.clone(), PathBuf::from("/")] {
+            let refused = of_directory(&wide, Some(&root.join("home"))).unwrap_err();
+            assert!(refused.to_string().contains("--project"), "{refused}");
+        }
+        assert!(of_directory(Path::new("/"), None).is_err());
     }
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use tokio::sync::Notify;
 
 use super::kin::Kin;
-use super::{Failure, project, served, ui};
+use super::{Failure, project, served, store, ui};
 use crate::bus::file::{Follower, Listening};
 use crate::bus::log::LogError;
 use crate::bus::state::State;
@@ -45,7 +45,7 @@ pub(super) struct WatchArguments {
 
 pub(super) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     let project = project::find(arguments.project.as_deref())?;
-    let directory = project::bus_directory(&project);
+    let directory = project.bus_directory();
     let watch = Watch::new(arguments.name);
     served::run(async move || {
         let mut shutdown = Shutdown::listen()?;
@@ -69,7 +69,7 @@ pub(super) fn command(project: &Path) -> String {
         Some(own) if found.and_then(real).as_ref() != Some(&own) => quoted(&own),
         _ => NAME.to_owned(),
     };
-    let is_found = project::find(None).is_ok_and(|found| found == project);
+    let is_found = project::find(None).is_ok_and(|found| found.root == project);
     if is_found {
         format!("{program} watch")
     } else {
@@ -118,10 +118,11 @@ impl Watch {
     /// Watches whatever bus is there, until nobody reads any more.
     async fn go_on(mut self, directory: &Path) -> Result<(), Failure> {
         let changed = Arc::new(Notify::new());
+        let origin = store::proven(store::foreign(false));
         loop {
             let tell = Arc::clone(&changed);
             let on_change = Arc::new(move || tell.notify_one());
-            if let Some(mut follower) = Follower::open(directory, on_change)? {
+            if let Some(mut follower) = Follower::open(directory, origin.clone(), on_change)? {
                 self.name = None;
                 match self.follow(&mut follower, &changed).await? {
                     Ended::Unread => return Ok(()),

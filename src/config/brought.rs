@@ -145,6 +145,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         permissions,
         file_system,
         mode,
+        modes,
         install,
         login,
         // These start nothing and let nothing through.
@@ -155,6 +156,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         settle: _,
         one_session: _,
         mid_turn: _,
+        tool_prefix: _,
     } = now;
     let mut demands = Vec::new();
     let mut demand = |key, value: Option<String>| {

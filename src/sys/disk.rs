@@ -389,6 +389,11 @@ pub fn belongs_to_us(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.uid() == geteuid().as_raw())
 }
 
+/// Returns the id that the file system of a path has of its own, whatever device it is on; zero where it has none.
+pub fn file_system(path: &Path) -> io::Result<u64> {
+    Ok(rustix::fs::statvfs(path)?.f_fsid)
+}
+
 /// Sets the times of an open file to now.
 pub fn touch(file: &File) -> io::Result<()> {
     Ok(futimens(file, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)

@@ -16,6 +16,7 @@ pub mod resolve;
 pub mod signals;
 pub mod state_directory;
 pub mod terminal;
+pub mod worktrees;
 pub mod lock;
 pub mod meter;
 pub mod network;

@@ -9,6 +9,8 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+use nix::unistd::{User, geteuid};
+
 use super::disk::{
     Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private, open_private,
     private_directory,
@@ -48,9 +50,13 @@ impl StateDirectory {
         })
     }
 
-    /// Finds the state directory by the environment of this process.
+    /// Finds the state directory of this process: by its environment, else by the home directory that the system knows of its
+    /// user, as some clients start programs without `HOME`.
     pub fn of_process() -> Option<Self> {
-        Self::find(|name| std::env::var_os(name))
+        Self::find(|name| std::env::var_os(name)).or_else(|| {
+            let home = User::from_uid(geteuid()).ok().flatten()?.dir;
+            Self::find(|name| (name == "HOME").then(|| home.clone().into_os_string()))
+        })
     }
 
     /// Returns a directory in it.

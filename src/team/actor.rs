@@ -108,21 +108,31 @@ fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>
 
 /// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
 /// environment still finds them.
-pub(super) async fn record_run(seat: &Seat, session: SessionId, child: &Supervised) {
-    let runs = runs(session, child, None);
+pub(super) async fn record_run(
+    seat: &Seat,
+    session: SessionId,
+    child: &Supervised,
+    place: Option<String>,
+) {
+    let runs = runs(session, (child, place), None);
     match seat.ask(Ask::Runs(Box::new(runs))).await {
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
     }
 }
 
-fn runs(session: SessionId, child: &Supervised, acp_session: Option<&AcpSessionId>) -> Runs {
+fn runs(
+    session: SessionId,
+    (child, place): (&Supervised, Option<String>),
+    acp_session: Option<&AcpSessionId>,
+) -> Runs {
     let mark = |(pid, started)| ProcessMark { pid, started };
     Runs {
         session,
         agent: mark((child.pid(), child.start_time())),
         shim: child.shim().map(mark),
         acp_session: acp_session.map(ToString::to_string),
+        place,
     }
 }
 
@@ -151,7 +161,7 @@ impl Actor {
         let (child, pipes) = start::spawn(&launch, &profile, program.clone(), &identity, presence)
             .await
             .map_err(failed)?;
-        record_run(&seat, identity.session, &child).await;
+        record_run(&seat, identity.session, &child, launch.place()).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity);
         let (interrupted, model) = seat.bus().look(|state| left_by(state, identity.session));
@@ -231,7 +241,8 @@ impl Actor {
 
     /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
     pub(super) async fn record_session(&mut self) {
-        let runs = runs(self.identity.session, &self.child, Some(&self.acp.id));
+        let run = (&self.child, self.launch.place());
+        let runs = runs(self.identity.session, run, Some(&self.acp.id));
         self.record(Ask::Runs(Box::new(runs))).await;
     }
 

@@ -33,7 +33,7 @@ pub struct Assignment {
     pub name: Option<String>,
     /// The model to use.
     pub model: Option<String>,
-    /// Where a new agent works: inside the project, relative to its root.
+    /// Where a new agent works: inside the project or in a worktree of its repository, relative to where its leader stands.
     pub cwd: Option<String>,
     /// Whether to begin a new session of the agent.
     pub fresh: bool,
@@ -63,6 +63,13 @@ pub struct Waited {
     pub task: Task,
     /// Whether its agent waits for an orchestrator's answer.
     pub asks: bool,
+}
+
+/// Where an agent works.
+struct Ground {
+    cwd: PathBuf,
+    /// See [`Identity::root`].
+    root: PathBuf,
 }
 
 impl Team {
@@ -105,7 +112,7 @@ impl Team {
         cwd: Option<&str>,
     ) -> Result<Assigned, TeamError> {
         if let Some(given) = &assignment.cwd {
-            let wanted = self.cwd(Some(given))?;
+            let wanted = self.cwd(Some(given))?.cwd;
             if cwd.is_some_and(|cwd| Path::new(cwd) != wanted) {
                 return Err(TeamError::OtherCwd { agent });
             }
@@ -142,7 +149,7 @@ impl Team {
         let profile = self.profile(&origin.profile, &assignment)?;
         self.agreed([profile.name.as_str()])?;
         let program = self.inner.launch.program(&profile)?;
-        let cwd = self.cwd_of(&assignment, &origin)?;
+        let Ground { cwd, root } = self.cwd_of(&assignment, &origin)?;
         let wish = match (&origin.name, &assignment.name) {
             (Some(name), _) if origin.made_up => Wish::Like(name.clone()),
             (Some(name), _) => Wish::Chosen(name.clone()),
@@ -193,6 +200,7 @@ impl Team {
             name: agent.clone(),
             token,
             cwd,
+            root,
         };
         self.start(Begin {
             seat: self.inner.seat.clone(),
@@ -240,37 +248,46 @@ impl Team {
     }
 
     /// Resolves where a new agent works. A conversation that is to be taken up again stays where it was.
-    fn cwd_of(&self, assignment: &Assignment, origin: &Origin) -> Result<PathBuf, TeamError> {
-        let cwd = self.cwd(assignment.cwd.as_deref().or(origin.cwd.as_deref()))?;
+    fn cwd_of(&self, assignment: &Assignment, origin: &Origin) -> Result<Ground, TeamError> {
+        let ground = self.cwd(assignment.cwd.as_deref().or(origin.cwd.as_deref()))?;
         match (&origin.name, &origin.cwd) {
-            (Some(agent), Some(before)) if origin.earlier.is_some() && Path::new(before) != cwd => {
+            (Some(agent), Some(before))
+                if origin.earlier.is_some() && Path::new(before) != ground.cwd =>
+            {
                 Err(TeamError::OtherCwd {
                     agent: agent.clone(),
                 })
             }
-            _ => Ok(cwd),
+            _ => Ok(ground),
         }
     }
 
-    /// Resolves where an agent works: the project, or a directory inside it.
-    fn cwd(&self, given: Option<&str>) -> Result<PathBuf, TeamError> {
-        let project = &self.inner.launch.project;
+    /// Resolves where an agent works: where its leader stands, or a directory inside the project, or in any worktree of its
+    /// repository.
+    fn cwd(&self, given: Option<&str>) -> Result<Ground, TeamError> {
+        let launch = &self.inner.launch;
         let Some(given) = given else {
-            return Ok(project.clone());
+            return Ok(Ground {
+                cwd: launch.ground.clone(),
+                root: launch.ground.clone(),
+            });
         };
         let refused = |problem| TeamError::Cwd {
             given: given.to_owned(),
             problem,
         };
-        let resolved = project
+        let resolved = launch
+            .ground
             .join(given)
             .canonicalize()
             .map_err(|_| refused("does not exist"))?;
-        if !resolved.starts_with(project) {
-            return Err(refused("is outside the project"));
-        }
+        let root = launch.root_of(&resolved);
+        let root = root.ok_or_else(|| refused("is outside the project"))?;
         if resolved.is_dir() {
-            Ok(resolved)
+            Ok(Ground {
+                cwd: resolved,
+                root,
+            })
         } else {
             Err(refused("is not a directory"))
         }

@@ -28,8 +28,9 @@ const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 const KEPT_BYTES: usize = TOLD_BYTES + 8 * 1024;
 
 impl Team {
-    /// Runs a command in the project; returns why it did not succeed, with the end of what it said. Of this bridge's own environment
-    /// it gets what any agent gets, and what `gate_env` lets through: it runs what agents wrote. Keys that this bridge or any agent is given are hidden in that.
+    /// Runs a command where this bridge's agents work; returns why it did not succeed, with the end of what it said. Of this
+    /// bridge's own environment it gets what any agent gets, and what `gate_env` lets through: it runs what agents wrote. Keys that
+    /// this bridge or any agent is given are hidden in what it said.
     ///
     /// Dropped, it kills the command with all that it started; so does the death of this process.
     pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
@@ -49,12 +50,12 @@ impl Team {
         };
         let launch = &self.inner.launch;
         let spec = ChildSpec {
-            program: program_in(&launch.project, program),
+            program: program_in(&launch.ground, program),
             args: args.iter().map(OsString::from).collect(),
             env: self
                 .config()
                 .gate_environment(launch.environment.iter().cloned()),
-            cwd: launch.project.clone(),
+            cwd: launch.ground.clone(),
             shim: Some(Shim {
                 binary: launch.own_binary.clone(),
                 presence: None,

@@ -26,10 +26,10 @@ impl Actor {
         // The place itself, without a link: a link that is put there later is not followed.
         let place = resolve(&self.identity.cwd, &request.path);
         let places = [place.clone()];
-        let is_ours = judge(Policy::Rules, "read", &places, &self.launch.project) == Verdict::Allow;
+        let is_ours = judge(Policy::Rules, "read", &places, &self.identity.root) == Verdict::Allow;
         let inner = place
             .as_deref()
-            .and_then(|place| place.strip_prefix(&self.launch.project).ok())
+            .and_then(|place| place.strip_prefix(&self.identity.root).ok())
             .filter(|_| is_ours)
             .map(Path::to_path_buf);
         let Some(inner) = inner else {
@@ -44,7 +44,7 @@ impl Actor {
             kind: "edit".to_owned(),
             ..self.question_of(&format!("write {path}"), std::iter::once(path.as_str()))
         };
-        let decision = match judge(self.policy(), "edit", &places, &self.launch.project) {
+        let decision = match judge(self.policy(), "edit", &places, &self.identity.root) {
             Verdict::Allow => Decision::AllowOnce,
             Verdict::Reject => Decision::Reject,
             Verdict::Ask => return self.ask_somebody(question, Asker::Write(asked, inner)),
@@ -60,7 +60,7 @@ impl Actor {
             let why = "too many files are being read and written at once: try again";
             return asked.answer(Err(why.to_owned()));
         }
-        let project = self.launch.project.clone();
+        let project = self.identity.root.clone();
         self.files.spawn_blocking(move || {
             let done = perform(&project, &inner, &asked.request().access);
             asked.answer(done);

@@ -51,6 +51,30 @@ const FIXED: [&str; 9] = [
 /// How many filters a repository may name: Git LFS names one. Each takes three words of git's arguments.
 const MOST_FILTERS: usize = 64;
 
+/// Says whether git tracks anything in a directory, as far as git can be asked.
+pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>) -> bool {
+    // As git sees it: without links on the way.
+    let Ok(directory) = directory.canonicalize() else {
+        return false;
+    };
+    let around = directory.parent().unwrap_or(&directory);
+    let Some(repository) = Repository::of(around, &environment) else {
+        return false;
+    };
+    let whole = directory.to_string_lossy();
+    match repository
+        .git(&[], &["ls-files", "-z", "--", &whole])
+        .await {
+        Ok(files) => !files.is_empty(),
+        Err(Trouble::NoGit) => false,
+        Err(Trouble::Long) => true,
+        Err(trouble) => {
+            tracing::warn!("it is not known whether git tracks the bus: {trouble}");
+            false
+        }
+    }
+}
+
 /// Where to look.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {

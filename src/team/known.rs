@@ -69,9 +69,9 @@ impl Known {
 }
 
 impl Team {
-    /// Returns the project, links resolved.
-    pub fn project(&self) -> &Path {
-        &self.inner.launch.project
+    /// Returns where agents work unless told otherwise: the project, or its like in the leader's own worktree. Links are resolved.
+    pub fn ground(&self) -> &Path {
+        &self.inner.launch.ground
     }
 
     /// Returns everybody who could be given work now.
@@ -111,7 +111,7 @@ impl Team {
             let Some(profile) = profile else {
                 return new();
             };
-            let root = self.inner.launch.project.to_string_lossy();
+            let root = self.inner.launch.ground.to_string_lossy();
             let is_free = |live: &&&Session| {
                 is_of(live, profile)
                     && made_up(live)

@@ -14,7 +14,9 @@ use crate::domain::name::Name;
 use crate::domain::secret::Secrets;
 use crate::domain::tools::SERVER;
 use crate::supervisor::{ChildSpec, Shim};
+use crate::sys::disk::{self, Disk as _, RealDisk};
 use crate::sys::process::find_program;
+use crate::sys::worktrees::Worktree;
 
 /// The mark that an agent's whole tree carries, so that what is left of it can be found. No secret.
 pub const RUN_MARK: &str = "BRIDGE_RUN";
@@ -28,6 +30,9 @@ pub struct Launch {
     pub environment: Vec<(OsString, OsString)>,
     /// The project, links resolved.
     pub project: PathBuf,
+    /// Where agents work unless their leader says otherwise: the project, or the same place in the linked worktree that the
+    /// leader stands in.
+    pub ground: PathBuf,
     /// The directory of its bus.
     pub bus_dir: PathBuf,
     /// What the user has said yes to.
@@ -41,6 +46,22 @@ pub(super) struct Identity {
     pub(super) name: Name,
     pub(super) token: String,
     pub(super) cwd: PathBuf,
+    /// The project as this agent sees it: in the worktree that it works in.
+    pub(super) root: PathBuf,
+}
+
+/// Returns the mark of an agent's processes. It names the bus directory too, so that a copy of the log matches none of them.
+pub fn run_mark(bus_dir: &Path, session: SessionId) -> String {
+    match place_of(bus_dir) {
+        Some(place) => format!("{session}@{place}"),
+        None => session.to_string(),
+    }
+}
+
+/// Names a bus directory by its device and inode; none where it is not there.
+fn place_of(bus_dir: &Path) -> Option<String> {
+    let disk::Identity { device, inode } = RealDisk.identity(bus_dir).ok()?;
+    Some(format!("{device}:{inode}"))
 }
 
 impl Launch {
@@ -49,6 +70,43 @@ impl Launch {
         let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
         let found = self.environment.iter().find(is_path);
         found.map(|(_, value)| value.as_os_str())
+    }
+
+    /// Names the bus directory, as it is written down beside the processes that are started for it.
+    pub(super) fn place(&self) -> Option<String> {
+        place_of(&self.bus_dir)
+    }
+
+    /// Returns the mark of the processes of an agent.
+    pub(super) fn mark(&self, session: SessionId) -> String {
+        run_mark(&self.bus_dir, session)
+    }
+
+    /// Returns the root of the project as an agent in this directory, links resolved, sees it; none outside of the project.
+    ///
+    /// In any worktree of the project's repository that is the same part of the repository as the project is, or the whole worktree
+    /// where the directory is not in that part.
+    pub(super) fn root_of(&self, cwd: &Path) -> Option<PathBuf> {
+        let own = Worktree::around(&self.project);
+        let same = own.and_then(|own| {
+            let mut around = Worktree::all_around(cwd);
+            let here = around.find(|here| here.is_of_same_repository(&own))?;
+            Some((own, here))
+        });
+        if let Some((own, here)) = same {
+            let part = self.project.strip_prefix(&own.root).ok()?;
+            let root = here.root.join(part);
+            return Some(if cwd.starts_with(&root) {
+                root
+            } else {
+                here.root
+            });
+        }
+        let roots = [&self.project, &self.ground].into_iter();
+        roots
+            .filter(|root| cwd.starts_with(root))
+            .max_by_key(|root| root.as_os_str().len())
+            .cloned()
     }
 
     /// Finds the program of a profile.
@@ -68,7 +126,7 @@ impl Launch {
         presence: Option<OwnedFd>,
     ) -> ChildSpec {
         let mut env = profile.environment(self.environment.iter().cloned());
-        env.push((RUN_MARK.into(), identity.session.to_string().into()));
+        env.push((RUN_MARK.into(), self.mark(identity.session).into()));
         ChildSpec {
             program,
             args: profile.args.value.iter().map(OsString::from).collect(),
@@ -112,7 +170,7 @@ impl Launch {
             ("BRIDGE_MEMBER", identity.name.to_string()),
             ("BRIDGE_SESSION", identity.session.to_string()),
             ("BRIDGE_TOKEN", identity.token.clone()),
-            (RUN_MARK, identity.session.to_string()),
+            (RUN_MARK, self.mark(identity.session)),
         ];
         McpServerSpec {
             name: SERVER.to_owned(),

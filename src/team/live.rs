@@ -56,7 +56,9 @@ pub enum TeamError {
     #[error(transparent)]
     Name(#[from] NameError),
     /// The place to work is not one.
-    #[error("cwd {given:?} {problem}: name a directory inside the project, relative to its root")]
+    #[error(
+        "cwd {given:?} {problem}: name a directory inside the project, relative to its root, or in a worktree of its repository"
+    )]
     Cwd {
         /// As it was given.
         given: String,

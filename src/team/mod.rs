@@ -39,9 +39,10 @@ mod work;
 mod worktree;
 
 pub use self::assign::{Assigned, Assignment, Waited};
+pub use self::git::is_tracked as is_tracked_by_git;
 pub use self::human::Human;
 pub use self::known::{Known, Taker};
-pub use self::launch::{Launch, RUN_MARK};
+pub use self::launch::{Launch, RUN_MARK, run_mark};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;
 pub use self::room::Room;

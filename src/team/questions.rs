@@ -208,7 +208,7 @@ impl Actor {
             self.policy(),
             call.kind(),
             &self.places(call.known()),
-            &self.launch.project,
+            &self.identity.root,
         )
     }
 

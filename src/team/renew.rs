@@ -66,7 +66,7 @@ impl Actor {
         )
         .await?;
         self.child = child.clone();
-        record_run(&self.seat, session, &self.child).await;
+        record_run(&self.seat, session, &self.child, self.launch.place()).await;
         let terms = Terms {
             profile: &self.profile,
             earlier: None,

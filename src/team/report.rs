@@ -180,8 +180,7 @@ impl Spending {
 impl Actor {
     /// Begins to gather for a task's turn. What git is asked goes on beside the turn.
     pub(super) fn gather(&self, task: &TaskId) -> Gathered {
-        let launch = &self.launch;
-        let repository = Repository::of(&launch.project, &launch.environment);
+        let repository = Repository::of(&self.identity.root, &self.launch.environment);
         let before = repository.map(|repository| {
             let (bus, task) = (self.seat.bus().clone(), task.clone());
             repository.look_before(move |told| {
@@ -216,7 +215,7 @@ impl Actor {
             None => (BTreeMap::new(), GitLook::Absent),
         };
         let place = Place {
-            project: &self.launch.project,
+            project: &self.identity.root,
             cwd: &self.identity.cwd,
             bus: &self.launch.bus_dir,
         };

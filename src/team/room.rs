@@ -31,7 +31,7 @@ impl Team {
     pub async fn make_room(&self) -> Result<Room, TeamError> {
         self.bus().refresh()?;
         let me = self.inner.seat.session();
-        let root = self.inner.launch.project.to_string_lossy();
+        let root = self.inner.launch.ground.to_string_lossy();
         let now_ms = self.bus().now().wall_ms;
         let (spare, is_work) = self.bus().look(|state| {
             let mut mine = state.live_sessions();

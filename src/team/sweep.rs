@@ -1,7 +1,8 @@
 //! Sweeping up behind dead bridges: what is left of their agents is ended, and what they have left on the bus is put in order.
 //!
 //! An agent is swept when the bus says that it is dead, or when its bridge is gone and its shim does not come to its end by
-//! itself, because it was stopped, say. What belongs to agents that this bus does not know is never touched.
+//! itself, because it was stopped, say. What belongs to agents that this bus does not know is never touched, nor what was started
+//! for another bus directory: a log that was copied names the processes of the original.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -89,13 +90,20 @@ impl Team {
         dead: BTreeMap<SessionId, Option<Run>>,
     ) -> Result<(), TeamError> {
         let boot = self.bus().now().tick.boot;
+        let launch = &self.inner.launch;
+        let place = launch.place();
+        let of_here = |run: &&Run| run.place.is_some() && run.place == place;
         let remains = dead.iter().map(|(session, run)| Remains {
-            mark: session.to_string(),
-            processes: run.iter().flat_map(|run| processes(run, boot)).collect(),
+            mark: launch.mark(*session),
+            processes: run
+                .iter()
+                .filter(of_here)
+                .flat_map(|run| processes(run, boot))
+                .collect(),
         });
         let left = end_remains(RUN_MARK, remains.collect()).await;
         for session in dead.into_keys() {
-            match left.get(&session.to_string()) {
+            match left.get(&launch.mark(session)) {
                 // A live one becomes a dead one first, and is looked for once more.
                 None => drop(self.inner.seat.ask(Ask::Swept(session)).await?),
                 Some(pids) => tracing::warn!(
@@ -141,6 +149,7 @@ mod tests {
             agent: mark(10, Some(5)),
             shim: Some(mark(9, None)),
             acp_session: None,
+            place: None,
         };
         assert_eq!(processes(&run, 1), [(10, 5)]);
         assert_eq!(processes(&run, 2), []);

@@ -86,7 +86,7 @@ impl Workflows {
     /// read.
     pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
-        let (written, brought) = file::read_in(self.inner.team.project(), given)?;
+        let (written, brought) = file::read_in(self.inner.team.ground(), given)?;
         let plan = plan::validate(written.draft.clone(), &self.inner.team.known())
             .map_err(|problems| written.locate(&problems))?;
         Ok((plan, brought))

@@ -192,6 +192,13 @@ async fn nothing_fails_a_session() {
         assert_eq!(answer.stdout, "");
         assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
     }
+    // Hooks that are set for all sessions of a user also run where no project can be.
+    let home = stage.home().to_str().unwrap();
+    let at_home = Hook {
+        variables: &[("CLAUDE_PROJECT_DIR", home)],
+        ..hook
+    };
+    assert_eq!(at_home.on("PostToolUse").await, None);
     let wrong = Hook {
         arguments: &["--nonsense"],
         ..hook

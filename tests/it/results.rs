@@ -55,7 +55,7 @@ file_system = true
 login = "turn the key"
 "#;
 
-fn git(project: &Path, home: &Path, arguments: &[&str]) {
+pub(crate) fn git(project: &Path, home: &Path, arguments: &[&str]) {
     let author = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"];
     let output = Command::new("git")
         .args(author)

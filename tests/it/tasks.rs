@@ -91,7 +91,7 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
         assert_eq!(
             lead.refused("assign_task", new(cwd)).await,
             format!(
-                "cwd {cwd:?} {problem}: name a directory inside the project, relative to its root"
+                "cwd {cwd:?} {problem}: name a directory inside the project, relative to its root, or in a worktree of its repository"
             )
         );
     }

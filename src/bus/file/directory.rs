@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Networks, exclude, failed};
+use super::{Networks, exclude, failed, identity};
 use crate::bus::log::LogError;
 use crate::sys::disk::{
     Disk as _, PrivateDirectory, RealDisk, look_at_directory, private_directory,
@@ -25,6 +25,7 @@ pub(super) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
         }
         _ => {}
     }
+    refuse_way_out(parent)?;
     let mut made = Vec::new();
     ensure(directory, &mut made)?;
     for part in PARTS {
@@ -58,6 +59,41 @@ pub(super) fn look_at(directory: &Path) -> Result<(), LogError> {
         trust(&path, found, &mut Vec::new())?;
     }
     Ok(())
+}
+
+/// Says whether there is nothing in a bus directory but what its making begins with.
+pub(super) fn is_empty(directory: &Path) -> io::Result<bool> {
+    for name in RealDisk.list(directory)? {
+        if name == "lock" || name == identity::TEMPORARY {
+            continue;
+        }
+        let is_bare =
+            PARTS.contains(&name.as_str()) && RealDisk.list(&directory.join(&name))?.is_empty();
+        if !is_bare {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Refuses a link in the place of `.claude` that leads out of the project: a repository may bring one, and the bus would be made
+/// wherever it leads.
+fn refuse_way_out(parent: &Path) -> Result<(), LogError> {
+    let Some(project) = parent.parent() else {
+        return Ok(());
+    };
+    let resolved = |path: &Path| {
+        let real = path.canonicalize();
+        real.map_err(|error| failed("find", path, error))
+    };
+    if resolved(parent)?.starts_with(resolved(project)?) {
+        return Ok(());
+    }
+    Err(LogError::Refused {
+        path: parent.to_owned(),
+        reason: "it is a link that leads out of the project: put a real directory in its place"
+            .to_owned(),
+    })
 }
 
 /// Refuses a directory on a network file system, before anything is made in it.

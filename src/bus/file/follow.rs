@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use notify::RecommendedWatcher;
 
-use super::{FileLog, Listening, Options, bell};
+use super::{FileLog, Listening, Options, Origin, bell};
 use crate::bus::handle::read_text;
 use crate::bus::log::{Log as _, LogError, OnRing, Replica};
 use crate::bus::state::{BodyRef, State};
@@ -26,9 +26,17 @@ pub struct Follower {
 impl Follower {
     /// Opens the bus in a directory, if there is one, and calls `on_change` from then on whenever something may have been
     /// appended. What is in the log by now is in the state.
-    pub fn open(directory: &Path, on_change: OnRing) -> Result<Option<Self>, LogError> {
+    pub fn open(
+        directory: &Path,
+        origin: Origin,
+        on_change: OnRing,
+    ) -> Result<Option<Self>, LogError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let opened = FileLog::open_present(directory, &disk, Options::default())?;
+        let options = Options {
+            origin,
+            ..Options::default()
+        };
+        let opened = FileLog::open_present(directory, &disk, options)?;
         let Some(mut log) = opened else {
             return Ok(None);
         };

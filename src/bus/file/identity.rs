@@ -1,4 +1,4 @@
-//! `bus.json`: the format of a bus and its id.
+//! `bus.json`: the format of a bus, its id, and the secret that ties it to the place where it was made.
 
 use std::io;
 use std::path::Path;
@@ -16,6 +16,9 @@ use crate::sys::lock::LockFile;
 /// The format that this version writes; it reads all up to this one.
 const FORMAT: u32 = 1;
 
+/// What it is called while it is written.
+pub(super) const TEMPORARY: &str = ".bus.json.tmp";
+
 #[derive(Serialize, Deserialize)]
 struct Identity {
     format: u32,
@@ -25,6 +28,18 @@ struct Identity {
     /// A newer format need not have it in this form.
     #[serde(default)]
     id: Option<Uuid>,
+    /// What its counterpart in the user's state directory has too (see `origin`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+/// What a bus says of itself, whatever its format.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Known {
+    #[serde(default)]
+    pub(super) id: Option<Uuid>,
+    #[serde(default)]
+    pub(super) secret: Option<String>,
 }
 
 /// Reads the id of a bus, or gives it one.
@@ -39,7 +54,6 @@ pub(super) fn load_or_create(
     if let Some(id) = load(disk, directory)? {
         return Ok(id);
     }
-    let path = directory.join("bus.json");
     let guard = lock
         .acquire(patience)
         .map_err(|error| failed("lock", directory, error))?;
@@ -52,11 +66,24 @@ pub(super) fn load_or_create(
         return Ok(id);
     }
     let id = ids::blob();
-    let temporary = directory.join(".bus.json.tmp");
+    write(disk, directory, id, None)?;
+    Ok(id)
+}
+
+/// Writes the identity of a bus, in place of the one that is there; for whoever holds the lock.
+pub(super) fn write(
+    disk: &dyn Disk,
+    directory: &Path,
+    id: Uuid,
+    secret: Option<String>,
+) -> Result<(), LogError> {
+    let path = directory.join("bus.json");
+    let temporary = directory.join(TEMPORARY);
     let identity = Identity {
         format: FORMAT,
         least: None,
         id: Some(id),
+        secret,
     };
     let mut text = serde_json::to_vec(&identity).expect("an identity is plain data");
     text.push(b'\n');
@@ -68,11 +95,22 @@ pub(super) fn load_or_create(
         let file = disk.create_new(&temporary)?;
         file.append_all(&text)?;
         file.sync()?;
-        disk.rename_new(&temporary, &path)?;
+        disk.rename(&temporary, &path)?;
         disk.sync_directory(directory)
     };
-    write().map_err(|error| failed("create", &path, error))?;
-    Ok(id)
+    write().map_err(|error| failed("create", &path, error))
+}
+
+/// Reads what a bus says of itself; none without `bus.json`. What cannot be understood says nothing.
+pub(super) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<Known>, LogError> {
+    let path = directory.join("bus.json");
+    match disk.read(&path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // It is not this user's own file, so it proves nothing.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(Known::default())),
+        Err(error) => Err(failed("read", &path, error)),
+    }
 }
 
 /// Reads the id of a bus, if there is one.
@@ -93,7 +131,8 @@ pub(super) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
         Some(Identity { id: Some(id), .. }) => Ok(Some(id)),
         _ => Err(LogError::Refused {
             path,
-            reason: "it is damaged: remove this file, and a new one is made".to_owned(),
+            reason: "it is damaged: remove this file, and start with --adopt if the bus is yours"
+                .to_owned(),
         }),
     }
 }

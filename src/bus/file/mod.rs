@@ -22,6 +22,7 @@ mod directory;
 mod exclude;
 mod follow;
 mod identity;
+mod origin;
 mod presence;
 mod read;
 mod retention;
@@ -55,6 +56,7 @@ use crate::sys::lock::LockFile;
 
 pub use self::bell::Listening;
 pub use self::follow::Follower;
+pub use self::origin::{Foreign, Origin, Proof};
 
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
 const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
@@ -83,6 +85,8 @@ pub struct Options {
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
     /// What is thought of network file systems.
     pub networks: Networks,
+    /// Whether the bus has to prove that it was made where it is.
+    pub origin: Origin,
 }
 
 /// Whether a bus may be on a network file system.
@@ -104,6 +108,7 @@ impl Default for Options {
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
             networks: Networks::Refused,
+            origin: Origin::Believed,
         }
     }
 }
@@ -122,6 +127,7 @@ pub struct FileLog {
     last: Option<read::LastLine>,
     /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
     damaged_end: Option<(Place, u64)>,
+    put_aside: Option<String>,
     /// The transcripts that take no more.
     full_transcripts: BTreeSet<TaskId>,
 }
@@ -131,14 +137,30 @@ impl FileLog {
     ///
     /// `disk` has the durable files: [`RealDisk`](crate::sys::disk::RealDisk) outside of tests.
     pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
-        directory::prepare(directory, options.networks)?;
-        let lock_path = directory.join("lock");
-        let lock = LockFile::open(&lock_path).map_err(|error| failed("open", &lock_path, error))?;
-        let bus = identity::load_or_create(&*disk, directory, &lock, options.patience)?;
-        Self::of(directory, (disk, lock, bus), options)
+        let opened = if let Origin::Proven(proof) = &options.origin {
+            opening(directory, &*disk, &options, proof).open()?
+        } else {
+            directory::prepare(directory, options.networks)?;
+            let path = directory.join("lock");
+            let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
+            let bus = identity::load_or_create(&*disk, directory, &lock, options.patience)?;
+            origin::Opened {
+                lock,
+                bus,
+                put_aside: None,
+            }
+        };
+        let mut log = Self::of(directory, (disk, opened.lock, opened.bus), options)?;
+        log.put_aside = opened.put_aside;
+        Ok(log)
     }
 
-    /// Opens the bus that is in a directory, and makes nothing; none when there is no bus.
+    /// Returns what the foreign bus is called now that was in this place before.
+    pub fn put_aside(&self) -> Option<&str> {
+        self.put_aside.as_deref()
+    }
+
+    /// Opens the bus that is in a directory, and makes nothing; none when there is no bus, or a foreign one.
     pub fn open_present(
         directory: &Path,
         disk: &Arc<dyn Disk>,
@@ -149,10 +171,15 @@ impl FileLog {
         };
         let opened = || {
             directory::look_at(directory)?;
+            if let Origin::Proven(proof) = &options.origin
+                && !opening(directory, &**disk, &options, proof).is_believed()?
+            {
+                return Ok(None);
+            }
             let lock_path = directory.join("lock");
             let lock = LockFile::open_present(&lock_path)
                 .map_err(|error| failed("open", &lock_path, error))?;
-            Self::of(directory, (Arc::clone(disk), lock, bus), options)
+            Self::of(directory, (Arc::clone(disk), lock, bus), options).map(Some)
         };
         match opened() {
             // It has gone away meanwhile.
@@ -160,7 +187,7 @@ impl FileLog {
                 Ok(None)
             }
             Err(LogError::Removed) => Ok(None),
-            outcome => outcome.map(Some),
+            outcome => outcome,
         }
     }
 
@@ -188,6 +215,7 @@ impl FileLog {
             bells: bell::Bells::new(directory.join("bell"), options.listening),
             last: None,
             damaged_end: None,
+            put_aside: None,
             full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),
             disk,
@@ -302,6 +330,20 @@ impl Log for FileLog {
 
     fn put_view(&mut self, json: &str) -> Result<(), LogError> {
         texts::put_view(&self.directory.join("agents.json"), json)
+    }
+}
+
+fn opening<'a>(
+    directory: &'a Path,
+    disk: &'a dyn Disk,
+    options: &'a Options,
+    proof: &'a Proof,
+) -> origin::Opening<'a> {
+    origin::Opening {
+        directory,
+        disk,
+        options,
+        proof,
     }
 }
 

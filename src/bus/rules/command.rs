@@ -249,6 +249,8 @@ pub enum Ask {
     Back(Vec<SessionId>),
     /// An orchestrator's configuration has these limits.
     Limit(TeamLimits),
+    /// A session has something to tell its own model that happened before it joined.
+    Tell(String),
     /// Sends a message to one member.
     Send {
         /// To whom, as it was written.

@@ -193,6 +193,13 @@ pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {
     }
 }
 
+/// What has happened before a session joined, it is told on the bus: a client shows its model no other words of ours.
+pub(super) fn tell(writer: &mut Writer<'_>, me: SessionId, text: &str) -> Result<(), Refusal> {
+    let name = writer.session(me)?.name.clone();
+    writer.notice(&name, text.to_owned());
+    Ok(())
+}
+
 /// Sets the limits of the team, if they are others than those that hold.
 pub(super) fn limit(
     writer: &mut Writer<'_>,

@@ -112,7 +112,8 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Stuck(_)
         | Ask::Free(_)
         | Ask::Crash { .. }
-        | Ask::Limit(_) => ask_of_health(writer, me, ask),
+        | Ask::Limit(_)
+        | Ask::Tell(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
@@ -221,6 +222,7 @@ fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<()
             task,
         } => health::crash(writer, me, *session, detail, *task),
         Ask::Limit(limits) => health::limit(writer, me, *limits),
+        Ask::Tell(text) => health::tell(writer, me, text),
         _ => Ok(()),
     }
 }

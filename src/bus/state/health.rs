@@ -50,6 +50,7 @@ impl State {
                 agent: runs.agent,
                 shim: runs.shim,
                 acp_session: runs.acp_session.clone(),
+                place: runs.place.clone(),
             });
         }
     }

@@ -159,6 +159,9 @@ pub struct Run {
     pub shim: Option<ProcessMark>,
     /// The agent's own id of its ACP session.
     pub acp_session: Option<String>,
+    /// The bus directory that they were started for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// How an agent is to end.

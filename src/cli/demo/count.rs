@@ -4,13 +4,11 @@ use std::path::Path;
 
 use crate::bus::Bus;
 use crate::bus::event::{Entry, Event};
-use crate::bus::file::Networks;
 use crate::bus::log::{LogError, Place};
 use crate::bus::state::{Delivery, State};
 use crate::cli::{Failure, store};
-use crate::domain::id::SessionId;
 use crate::sys::process::marked;
-use crate::team::RUN_MARK;
+use crate::team::{RUN_MARK, run_mark};
 
 /// What was counted.
 pub(super) struct Count {
@@ -22,18 +20,19 @@ pub(super) struct Count {
     settled: usize,
     /// Neither.
     pub(super) lost: usize,
-    agents: Vec<SessionId>,
+    /// The marks that the processes of agents carry.
+    marks: Vec<String>,
 }
 
 /// Counts what the bus in a directory has in its log.
 pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
-    let bus = store::open_bus(directory, Networks::Allowed)?;
+    let bus = store::open_own_bus(directory)?;
     let entries = entries(&bus)?;
     let mut count = bus.look(of_state);
     for event in entries.iter().flat_map(|entry| &entry.events) {
         count.events += 1;
         if let Event::MemberStarting(starting) = event {
-            count.agents.push(starting.session);
+            count.marks.push(run_mark(directory, starting.session));
         }
     }
     Ok(count)
@@ -63,7 +62,7 @@ fn of_state(state: &State) -> Count {
         seen: 0,
         settled: 0,
         lost: 0,
-        agents: Vec::new(),
+        marks: Vec::new(),
     };
     for delivery in state
         .messages()
@@ -91,7 +90,7 @@ impl Count {
 
     /// Counts the processes that carry the mark of one of the demo's agents.
     pub(super) fn processes_left(&self) -> usize {
-        let left = |session: &SessionId| marked(RUN_MARK, &session.to_string()).len();
-        self.agents.iter().map(left).sum()
+        let left = |mark: &String| marked(RUN_MARK, mark).len();
+        self.marks.iter().map(left).sum()
     }
 }

@@ -57,6 +57,9 @@ impl Stage {
     pub(super) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         env.push(("BRIDGE_SCRIPT".into(), self.script().into()));
+        // What it remembers of this bus goes with the project.
+        env.retain(|(name, _)| name != "XDG_STATE_HOME");
+        env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));
         let args = [
             "orchestrator".into(),
             "--project".into(),

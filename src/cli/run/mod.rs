@@ -15,7 +15,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use self::follow::{Approving, Begun};
-use super::{Failure, below, orchestrator, project, served, trust, ui};
+use super::store::Outside;
+use super::{Failure, below, orchestrator, project, served, store, trust, ui};
 use crate::bus::rules::Wish;
 use crate::config::Config;
 use crate::domain::id::WorkflowId;
@@ -44,6 +45,9 @@ pub(super) struct RunArguments {
     /// A further configuration file, whose values win.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    #[arg(long)]
+    adopt: bool,
     /// Check the plan, and print the order and what would run at once.
     #[arg(long)]
     dry_run: bool,
@@ -76,7 +80,7 @@ enum Wanted {
 pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     below::refuse_to("lead a team")?;
     let project = project::find(arguments.project.as_deref())?;
-    let mut config = orchestrator::load(&project, arguments.config.as_deref())?;
+    let mut config = orchestrator::load(&project.root, arguments.config.as_deref())?;
     let wanted = match (&arguments.file, &arguments.resume) {
         (Some(path), _) => {
             let written = file::read(path, &path.display().to_string())?;
@@ -91,12 +95,18 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             .map_err(|error| format!("failed to find the script {}: {error}", script.display()))?;
         config.play(named(written), &script)?;
     }
-    let directory = project::bus_directory(&project);
+    let directory = project.bus_directory();
+    let outside = Outside {
+        directory: directory.clone(),
+        networks: store::networks(&config),
+        foreign: store::foreign(arguments.adopt),
+    };
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
-        project,
-        bus_dir: directory.clone(),
+        project: project.root,
+        ground: project.ground,
+        bus_dir: directory,
         trust: trust::store(),
     };
     if let Wanted::Plan(written) = &wanted
@@ -115,7 +125,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }
     let approving = Approving::of(arguments.yes);
-    let place = orchestrator::Place::of(directory, &config, Wish::Like(Name::parse(NAME)?));
+    let place = orchestrator::Place::of(outside, &config, Wish::Like(Name::parse(NAME)?));
     served::run_team(async move || lead(place, (config, launch), wanted, approving).await)
 }
 

@@ -14,6 +14,8 @@ mod identity;
 
 pub use self::identity::{Identity, IdentityError};
 
+use std::path::Path;
+
 use super::{About, AnyTool, Seating, Server};
 
 /// What a model is told about these tools together.
@@ -33,7 +35,15 @@ pub fn tools() -> Vec<Box<dyn AnyTool>> {
     ]
 }
 
-/// Returns the server of an agent or a peer.
+/// Returns the server of a peer, whose client is told which project it has joined.
+pub fn server_of_peer(seating: Seating, project: &Path) -> Server {
+    let about = About {
+        instructions: format!("{INSTRUCTIONS} The project is {}.", project.display()),
+    };
+    Server::new(about, tools(), seating)
+}
+
+/// Returns the server of an agent.
 pub fn server(seating: Seating) -> Server {
     let about = About {
         instructions: INSTRUCTIONS.to_owned(),

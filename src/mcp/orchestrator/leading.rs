@@ -63,6 +63,18 @@ impl Leading {
         workflows
     }
 
+    /// Names the project, and where agents work in it if that is another worktree.
+    pub(super) fn told_project(&self) -> String {
+        let Launch {
+            project, ground, ..
+        } = &self.shared.launch;
+        let told = format!("The project is {}", project.display());
+        if ground == project {
+            return told + ".";
+        }
+        format!("{told}; agents work in {} by default.", ground.display())
+    }
+
     /// Returns whether the client's user can be asked, to be noted when that is known.
     pub(super) fn human(&self) -> &Human {
         &self.shared.human

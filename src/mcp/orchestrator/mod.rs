@@ -60,15 +60,22 @@ fn tools(leading: &Leading) -> Vec<Box<dyn AnyTool>> {
 
 /// Returns the server of an orchestrator: everybody's tools and its own.
 pub fn server(seating: Seating, leading: &Leading) -> Server {
-    server_with_doorbell(seating, leading, WATCH)
+    serving(seating, leading, instructions(WATCH))
 }
 
-/// Returns the same, whose model is told to listen to this command.
+/// Returns the same, whose model is told which project it leads in, and to listen to this command.
 pub fn server_with_doorbell(seating: Seating, leading: &Leading, watch: &str) -> Server {
+    let told = format!("{}\n\n{}", instructions(watch), leading.told_project());
+    serving(seating, leading, told)
+}
+
+fn instructions(watch: &str) -> String {
+    format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch))
+}
+
+fn serving(seating: Seating, leading: &Leading, instructions: String) -> Server {
     let mut all = tools(leading);
     all.extend(endpoint::tools());
-    let about = About {
-        instructions: format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch)),
-    };
+    let about = About { instructions };
     Server::asking_users(about, all, seating, leading.human().clone())
 }

@@ -28,6 +28,7 @@ async fn orchestrator(team: &Team) -> Server {
         own_binary: "/bin/bridge".into(),
         environment: Vec::new(),
         project: project.path().into(),
+        ground: project.path().into(),
         bus_dir: "/project/.claude/bridge".into(),
         trust: Trust::default(),
     };
@@ -87,6 +88,41 @@ async fn no_text_about_the_tools_names_a_path() {
         let text = text.to_string();
         assert!(!text.contains('/') && !text.contains(".claude"), "{text}");
     }
+}
+
+#[tokio::test]
+async fn the_first_answer_to_a_client_names_the_project() {
+    let team = Team::new();
+    let place = tempfile::tempdir().unwrap();
+    let check = async |server: Server, expected: &str| {
+        let answer = Client::of(server).initialize().await;
+        let instructions = answer["result"]["instructions"].as_str().unwrap();
+        assert!(instructions.contains(expected), "{instructions}");
+    };
+    let seating = Seating::taken(team.seat("lead").await);
+    let launch = |ground: &str| Launch {
+        own_binary: "/bin/bridge".into(),
+        environment: Vec::new(),
+        project: "/work/main".into(),
+        ground: ground.into(),
+        bus_dir: "/work/main/.claude/bridge".into(),
+    };
+    let leading = |ground: &str| {
+        let load = Load {
+            project: place.path(),
+            home: None,
+            config_home: None,
+            explicit: None,
+        };
+        Leading::new(Config::load(load).unwrap(), launch(ground))
+    };
+    let lead = |ground| orchestrator::server_with_doorbell(seating.clone(), &leading(ground), "w");
+    check(lead("/work/main"), "The project is /work/main.").await;
+    let told = "The project is /work/main; agents work in /work/topic by default.";
+    check(lead("/work/topic"), told).await;
+    let project = std::path::Path::new("/work/main");
+    let peer = crate::mcp::endpoint::server_of_peer(seating.clone(), project);
+    check(peer, "The project is /work/main.").await;
 }
 
 #[tokio::test]

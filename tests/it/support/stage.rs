@@ -92,6 +92,42 @@ impl Stage {
         Member::connect(child, pipes).await
     }
 
+    /// Starts an orchestrator with further arguments, and connects to it.
+    pub(crate) async fn orchestrator_with(&self, arguments: &[&str]) -> Member {
+        let all: Vec<&str> = std::iter::once(&"orchestrator")
+            .chain(arguments)
+            .copied()
+            .collect();
+        let (child, pipes) = self.start(&all).await;
+        Member::connect(child, pipes).await
+    }
+
+    /// Starts an orchestrator in a directory, from which it finds its project itself, and connects to it.
+    pub(crate) async fn orchestrator_in(&self, directory: &Path) -> Member {
+        let program = env!("CARGO_BIN_EXE_cli-team-bridge").into();
+        let (child, pipes) = self
+            .spawn_in(directory, program, vec!["orchestrator".into()], None)
+            .await;
+        Member::connect(child, pipes).await
+    }
+
+    /// Copies the project as `cp -r` does, for the same user.
+    pub(crate) fn copied(&self) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let project = root.path().canonicalize().unwrap().join("copy");
+        let copied = std::process::Command::new("cp")
+            .arg("-r")
+            .args([&self.project, &project])
+            .status();
+        assert!(copied.unwrap().success());
+        Self {
+            root,
+            project,
+            home: self.home.clone(),
+            env: self.env.clone(),
+        }
+    }
+
     /// Starts an orchestrator whose client's user fills in forms, and connects to it.
     pub(crate) async fn orchestrator_of(&self, lifecycle: Lifecycle, forms: Forms) -> Member {
         let (child, pipes) = self.start(&["orchestrator"]).await;
@@ -125,7 +161,7 @@ impl Stage {
     }
 
     async fn spawn(&self, program: PathBuf, args: Vec<OsString>) -> (Supervised, Pipes) {
-        self.spawn_below(program, args, None).await
+        self.spawn_in(self.root.path(), program, args, None).await
     }
 
     /// Starts a program, behind a guard as agents are if there is one.
@@ -135,12 +171,22 @@ impl Stage {
         args: Vec<OsString>,
         shim: Option<Shim>,
     ) -> (Supervised, Pipes) {
+        self.spawn_in(self.root.path(), program, args, shim).await
+    }
+
+    async fn spawn_in(
+        &self,
+        directory: &Path,
+        program: PathBuf,
+        args: Vec<OsString>,
+        shim: Option<Shim>,
+    ) -> (Supervised, Pipes) {
         let env = self.environment();
         supervisor::spawn(ChildSpec {
             program,
             args,
             env,
-            cwd: self.root.path().to_owned(),
+            cwd: directory.to_owned(),
             shim,
         })
         .await

@@ -125,6 +125,7 @@ impl Wild {
             .arg(self.folder.path().join("profiles.toml"))
             .current_dir(self.folder.path())
             .env("BRIDGE_LOG", "error")
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -3,6 +3,7 @@
 mod blobs;
 mod damage;
 mod failed;
+mod origin;
 mod power;
 mod retention;
 mod unlocked;
@@ -395,7 +396,7 @@ fn a_follower_sees_what_comes_and_writes_nothing() {
         let tell = std::sync::Mutex::new(tell);
         Arc::new(move || tell.lock().unwrap().send(()).unwrap_or_default())
     };
-    let open = || Follower::open(&project.bus, Arc::clone(&on_change)).unwrap();
+    let open = || Follower::open(&project.bus, Origin::Believed, Arc::clone(&on_change)).unwrap();
     assert!(open().is_none());
     assert!(!project.bus.exists(), "it makes no bus");
 

@@ -22,6 +22,7 @@ fn runs(session: SessionId) -> Ask {
         agent: mark(10),
         shim: Some(mark(9)),
         acp_session: Some("acp-1".into()),
+        place: Some("1:2".into()),
     }))
 }
 

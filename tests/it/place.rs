@@ -1,0 +1,160 @@
+//! A bus belongs to the place where it was made: what a copy, a clone or an archive brings runs nothing and ends nobody.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::results::git;
+use crate::support::{Raw, Stage, until};
+use crate::workflows::{AGENTS, PROFILES, begin, step, step_is};
+
+/// A project with a workflow that was interrupted, and that goes on by itself where its bus is believed.
+async fn interrupted() -> Stage {
+    let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
+    let stage = Stage::new(AGENTS).with_profiles(&profiles);
+    let lead = stage.orchestrator().await;
+    let id = begin(&lead, &[step("a", "writer", "hang", &[])]).await;
+    step_is(&lead, &id, "a", "running").await;
+    lead.die().await;
+    until("its agents have ended", || stage.processes().is_empty()).await;
+    stage
+}
+
+/// Returns the names in `.claude` of what was put aside.
+fn aside(project: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(project.join(".claude")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter(|name| name.starts_with("bridge.foreign-"))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_copy_with_an_interrupted_workflow_runs_nothing() {
+    let stage = interrupted().await;
+    let copy = stage.copied();
+    let lead = copy.orchestrator().await;
+    let workflows = lead.call("get_workflow_status", json!({})).await;
+    assert_eq!(workflows["workflows"], json!([]), "{workflows}");
+    lead.hear_notice("it is put aside as `.claude/bridge.foreign-")
+        .await;
+    assert!(lead.stderr().contains("--adopt"), "{}", lead.stderr());
+    lead.close().await;
+    assert_eq!(aside(copy.project()).len(), 1);
+    for kind in ["member_starting", "step_started", "workflow_created"] {
+        assert_eq!(copy.events_of(kind).len(), 0, "{kind}");
+    }
+    // Where it was made it goes on.
+    let lead = stage.orchestrator().await;
+    until("the step has begun again", || {
+        stage.events_of("step_started").len() == 2
+    })
+    .await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_clone_that_brings_a_bus_is_refused_until_git_does_not_track_it() {
+    let stage = interrupted().await;
+    let (project, home) = (stage.project(), stage.home());
+    git(project, home, &["init", "-q"]);
+    git(project, home, &["add", "-f", "."]);
+    git(project, home, &["commit", "-qm", "all"]);
+    let clone = Stage::new(AGENTS);
+    let (target, user) = (clone.project(), clone.home());
+    let url = project.to_str().unwrap();
+    std::fs::remove_dir(target.join(".claude")).unwrap();
+    git(target, user, &["clone", "-q", url, "."]);
+    assert!(clone.bus().join("bus.json").exists());
+    let brought = clone.events().len();
+
+    for arguments in [&["orchestrator"][..], &["peer", "--name", "ann"]] {
+        let mut member = Raw::open(clone.start(arguments).await).await;
+        let answer = member.call("list_agents", json!({})).await;
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(told.contains("git tracks files in it"), "{told}");
+        assert!(!told.contains('/'), "{told}");
+        member.close().await;
+    }
+    assert_eq!(clone.events().len(), brought, "nothing is written to it");
+    git(target, user, &["rm", "-rq", "--cached", ".claude/bridge"]);
+    git(target, user, &["commit", "-qm", "without"]);
+    let lead = clone.orchestrator().await;
+    assert_eq!(clone.events_of("workflow_created").len(), 0);
+    assert_eq!(aside(target).len(), 1);
+    lead.close().await;
+    let status = std::process::Command::new("git")
+        .args(["status", "--porcelain"])
+        .current_dir(target)
+        .env("HOME", user)
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(status.stdout).unwrap(),
+        "",
+        "git sees nothing of it"
+    );
+    assert!(clone.processes().is_empty());
+}
+
+/// Starts an orchestrator in a copy of a project whose agent is at work, and expects that agent to live on.
+async fn check_original_lives(arguments: &[&str]) {
+    let stage = Stage::new(AGENTS).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    let task = lead.start("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    let before = stage.processes();
+
+    let copy = stage.copied();
+    let other = copy.orchestrator_with(arguments).await;
+    if !arguments.is_empty() {
+        // The sessions of the log are dead here, and their processes are looked for.
+        until("the agent is swept", || {
+            copy.events_of("agent_swept").len() == 1
+        })
+        .await;
+    }
+    // Its own agents come and go.
+    other.start_and_wait("ben", "hello").await;
+    other.close().await;
+
+    assert_eq!(stage.processes(), before);
+    gate.send("ann", "go on").await;
+    assert_eq!(lead.done(&task).await, "heard go on");
+    lead.close().await;
+    gate.close().await;
+    stage.check_nobody_is_left();
+    assert_eq!(
+        aside(copy.project()).len(),
+        usize::from(arguments.is_empty())
+    );
+}
+
+#[tokio::test]
+async fn an_orchestrator_in_a_copy_leaves_the_agents_of_the_original_alive() {
+    check_original_lives(&[]).await;
+}
+
+#[tokio::test]
+async fn an_orchestrator_that_takes_a_copy_over_leaves_the_agents_of_the_original_alive() {
+    check_original_lives(&["--adopt"]).await;
+}
+
+#[tokio::test]
+async fn who_takes_over_goes_on_with_what_the_log_says() {
+    let stage = Stage::new(AGENTS);
+    let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
+    lead.send("ann", "before").await;
+    ann.close().await;
+    lead.close().await;
+    let copy = stage
+        .copied()
+        .with_env(vec![("BRIDGE_ADOPT".into(), "1".into())]);
+    let ann = copy.peer("ann").await;
+    let heard = ann.all_heard().await;
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    ann.close().await;
+    assert_eq!(aside(copy.project()).len(), 0);
+}
