@@ -111,11 +111,16 @@ impl Bus {
         Ok(past.request(id).cloned())
     }
 
-    /// Finds a message that the state has forgotten.
-    pub(super) fn past_message(&self, id: &MessageId) -> Result<Option<Message>, BusError> {
+    /// Finds a message that the state has forgotten, addressed as far as this reader is concerned.
+    pub(super) fn past_message(
+        &self,
+        id: &MessageId,
+        reader: &Name,
+    ) -> Result<Option<Message>, BusError> {
         let mut found = None;
         self.entries_with(&id.to_string(), |at, entry| {
-            let mut messages = messages_of(&entry, at).into_iter();
+            let messages = self.look(|state| messages_of(state, &entry, at, reader));
+            let mut messages = messages.into_iter();
             found = found
                 .take()
                 .or_else(|| messages.find(|message| message.id == *id));

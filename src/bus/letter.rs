@@ -133,7 +133,7 @@ impl Bus {
         let known = self.look(|state| state.message(id).cloned());
         let found = match known {
             Some(message) => Some(message),
-            None => self.past_message(id)?,
+            None => self.past_message(id, reader)?,
         };
         let visible = found.filter(|message| message.is_visible_to(reader));
         visible.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() }.into())

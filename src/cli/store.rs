@@ -55,7 +55,7 @@ impl Opened {
     pub(super) async fn join(self, joining: Joining) -> Result<Seat, BusError> {
         let seat = Seat::join(&self.bus, joining).await?;
         if let Some(told) = self.told {
-            seat.ask(Ask::Tell(told)).await?;
+            seat.ask(Ask::TellPutAside(told)).await?;
         }
         Ok(seat)
     }
@@ -68,13 +68,7 @@ fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<Opened, 
         ..Options::default()
     };
     let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
-    let told = log.put_aside().map(|name| {
-        format!(
-            "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in \
-             it is believed: it is put aside as `.claude/{name}`, and this one begins anew. Tell your user; if it is theirs, they \
-             can move it back while nobody works here, and start once with --adopt"
-        )
-    });
+    let told = log.put_aside().map(str::to_owned);
     Ok(Opened {
         bus: Bus::open(Box::new(log))?,
         told,

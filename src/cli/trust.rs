@@ -85,7 +85,7 @@ fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
         let file = written.brought(plan);
         return Ok((!lines.is_empty()).then_some(Asking { file, lines }));
     }
-    let config = orchestrator::load(&project::find(path)?, None)?;
+    let config = orchestrator::load(&project::find(path)?.root, None)?;
     let file = config.project_file().filter(|file| file.needs_yes());
     Ok(file.map(|file| Asking {
         file: file.file.clone(),

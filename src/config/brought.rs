@@ -185,6 +185,14 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     let served = before.is_some_and(|before| before.file_system.value);
     let widens = file_system.is_from_project() && file_system.value && !served;
     demand("file_system", widens.then(|| "true".to_owned()));
+    let own = modes.iter().map(|(policy, mode)| {
+        let before = before.and_then(|before| before.modes.iter().find(|(own, _)| own == policy));
+        let mode = new(Some(mode), before.map(|(_, mode)| mode))?;
+        Some(format!("{} = {mode:?}", policy.as_str()))
+    });
+    for mode in own {
+        demand("modes", mode);
+    }
     // The last two are what a user is told to type.
     for (key, now, before) in [
         ("mode", mode, before.map(|before| &before.mode)),

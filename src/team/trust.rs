@@ -148,7 +148,7 @@ impl Team {
         if runs.is_empty() || self.inner.launch.trust.has(file) {
             return Ok(());
         }
-        let path = file.path.strip_prefix(self.project());
+        let path = file.path.strip_prefix(self.ground());
         let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
         let shown: String = runs.join(", ").chars().take(SHOWN_CHARS).collect();
         Err(TeamError::Unagreed(Arc::new(Consent {

@@ -249,8 +249,8 @@ pub enum Ask {
     Back(Vec<SessionId>),
     /// An orchestrator's configuration has these limits.
     Limit(TeamLimits),
-    /// A session has something to tell its own model that happened before it joined.
-    Tell(String),
+    /// Before a session joined, a bus that was not made here was put aside under this name.
+    TellPutAside(String),
     /// Sends a message to one member.
     Send {
         /// To whom, as it was written.

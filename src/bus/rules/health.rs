@@ -193,10 +193,21 @@ pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {
     }
 }
 
-/// What has happened before a session joined, it is told on the bus: a client shows its model no other words of ours.
-pub(super) fn tell(writer: &mut Writer<'_>, me: SessionId, text: &str) -> Result<(), Refusal> {
+/// Tells a session on the bus what happened before it joined: a client shows its model no other words of ours.
+pub(super) fn tell_put_aside(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    aside: &str,
+) -> Result<(), Refusal> {
     let name = writer.session(me)?.name.clone();
-    writer.notice(&name, text.to_owned());
+    let text = notice![
+        "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in it \
+         is believed: it is put aside in `.claude` as ",
+        quoted(aside, usize::MAX),
+        ", and this one begins anew. Tell your user; if it is theirs, they can move it back while nobody works here, and start once \
+         with --adopt",
+    ];
+    writer.notice(&name, text);
     Ok(())
 }
 

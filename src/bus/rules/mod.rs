@@ -113,7 +113,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Free(_)
         | Ask::Crash { .. }
         | Ask::Limit(_)
-        | Ask::Tell(_) => ask_of_health(writer, me, ask),
+        | Ask::TellPutAside(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
@@ -222,7 +222,7 @@ fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<()
             task,
         } => health::crash(writer, me, *session, detail, *task),
         Ask::Limit(limits) => health::limit(writer, me, *limits),
-        Ask::Tell(text) => health::tell(writer, me, text),
+        Ask::TellPutAside(aside) => health::tell_put_aside(writer, me, aside),
         _ => Ok(()),
     }
 }

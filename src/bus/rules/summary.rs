@@ -56,7 +56,7 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
     for message in ends {
         writer.push(Event::MessageSuperseded {
             id: message.id.clone(),
-            members: vec![reader.name.clone()],
+            members: vec![reader.name.clone()].into(),
         });
     }
     writer.notice(&reader.name, told);

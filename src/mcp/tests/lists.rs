@@ -103,9 +103,10 @@ async fn the_first_answer_to_a_client_names_the_project() {
     let launch = |ground: &str| Launch {
         own_binary: "/bin/bridge".into(),
         environment: Vec::new(),
-        project: "/work/main".into(),
+        project: "/src/main".into(),
         ground: ground.into(),
-        bus_dir: "/work/main/.claude/bridge".into(),
+        bus_dir: "/src/main/.claude/bridge".into(),
+        trust: Trust::kept_in(None),
     };
     let leading = |ground: &str| {
         let load = Load {
@@ -117,12 +118,12 @@ async fn the_first_answer_to_a_client_names_the_project() {
         Leading::new(Config::load(load).unwrap(), launch(ground))
     };
     let lead = |ground| orchestrator::server_with_doorbell(seating.clone(), &leading(ground), "w");
-    check(lead("/work/main"), "The project is /work/main.").await;
-    let told = "The project is /work/main; agents work in /work/topic by default.";
-    check(lead("/work/topic"), told).await;
-    let project = std::path::Path::new("/work/main");
+    check(lead("/src/main"), "The project is /src/main.").await;
+    let told = "The project is /src/main; agents work in /src/topic by default.";
+    check(lead("/src/topic"), told).await;
+    let project = std::path::Path::new("/src/main");
     let peer = crate::mcp::endpoint::server_of_peer(seating.clone(), project);
-    check(peer, "The project is /work/main.").await;
+    check(peer, "The project is /src/main.").await;
 }
 
 #[tokio::test]

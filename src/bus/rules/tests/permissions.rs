@@ -89,6 +89,7 @@ fn no_process_of_an_agent_answers_its_question() {
             agent: mark(10),
             shim: Some(mark(9)),
             acp_session: None,
+            place: None,
         })),
     );
     let mut started_by = |pid| {
