@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::results::git;
-use crate::support::{Member, Stage};
+use crate::support::{Member, Stage, until};
 
 const AGENTS: &str = r#"
 [[agents.default.turns]]
@@ -14,6 +14,7 @@ steps = [{ fork = "pwd > $HOME/here.new; mv $HOME/here.new $HOME/here" }]
 [[agents.default.turns]]
 when = "Your task: change"
 steps = [
+  { wait_for = { from = "gate", seconds = 100 } },
   { write_file = "made.txt", content = "new" },
   { write_file = "../project/kept.txt", content = "other", expect_error = true, save = "no" },
   { ask_permission = "change it", kind = "edit", paths = ["kept.txt"], on_reject = "go_on", save = "inside" },
@@ -102,7 +103,19 @@ async fn agents_work_where_their_leader_stands_and_in_any_worktree_of_the_reposi
 async fn rules_and_files_follow_the_worktree_of_the_agent() {
     let (stage, topic) = stage();
     let lead = stage.orchestrator_in(&topic).await;
-    let result = assign(&lead, "filer", "a", "change", None).await;
+    let gate = stage.peer("gate").await;
+    let new = json!({ "agent": "filer", "name": "a", "prompt": "change" });
+    let assigned = lead.call("assign_task", new).await;
+    let task = assigned["task_id"].as_str().unwrap();
+    lead.until_waiting("a").await;
+    let transcript = stage.bus().join(format!("tasks/{task}.jsonl"));
+    until("git has looked", || {
+        let text = std::fs::read_to_string(&transcript).unwrap_or_default();
+        text.contains(r#""kind":"git""#)
+    })
+    .await;
+    gate.send("a", "go on").await;
+    let result = lead.ended(task).await;
     let said = result["output"].as_str().unwrap();
     assert!(
         said.starts_with("allow_once reject_once this file is not"),
@@ -121,6 +134,7 @@ async fn rules_and_files_follow_the_worktree_of_the_agent() {
     assert!(topic.join("made.txt").exists());
     let main = std::fs::read_to_string(stage.project().join("kept.txt")).unwrap();
     assert_eq!(main, "one");
+    gate.close().await;
     lead.close().await;
 }
 
