@@ -266,8 +266,8 @@ impl Actor {
                         let ended = Ended::new(Departure::Failed, Some(detail));
                         let unwritten = self.unwritten;
                         return Ended {
-                            error,
                             unwritten,
+                            error,
                             ..ended
                         };
                     }
