@@ -277,8 +277,8 @@ impl Actor {
                         let ended = Ended::new(Departure::Failed, Some(detail));
                         let unwritten = self.unwritten;
                         return Ended {
-                            error,
                             unwritten,
+                            error,
                             ..ended
                         };
                     }
