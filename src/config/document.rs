@@ -21,7 +21,7 @@ use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 1] = ["resume"];
-const PROFILE_KEYS: [&str; 16] = [
+const PROFILE_KEYS: [&str; 18] = [
     "command",
     "args",
     "env",
@@ -38,6 +38,8 @@ const PROFILE_KEYS: [&str; 16] = [
     "settle_ms",
     "one_session",
     "mid_turn",
+    "result_bytes",
+    "prompt_bytes",
 ];
 
 /// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
@@ -210,10 +212,19 @@ impl DocumentReader<'_, '_> {
                 "mid_turn" => {
                     draft.mid_turn = self.word(entry.value, &what, &MidTurn::WORDS);
                 }
+                "result_bytes" => draft.result_bytes = self.bytes(entry.value, &what),
+                "prompt_bytes" => draft.prompt_bytes = self.bytes(entry.value, &what),
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }
         }
         draft
+    }
+
+    /// Reads how much of something an agent shows its model.
+    fn bytes(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<usize>> {
+        let range = limits::MIN_RESULT_BYTES..=limits::MAX_SHOWN_BYTES;
+        let bytes = self.reader.number(value, what, &range);
+        self.sourced(bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
     }
 
     fn command(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Command>> {

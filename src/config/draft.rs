@@ -34,6 +34,8 @@ pub(super) struct Draft {
     pub(super) settle: Option<Sourced<Duration>>,
     pub(super) one_session: Option<Sourced<bool>>,
     pub(super) mid_turn: Option<Sourced<MidTurn>>,
+    pub(super) result_bytes: Option<Sourced<usize>>,
+    pub(super) prompt_bytes: Option<Sourced<usize>>,
 }
 
 impl Draft {
@@ -58,6 +60,8 @@ impl Draft {
             settle: None,
             one_session: None,
             mid_turn: None,
+            result_bytes: None,
+            prompt_bytes: None,
         }
     }
 
@@ -85,6 +89,8 @@ impl Draft {
         set(&mut self.settle, later.settle);
         set(&mut self.one_session, later.one_session);
         set(&mut self.mid_turn, later.mid_turn);
+        set(&mut self.result_bytes, later.result_bytes);
+        set(&mut self.prompt_bytes, later.prompt_bytes);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -130,6 +136,12 @@ impl Draft {
             mid_turn: self
                 .mid_turn
                 .unwrap_or_else(|| Sourced::default_value(MidTurn::default())),
+            result_bytes: self
+                .result_bytes
+                .unwrap_or_else(|| Sourced::default_value(limits::ANSWER_BYTES)),
+            prompt_bytes: self
+                .prompt_bytes
+                .unwrap_or_else(|| Sourced::default_value(limits::WAKE_BYTES)),
         })
     }
 

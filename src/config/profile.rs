@@ -48,6 +48,10 @@ pub struct Profile {
     pub one_session: Sourced<bool>,
     /// How words get into a turn of it that runs.
     pub mid_turn: Sourced<MidTurn>,
+    /// How many bytes of a tool's result it shows its model whole.
+    pub result_bytes: Sourced<usize>,
+    /// How many bytes of messages it is woken with.
+    pub prompt_bytes: Sourced<usize>,
 }
 
 /// How words get into a running turn of an agent, apart from the results of our tools.

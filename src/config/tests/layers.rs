@@ -57,6 +57,8 @@ fn every_field_of_a_profile_is_read() {
         settle_ms = 1_500
         one_session = true
         mid_turn = "steer_between_calls"
+        result_bytes = 5000
+        prompt_bytes = 6000
         "#,
     );
     let config = place.load().unwrap();
@@ -80,6 +82,8 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.login, Some(sourced("set KEY")));
     assert!(profile.one_session.value);
     assert_eq!(profile.mid_turn.value, MidTurn::SteerBetweenCalls);
+    assert_eq!(profile.result_bytes.value, 5000);
+    assert_eq!(profile.prompt_bytes.value, 6000);
     assert_eq!(profile.settle.value, Duration::from_millis(1500));
 }
 

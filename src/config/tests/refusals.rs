@@ -22,7 +22,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
          `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `mode`, `restart`, \
-         `install`, `login`, `settle_ms`, `one_session` and `mid_turn`",
+         `install`, `login`, `settle_ms`, `one_session`, `mid_turn`, `result_bytes` and `prompt_bytes`",
     );
     check_refused(
         "[agent.a]",
