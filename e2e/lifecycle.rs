@@ -156,11 +156,12 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
         let to_agent = handed.filter(|handed| handed["member"] == kind.name);
         to_agent.collect::<Vec<_>>()
     };
-    until("the message is handed over and seen", || {
+    until("the message is handed over, and taken or seen", || {
         let seen = scene.stage.events_of("message_seen");
-        handed()
-            .iter()
-            .any(|handed| seen.iter().any(|seen| seen["call"] == handed["call"]))
+        let is_seen = |handed: &Value| seen.iter().any(|seen| seen["call"] == handed["call"]);
+        // What was steered counts as seen only when the turn goes on.
+        let taken = kind.reach == Reach::Steer && !scene.transcript("taken").is_empty();
+        handed().iter().any(|handed| taken || is_seen(handed))
     })
     .await;
     matrix.note(kind.name, column, &seconds(began.elapsed()));

@@ -18,6 +18,7 @@ mod model;
 mod policies;
 mod programs;
 mod scene;
+mod shown;
 mod user;
 mod way_back;
 #[path = "../tests/it/support/mod.rs"]
@@ -75,6 +76,12 @@ fn main() -> ExitCode {
             || going_on::in_the_session_of_the_interrupted_step(kind),
         ));
     }
+    trials.push(trial(
+        "dialogue",
+        "has_no_answer_that_waits",
+        programs.missing(&shown::PROGRAMS),
+        shown::answers_come_at_once,
+    ));
     let missing = programs.missing(&way_back::PROGRAMS);
     trials.push(trial(
         "claude",
@@ -134,6 +141,29 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
         trial!("leaves_nothing_when_it_is_killed", lifecycle::dies),
         trial!("does_what_the_policy_lets_it_do", policies::hold),
     ];
+    trials.push(trial(kind.name, "shows_results_whole", missing, || {
+        shown::shows_results_whole(kind)
+    }));
+    trials.push(trial(
+        kind.name,
+        "is_woken_once_by_a_storm",
+        missing,
+        || shown::is_woken_once_by_a_storm(kind),
+    ));
+    if !matches!(kind.reach, kinds::Reach::Interrupt) {
+        for (name, end) in [
+            ("is_told_again_after_a_cancel", shown::End::Cancel),
+            ("is_told_again_after_a_crash", shown::End::Crash),
+            (
+                "is_told_again_by_the_next_orchestrator",
+                shown::End::Orchestrator,
+            ),
+        ] {
+            trials.push(trial(kind.name, name, missing, move || {
+                shown::is_told_again(kind, end)
+            }));
+        }
+    }
     if kind.tells_of_login {
         trials.push(trial!("says_how_to_log_in", lifecycle::asks_for_a_login));
     }

@@ -14,7 +14,6 @@ use super::rules::{Ask, Pick, Refusal};
 use super::seat::Seat;
 use super::state::{Message, Request};
 use crate::domain::id::{CallId, MessageId, RequestId};
-use crate::domain::limits;
 use crate::domain::message::{Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -51,10 +50,6 @@ pub enum Waited {
     /// It did not begin: messages are in the turn already, and their reader has not been shown them yet.
     InTurn,
 }
-
-/// How long a wait is put off by messages that are in the turn: their reader may have just shown that it has them, in a process
-/// that has yet to write that down.
-const IN_TURN: Duration = Duration::from_millis(300);
 
 /// How a claim ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,11 +174,23 @@ impl Call {
         })
     }
 
-    /// Takes unread messages: those whose texts can be read. It is an error when there are messages and none of them can be.
+    /// Takes unread messages for a text of their own: those whose texts can be read. It is an error when there are messages and
+    /// none of them can be.
     pub async fn take(&mut self, way: Way, pick: Pick) -> Result<Vec<Letter>, BusError> {
+        self.take_into(usize::MAX, way, pick).await
+    }
+
+    /// Does the same for an answer that has so much room.
+    pub async fn take_into(
+        &mut self,
+        room: usize,
+        way: Way,
+        pick: Pick,
+    ) -> Result<Vec<Letter>, BusError> {
         let (bus, session) = (self.seat.bus().clone(), self.seat.session());
         bus.refresh()?;
-        let readable = bus.readable(session, &pick, &self.taken);
+        let mut readable = bus.readable(session, &pick, &self.taken);
+        readable.fit(room);
         if readable.is_empty() {
             return readable.failed.map_or(Ok(Vec::new()), Err);
         }
@@ -220,7 +227,7 @@ impl Call {
             let handed = state.handed_to(self.seat.session(), self.id);
             handed.into_iter().next().cloned()
         });
-        let read = |message| bus.letter(message, 0, limits::ANSWER_BYTES);
+        let read = |message| bus.letter(message, 0, self.seat.text_room());
         handed.map(read).transpose()
     }
 
@@ -241,16 +248,14 @@ impl Call {
             request,
             timeout_ms,
         };
-        let put_off_until = Instant::now() + IN_TURN;
-        loop {
-            self.ask(wait.clone()).await?;
-            if timeout_ms == 0 || !self.is_put_off() {
-                break;
-            }
-            let changed = tokio::time::timeout_at(put_off_until, changes.changed());
-            if changed.await.is_err() {
-                return Ok(Waited::InTurn);
-            }
+        let asked = self.ask(wait.clone()).await?;
+        let begins = |event: &Event| match event {
+            Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
+            _ => false,
+        };
+        // It does not begin later either: some agents leave such a wait in the background, and it would take the next message.
+        if timeout_ms > 0 && !asked.events.iter().any(begins) {
+            return Ok(Waited::InTurn);
         }
         loop {
             // In this order: a wait that has ended without a message by now will not get one later.
@@ -287,16 +292,6 @@ impl Call {
                 return self.end_wait().await;
             }
         }
-    }
-
-    /// Says whether the wait has not begun, because of messages that are in the turn.
-    fn is_put_off(&self) -> bool {
-        let session = self.seat.session();
-        self.seat.bus().look(|state| {
-            !state.waits(session, self.id)
-                && state.handed_to(session, self.id).is_empty()
-                && !state.calls_handed_by(session, Way::Steer).is_empty()
-        })
     }
 
     /// Ends the wait at its deadline, unless a message has just come.

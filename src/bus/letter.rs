@@ -5,6 +5,7 @@ use super::log::LogError;
 use super::rules::Refusal;
 use super::state::Message;
 use crate::domain::id::MessageId;
+use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// A message with a part of its text.
@@ -56,7 +57,7 @@ impl RequestTexts {
 
     /// Returns what fits into `max` bytes of text.
     pub fn head(&self, max: usize) -> RequestHead {
-        let (_, description) = part(&self.description, 0, max);
+        let (_, description) = shown_part(&self.description, 0, max);
         let mut head = RequestHead {
             description: description.to_owned(),
             context: None,
@@ -67,7 +68,7 @@ impl RequestTexts {
             return head;
         }
         if let Some(whole) = &self.context {
-            let (_, context) = part(whole, 0, max - description.len());
+            let (_, context) = shown_part(whole, 0, max.saturating_sub(shown_len(description)));
             let end = description.len() + CONTEXT_HEADING.len() + context.len();
             head.next_offset = (context.len() < whole.len()).then_some(end);
             head.context = Some(context.to_owned());
@@ -77,6 +78,17 @@ impl RequestTexts {
 }
 
 impl Letter {
+    /// Returns how many bytes it takes in an answer.
+    pub fn shown_len(&self) -> usize {
+        limits::HEADER_BYTES + shown_len(&self.text)
+    }
+
+    /// Leaves of its text what has at most `max` bytes in an answer.
+    pub(super) fn shorten(&mut self, max: usize) {
+        let kept = shown_part(&self.text, 0, max).1.len();
+        self.text.truncate(kept);
+    }
+
     /// Returns where the rest begins, if there is one.
     pub fn next_offset(&self) -> Option<usize> {
         let end = self.offset + self.text.len();
@@ -95,6 +107,33 @@ pub fn part(text: &str, offset: usize, max: usize) -> (usize, &str) {
     (begin, &text[begin..end])
 }
 
+/// Returns the part of a text from `offset` on that has at most `max` bytes as JSON writes them, whole characters only.
+pub fn shown_part(text: &str, offset: usize, max: usize) -> (usize, &str) {
+    let (begin, rest) = part(text, offset, max);
+    let mut shown = 0;
+    for (at, char) in rest.char_indices() {
+        shown += shown_bytes(char);
+        // A limit below one character still makes progress.
+        if shown > max && at > 0 {
+            return (begin, &rest[..at]);
+        }
+    }
+    (begin, rest)
+}
+
+/// Returns how many bytes JSON writes for a text.
+pub fn shown_len(text: &str) -> usize {
+    text.chars().map(shown_bytes).sum()
+}
+
+fn shown_bytes(char: char) -> usize {
+    match char {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        other => other.len_utf8(),
+    }
+}
+
 fn floor(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -103,7 +142,7 @@ fn floor(text: &str, mut at: usize) -> usize {
 }
 
 impl Bus {
-    /// Reads a message's text from `offset` on, at most `max` bytes. An error may pass; a text that is lost for good is none, so
+    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass; a text that is lost for good is none, so
     /// that the message is shown all the same.
     pub fn letter(&self, header: Message, offset: usize, max: usize) -> Result<Letter, BusError> {
         let whole = match self.text(header.body) {
@@ -118,7 +157,7 @@ impl Bus {
             }
             read => read?,
         };
-        let (offset, text) = part(&whole, offset, max);
+        let (offset, text) = shown_part(&whole, offset, max);
         Ok(Letter {
             text: text.to_owned(),
             offset,
@@ -162,6 +201,20 @@ mod tests {
         }
         assert_eq!(texts.head(9).next_offset, None);
         assert_eq!(texts.head(9).context.as_deref(), Some("known"));
+    }
+
+    #[test]
+    fn a_shown_part_is_as_long_as_json_writes_it() {
+        let text = "a\n\"\u{1}\\ß€ \u{7f}z";
+        for offset in [0, 1, 3] {
+            for max in 1..30 {
+                let (_, part) = shown_part(text, offset, max);
+                let written = serde_json::to_string(part).unwrap().len() - 2;
+                assert_eq!(shown_len(part), written);
+                assert!(written <= max || part.chars().count() == 1, "{part:?}");
+            }
+        }
+        assert_eq!(shown_part(text, 0, 100), (0, text));
     }
 
     #[test]

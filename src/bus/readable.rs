@@ -6,6 +6,7 @@ use super::letter::Letter;
 use super::rules::{Pick, picked};
 use super::state::{Delivery, Message, State};
 use crate::domain::id::{CallId, MessageId, SessionId};
+use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// How many texts may fail to be read in one go: then it is not these texts that are at fault.
@@ -80,6 +81,23 @@ impl Readable {
             only: Some(ids.collect()),
             ..pick
         }
+    }
+
+    /// Leaves the first ones that an answer has room for: as many as fit whole, and of a first one that does not fit its beginning.
+    pub fn fit(&mut self, room: usize) {
+        let mut left = room;
+        let mut fitting = 0;
+        for letter in &mut self.letters {
+            if fitting == 0 {
+                letter.shorten(room.saturating_sub(limits::HEADER_BYTES));
+            }
+            let Some(rest) = left.checked_sub(letter.shown_len()) else {
+                break;
+            };
+            left = rest;
+            fitting += 1;
+        }
+        self.letters.truncate(fitting.max(1));
     }
 
     /// Says whether there is nothing to show.

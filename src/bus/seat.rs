@@ -11,6 +11,7 @@ use super::handle::{Bus, BusError, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
 use crate::domain::id::{CallId, CommandId, SessionId};
+use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
@@ -41,6 +42,8 @@ pub struct Seat {
     name: Name,
     /// Calls that were answered with messages, and whose taking the next call proves.
     answered: Arc<Mutex<Vec<CallId>>>,
+    /// How many bytes of an answer its model is shown.
+    answer_bytes: usize,
 }
 
 impl Seat {
@@ -119,7 +122,26 @@ impl Seat {
             session,
             name,
             answered: Arc::default(),
+            answer_bytes: limits::ANSWER_BYTES,
         })
+    }
+
+    /// Returns the same seat, whose model is shown so many bytes of an answer.
+    pub fn with_answers_of(self, answer_bytes: usize) -> Self {
+        Self {
+            answer_bytes,
+            ..self
+        }
+    }
+
+    /// Returns how many bytes of messages an answer has room for, as JSON writes them.
+    pub fn answer_room(&self) -> usize {
+        self.answer_bytes.saturating_sub(limits::ENVELOPE_BYTES)
+    }
+
+    /// Returns how many bytes the text of one message may have in an answer that has no other.
+    pub fn text_room(&self) -> usize {
+        self.answer_room().saturating_sub(limits::HEADER_BYTES)
     }
 
     /// Returns the bus.

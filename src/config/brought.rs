@@ -157,6 +157,8 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         one_session: _,
         mid_turn: _,
         tool_prefix: _,
+        result_bytes: _,
+        prompt_bytes: _,
     } = now;
     let mut demands = Vec::new();
     let mut demand = |key, value: Option<String>| {

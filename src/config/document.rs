@@ -21,7 +21,7 @@ use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 2] = ["resume", "gate_env"];
-const PROFILE_KEYS: [&str; 18] = [
+const PROFILE_KEYS: [&str; 20] = [
     "command",
     "args",
     "env",
@@ -40,6 +40,8 @@ const PROFILE_KEYS: [&str; 18] = [
     "one_session",
     "mid_turn",
     "tool_prefix",
+    "result_bytes",
+    "prompt_bytes",
 ];
 
 /// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
@@ -224,10 +226,19 @@ impl DocumentReader<'_, '_> {
                     draft.mid_turn = self.word(entry.value, &what, &MidTurn::WORDS);
                 }
                 "tool_prefix" => draft.tool_prefix = self.tool_prefix(entry.value, &what),
+                "result_bytes" => draft.result_bytes = self.bytes(entry.value, &what),
+                "prompt_bytes" => draft.prompt_bytes = self.bytes(entry.value, &what),
                 _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
             }
         }
         draft
+    }
+
+    /// Reads how much of something an agent shows its model.
+    fn bytes(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<usize>> {
+        let range = limits::MIN_RESULT_BYTES..=limits::MAX_SHOWN_BYTES;
+        let bytes = self.reader.number(value, what, &range);
+        self.sourced(bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
     }
 
     fn command(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Command>> {

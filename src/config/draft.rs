@@ -36,6 +36,8 @@ pub(super) struct Draft {
     pub(super) one_session: Option<Sourced<bool>>,
     pub(super) mid_turn: Option<Sourced<MidTurn>>,
     pub(super) tool_prefix: Option<Sourced<String>>,
+    pub(super) result_bytes: Option<Sourced<usize>>,
+    pub(super) prompt_bytes: Option<Sourced<usize>>,
 }
 
 impl Draft {
@@ -62,6 +64,8 @@ impl Draft {
             one_session: None,
             mid_turn: None,
             tool_prefix: None,
+            result_bytes: None,
+            prompt_bytes: None,
         }
     }
 
@@ -95,6 +99,8 @@ impl Draft {
         set(&mut self.one_session, later.one_session);
         set(&mut self.mid_turn, later.mid_turn);
         set(&mut self.tool_prefix, later.tool_prefix);
+        set(&mut self.result_bytes, later.result_bytes);
+        set(&mut self.prompt_bytes, later.prompt_bytes);
     }
 
     /// Ends the merge; `others` are the names of all profiles, one of which may have been meant.
@@ -153,6 +159,12 @@ impl Draft {
                 .mid_turn
                 .unwrap_or_else(|| Sourced::default_value(MidTurn::default())),
             tool_prefix: self.tool_prefix,
+            result_bytes: self
+                .result_bytes
+                .unwrap_or_else(|| Sourced::default_value(limits::ANSWER_BYTES)),
+            prompt_bytes: self
+                .prompt_bytes
+                .unwrap_or_else(|| Sourced::default_value(limits::WAKE_BYTES)),
         })
     }
 

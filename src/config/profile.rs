@@ -52,6 +52,10 @@ pub struct Profile {
     pub mid_turn: Sourced<MidTurn>,
     /// What its model sees before the names of our tools.
     pub tool_prefix: Option<Sourced<String>>,
+    /// How many bytes of a tool's result it shows its model whole.
+    pub result_bytes: Sourced<usize>,
+    /// How many bytes of messages it is woken with.
+    pub prompt_bytes: Sourced<usize>,
 }
 
 /// How words get into a running turn of an agent, apart from the results of our tools.

@@ -7,7 +7,9 @@ use tokio::time::Instant;
 use super::frame::frame;
 use super::reader::Reader;
 use crate::bus::Letter;
+use crate::bus::rules::Pick;
 use crate::bus::state::State;
+use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// After words were put before a model, what comes within this is gathered: the first message goes at once, and the many that
@@ -34,6 +36,18 @@ pub fn worth_a_turn(state: &State, name: &Name, after: u64) -> Option<u64> {
 /// Says when mail may wake an agent, given when it was last woken: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
     woken.map_or(now, |woken| (woken + GATHER).max(now))
+}
+
+/// Which messages an agent is woken with: all that came together, as far as one prompt carries them.
+pub fn pick(prompt_bytes: usize) -> Pick {
+    Pick {
+        only: None,
+        from: None,
+        kind: None,
+        limit: limits::MAX_CHECK_LIMIT,
+        bytes: prompt_bytes,
+        head_bytes: limits::HEAD_BYTES.min(prompt_bytes),
+    }
 }
 
 /// Writes the prompt that wakes.

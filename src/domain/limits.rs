@@ -146,8 +146,24 @@ pub const CHECK_LIMIT: usize = 20;
 /// The largest `limit` of `check_messages`.
 pub const MAX_CHECK_LIMIT: usize = 500;
 
-/// Text in one answer of a tool: clients cut longer results silently.
-pub const ANSWER_BYTES: usize = 48 * 1024;
+/// Text in one answer of a tool, as JSON writes it, where nothing else is known of the reader: the least that a known client shows
+/// whole is 40,000 characters, of JSON with a line a field. What is longer clients cut silently.
+pub const ANSWER_BYTES: usize = 36 * 1024;
+
+/// The least `result_bytes` of a profile: one message with its header, and words enough to be of use.
+pub const MIN_RESULT_BYTES: u64 = 4 * 1024;
+
+/// The most `result_bytes` and `prompt_bytes` of a profile: the longest message.
+pub const MAX_SHOWN_BYTES: u64 = MAX_CONTENT_BYTES as u64;
+
+/// What an answer has around its messages.
+pub const ENVELOPE_BYTES: usize = 512;
+
+/// What a message in an answer has around its text, with a line a field and the longest names.
+pub const HEADER_BYTES: usize = 640;
+
+/// Messages with which an idle agent is woken, where nothing else is known of it: what several turns would otherwise bring.
+pub const WAKE_BYTES: usize = 64 * 1024;
 
 /// Messages put into a prompt in front of a task.
 pub const INJECT_BYTES: usize = 16 * 1024;

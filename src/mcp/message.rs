@@ -3,12 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::Letter;
-use crate::bus::letter::part;
+use crate::bus::letter::shown_part;
 use crate::bus::state::Task;
-use crate::domain::limits;
+use crate::bus::{Letter, Seat};
 use crate::domain::message::{MessageKind, Priority};
-use crate::domain::name::Name;
 use crate::domain::time::iso8601;
 
 /// A message in a result.
@@ -78,15 +76,15 @@ impl From<Letter> for MessageView {
 
 impl MessageView {
     /// Shows what was said in a task, from `offset` on, as a message of its agent.
-    pub(super) fn of_output(task: &Task, reader: &Name, whole: &str, offset: usize) -> Self {
-        let (offset, text) = part(whole, offset, limits::ANSWER_BYTES);
+    pub(super) fn of_output(task: &Task, seat: &Seat, whole: &str, offset: usize) -> Self {
+        let (offset, text) = shown_part(whole, offset, seat.text_room());
         let end = offset + text.len();
         let is_part = text.len() < whole.len();
         Self {
             id: task.id.to_string(),
             kind: MessageKind::Message.as_str().to_owned(),
             from: task.agent.to_string(),
-            to: reader.to_string(),
+            to: seat.name().to_string(),
             content: text.to_owned(),
             timestamp: iso8601(task.ended_ms.unwrap_or(task.queued_ms)),
             request_id: None,

@@ -52,6 +52,9 @@ const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 /// Answered calls that are remembered in case their client takes them back: more than a client has under way.
 const RECENT: usize = 32;
 
+/// How much room an answer has to have before messages ride along on it: for one with a sentence.
+const LEAST_ROOM: usize = 2 * limits::HEADER_BYTES;
+
 /// How a server introduces itself.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -454,7 +457,18 @@ async fn with_mail(
             bytes: limits::PIGGYBACK_BYTES,
             head_bytes: limits::PIGGYBACK_BYTES,
         };
-        match caller.call.take(Way::Piggyback, pick).await {
+        // What is asked for comes first; messages that find no room come with the next call.
+        let answer = serde_json::to_string_pretty(&object).map_or(usize::MAX, |text| text.len());
+        let room = caller.seat().answer_room().saturating_sub(answer);
+        if room < LEAST_ROOM {
+            return Ok(object);
+        }
+        let most = limits::PIGGYBACK_BYTES + limits::PIGGYBACK_MESSAGES * limits::HEADER_BYTES;
+        match caller
+            .call
+            .take_into(room.min(most), Way::Piggyback, pick)
+            .await
+        {
             Ok(letters) if letters.is_empty() => {}
             Ok(letters) => {
                 let inbox = serde_json::to_value(views(letters)).expect("messages are plain data");

@@ -163,7 +163,7 @@ impl Actor {
             .map_err(failed)?;
         record_run(&seat, identity.session, &child, launch.place()).await;
         let secrets = launch.secrets(&profile, &identity.token);
-        let endpoint = launch.endpoint(&identity);
+        let endpoint = launch.endpoint(&identity, &profile);
         let (interrupted, model) = seat.bus().look(|state| left_by(state, identity.session));
         let terms = Terms {
             profile: &profile,

@@ -222,7 +222,8 @@ impl Actor {
             Ok(Steered::Taken) => {
                 self.ladder.in_vain = 0;
                 self.ladder.not_before = Some(Instant::now() + wake::GATHER);
-                if self.turn.is_some() {
+                if let Some(turn) = &self.turn {
+                    self.transcribe(&turn.transcript, transcript::of_taken(self.wall_ms()));
                     self.ladder.proof.take(call);
                     return;
                 }

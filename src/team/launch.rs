@@ -164,12 +164,14 @@ impl Launch {
     }
 
     /// Says which MCP server an agent starts: our endpoint, which knows who it is from its environment alone.
-    pub(super) fn endpoint(&self, identity: &Identity) -> McpServerSpec {
+    pub(super) fn endpoint(&self, identity: &Identity, profile: &Profile) -> McpServerSpec {
+        let result_bytes = profile.result_bytes.value.to_string();
         let env = [
             ("BRIDGE_DIR", self.bus_dir.to_string_lossy().into_owned()),
             ("BRIDGE_MEMBER", identity.name.to_string()),
             ("BRIDGE_SESSION", identity.session.to_string()),
             ("BRIDGE_TOKEN", identity.token.clone()),
+            ("BRIDGE_RESULT_BYTES", result_bytes),
             (RUN_MARK, self.mark(identity.session)),
         ];
         McpServerSpec {

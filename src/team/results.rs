@@ -2,7 +2,7 @@
 
 use super::live::{Team, TeamError};
 use super::transcript;
-use crate::bus::letter::part;
+use crate::bus::letter::shown_part;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::state::Task;
 use crate::bus::{BusError, log::LogError};
@@ -69,7 +69,7 @@ impl Team {
         } else {
             max
         };
-        let (offset, text) = part(&whole, offset, max);
+        let (offset, text) = shown_part(&whole, offset, max);
         let end = offset + text.len();
         let next_offset = (end < whole.len()).then_some(end);
         if task.status.is_final() && next_offset.is_none() {

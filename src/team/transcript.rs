@@ -17,6 +17,11 @@ pub(super) fn of_words(wall_ms: i64, way: Way, text: &str) -> String {
     line(wall_ms, way.as_str(), &json!({ "text": text }))
 }
 
+/// Writes the line of what an agent has taken into its turn of such words.
+pub(super) fn of_taken(wall_ms: i64) -> String {
+    line(wall_ms, "taken", &json!({}))
+}
+
 /// Writes the line of the end: why, what went wrong, and the tokens of the turn where the agent tells.
 pub(super) fn of_end(wall_ms: i64, outcome: &Outcome) -> String {
     let error = outcome.error.as_ref().map(|error| error.message.as_str());

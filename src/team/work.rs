@@ -236,7 +236,10 @@ impl Actor {
         if let Err(error) = bus.refresh() {
             tracing::warn!("about {}: {error}", self.identity.name);
         }
-        let pick = inject::pick();
+        let pick = match way {
+            Way::Prompt => wake::pick(self.profile.prompt_bytes.value),
+            _ => inject::pick(),
+        };
         let readable = bus.readable(session, &pick, &[]);
         let pick = readable.pick(pick);
         let take = Ask::Take {

@@ -511,19 +511,28 @@ async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it
     let steps = ended(&lead, &id, "done").await;
     let task = steps["long"]["task_id"].as_str().unwrap();
     assert_eq!(steps["long"]["output_bytes"], 70_010);
-    let next = json!({ "task_id": steps["next"]["task_id"] });
-    let next = lead.call("get_task_result", next).await;
-    let next = next["output"].as_str().unwrap();
+    let mut next = String::new();
+    loop {
+        let part = json!({ "task_id": steps["next"]["task_id"], "offset": next.len() });
+        let part = lead.call("get_task_result", part).await;
+        next.push_str(part["output"].as_str().unwrap());
+        if part["next_offset"].is_null() {
+            break;
+        }
+    }
     let reference = format!(
         "[32768 of 70010 bytes shown: check_messages with id {task} and offset 32768 has the rest]"
     );
     assert!(next.contains(&reference), "{}", &next[next.len() - 500..]);
-    let rest = json!({ "id": task, "offset": 32768 });
-    let rest = lead.call("check_messages", rest).await;
-    assert_eq!(
-        rest["messages"][0]["content"].as_str().unwrap().len(),
-        70_010 - 32_768
-    );
+    let (mut read, mut offset) = (0, json!(32_768));
+    while !offset.is_null() {
+        let rest = json!({ "id": task, "offset": offset });
+        let rest = lead.call("check_messages", rest).await;
+        let message = &rest["messages"][0];
+        read += message["content"].as_str().unwrap().len();
+        offset = message["next_offset"].clone();
+    }
+    assert_eq!(read, 70_010 - 32_768);
     let gate = stage.peer("gate").await;
     let refused = gate.refused("check_messages", json!({ "id": task })).await;
     assert_eq!(refused, format!("there is no task `{task}`"));

@@ -59,6 +59,8 @@ fn every_field_of_a_profile_is_read() {
         one_session = true
         mid_turn = "steer_between_calls"
         tool_prefix = "mcp__bridge__"
+        result_bytes = 5000
+        prompt_bytes = 6000
         "#,
     );
     let config = place.load().unwrap();
@@ -85,6 +87,8 @@ fn every_field_of_a_profile_is_read() {
     assert!(profile.one_session.value);
     assert_eq!(profile.tool_prefix, Some(sourced("mcp__bridge__")));
     assert_eq!(profile.mid_turn.value, MidTurn::SteerBetweenCalls);
+    assert_eq!(profile.result_bytes.value, 5000);
+    assert_eq!(profile.prompt_bytes.value, 6000);
     assert_eq!(profile.settle.value, Duration::from_millis(1500));
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::cursor::Cursor;
 use super::sender::sender;
 use crate::bus::rules::{Pick, Refusal};
-use crate::bus::{Bus, BusError, Letter};
+use crate::bus::{BusError, Letter, Seat};
 use crate::domain::id::{MessageId, TaskId};
 use crate::domain::limits;
 use crate::domain::message::Way;
@@ -134,10 +134,11 @@ async fn unread(
         from: from.clone(),
         kind: None,
         limit,
-        bytes: limits::ANSWER_BYTES,
+        bytes: caller.seat().answer_room(),
         head_bytes: limits::HEAD_BYTES,
     };
-    let letters = caller.call.take(Way::Pull, pick).await?;
+    let room = caller.seat().answer_room();
+    let letters = caller.call.take_into(room, Way::Pull, pick).await?;
     let next = caller.bus().look(|state| {
         let wanted = |name: Option<&Name>| from.is_none() || name == from.as_ref();
         state
@@ -159,9 +160,8 @@ async fn past(
     limit: usize,
 ) -> Result<Output, ToolError> {
     let from = from.map(|from| sender(caller, &from)).transpose()?;
-    let (bus, me) = (caller.bus().clone(), caller.seat().name().clone());
-    let (letters, next) =
-        blocking(move || look_back(&bus, &me, cursor, from.as_ref(), limit)).await?;
+    let seat = caller.seat().clone();
+    let (letters, next) = blocking(move || look_back(&seat, cursor, from.as_ref(), limit)).await?;
     Ok(Output {
         messages: views(letters),
         next_cursor: next.map(Cursor::text),
@@ -169,12 +169,12 @@ async fn past(
 }
 
 fn look_back(
-    bus: &Bus,
-    me: &Name,
+    seat: &Seat,
     cursor: Cursor,
     from: Option<&Name>,
     limit: usize,
 ) -> Result<(Vec<Letter>, Option<Cursor>), BusError> {
+    let (bus, me) = (seat.bus(), seat.name());
     bus.refresh()?;
     let wanted = |message: &crate::bus::state::Message| {
         from.is_none_or(|from| message.from.member() == Some(from))
@@ -182,29 +182,30 @@ fn look_back(
     let (found, after) = bus.history(cursor.place, wanted, me, limit + cursor.shown)?;
     let mut letters = Vec::new();
     let mut at = cursor;
-    let mut room = limits::ANSWER_BYTES;
+    let mut room = seat.answer_room();
     for message in found.into_iter().skip(cursor.shown) {
         let place = message.body.place;
-        let bytes = usize::try_from(message.body.bytes).unwrap_or(usize::MAX);
-        let head = bytes.min(limits::HEAD_BYTES);
-        if letters.len() == limit || (head > room && !letters.is_empty()) {
+        let most = limits::HEAD_BYTES.min(seat.text_room());
+        let letter = bus.letter(message, 0, most)?;
+        if letters.len() == limit || (letter.shown_len() > room && !letters.is_empty()) {
             // `at` is behind the last one that is shown; what follows in the same line is counted from the line's first.
             return Ok((letters, Some(at)));
         }
         at = at.behind(place);
-        room = room.saturating_sub(head);
-        letters.push(bus.letter(message, 0, limits::HEAD_BYTES)?);
+        room = room.saturating_sub(letter.shown_len());
+        letters.push(letter);
     }
     Ok((letters, after.map(Cursor::at)))
 }
 
 /// Reads on in one message, and changes nothing.
 async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
-    let (bus, me) = (caller.bus().clone(), caller.seat().name().clone());
+    let seat = caller.seat().clone();
     let letter = blocking(move || {
+        let bus = seat.bus();
         bus.refresh()?;
-        let header = bus.find_message(&id, &me)?;
-        bus.letter(header, offset, limits::ANSWER_BYTES)
+        let header = bus.find_message(&id, seat.name())?;
+        bus.letter(header, offset, seat.text_room())
     });
     Ok(Output {
         messages: views(vec![letter.await?]),
@@ -231,7 +232,7 @@ async fn said_before(
         Ok((task, whole))
     });
     let (task, whole) = said.await?;
-    let view = MessageView::of_output(&task, caller.seat().name(), &whole, offset);
+    let view = MessageView::of_output(&task, caller.seat(), &whole, offset);
     Ok(Output {
         messages: vec![view],
         next_cursor: None,

@@ -72,14 +72,14 @@ impl Tool for ClaimRequest {
         let texts = caller.bus().request_texts(request.body)?;
         Ok(Output {
             claimed,
-            request: view(request, &texts),
+            request: view(request, &texts, caller.seat().text_room()),
             reason,
         })
     }
 }
 
-fn view(request: Request, texts: &RequestTexts) -> RequestView {
-    let shown = texts.head(limits::HEAD_BYTES);
+fn view(request: Request, texts: &RequestTexts, room: usize) -> RequestView {
+    let shown = texts.head(limits::HEAD_BYTES.min(room));
     RequestView {
         request_id: request.id.into(),
         from: request.from.to_string(),

@@ -1,4 +1,4 @@
-//! Who a spawned agent's endpoint is: four variables of its environment, and nothing else.
+//! Who a spawned agent's endpoint is: four variables of its environment; and how much its model is shown of a result: one more.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::bus::rules::Refusal;
 use crate::bus::{Bus, BusError, Seat};
 use crate::domain::id::SessionId;
+use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// Where the bus is, absolute.
@@ -18,6 +19,9 @@ const MEMBER: &str = "BRIDGE_MEMBER";
 const SESSION: &str = "BRIDGE_SESSION";
 /// What proves that the endpoint belongs to it.
 const TOKEN: &str = "BRIDGE_TOKEN";
+
+/// How many bytes of a result the agent shows its model.
+const RESULT_BYTES: &str = "BRIDGE_RESULT_BYTES";
 
 /// Who an endpoint says it is.
 #[derive(Clone)]
@@ -30,6 +34,8 @@ pub struct Identity {
     pub session: SessionId,
     /// The secret that its bridge gave it.
     pub token: String,
+    /// How many bytes of a result the agent shows its model, if its bridge knows.
+    pub result_bytes: Option<usize>,
 }
 
 /// Why an environment names no agent.
@@ -85,7 +91,18 @@ impl Identity {
             variable: SESSION,
             expected: "a session",
         })?;
+        let result_bytes = match get(RESULT_BYTES) {
+            Ok(_) => Some(text(RESULT_BYTES, "a number")?.parse().map_err(|_| {
+                IdentityError::Malformed {
+                    variable: RESULT_BYTES,
+                    expected: "a number",
+                }
+            })?),
+            // A bridge from before does not say.
+            Err(_) => None,
+        };
         Ok(Self {
+            result_bytes,
             directory,
             member,
             session: SessionId(session),
@@ -96,6 +113,7 @@ impl Identity {
     /// Takes the agent's seat, if the token and the name fit.
     pub fn seat(&self, bus: &Bus) -> Result<Seat, BusError> {
         let seat = Seat::of_agent(bus, self.session, &self.token)?;
+        let seat = seat.with_answers_of(self.result_bytes.unwrap_or(limits::ANSWER_BYTES));
         if *seat.name() == self.member {
             Ok(seat)
         } else {
@@ -129,6 +147,10 @@ mod tests {
         let identity = read("", None).unwrap();
         assert_eq!(identity.member.as_str(), "codex");
         assert_eq!(identity.session.to_string(), SESSION_TEXT);
+        assert_eq!(identity.result_bytes, None);
+        let told = read(RESULT_BYTES, Some("49152")).unwrap();
+        assert_eq!(told.result_bytes, Some(49152));
+        assert!(read(RESULT_BYTES, Some("much")).is_err());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) struct Input {
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     offset: Option<usize>,
-    /// How much at the most; default and limit 49152.
+    /// How much at the most; default and limit 36864.
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     max_bytes: Option<usize>,

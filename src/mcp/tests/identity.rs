@@ -40,6 +40,7 @@ async fn start(bridge: &Seat) -> SessionId {
 
 fn seating(bus: &Bus, member: &str, session: SessionId, token: &str) -> Seating {
     let identity = Identity {
+        result_bytes: None,
         directory: "/project/.claude/bridge".into(),
         member: Name::parse(member).unwrap(),
         session,

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::fixture::{Team, shape};
+use super::fixture::{Client, Team, shape};
+use crate::mcp::{Seating, endpoint};
 
 fn contents(result: &Value) -> Vec<&str> {
     let messages = result["messages"].as_array().unwrap().iter();
@@ -238,18 +239,61 @@ async fn an_answer_carries_no_more_text_than_clients_read() {
         ann.call("send_message", json!({ "to": "bob", "content": content }))
             .await;
     }
-    let read = bob.call("check_messages", json!({})).await;
-    assert_eq!(contents(&read).len(), 2);
-    let back = bob.call("check_messages", json!({ "cursor": "0" })).await;
-    assert_eq!(contents(&back).len(), 2);
-    let back = bob
-        .call("check_messages", json!({ "cursor": back["next_cursor"] }))
-        .await;
-    assert_eq!(contents(&back).len(), 1);
-    assert_eq!(
-        contents(&bob.call("check_messages", json!({})).await).len(),
-        1
-    );
+    let mut cursor = json!("0");
+    for _ in 0..3 {
+        let read = bob.call("check_messages", json!({})).await;
+        assert_eq!(contents(&read).len(), 1);
+        let back = bob.call("check_messages", json!({ "cursor": cursor }));
+        let back = back.await;
+        assert_eq!(contents(&back).len(), 1);
+        cursor = back["next_cursor"].clone();
+    }
+}
+
+#[tokio::test]
+async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
+    const SHOWN: usize = 9_000;
+    let team = Team::new();
+    let (mut ann, seat) = (team.member("ann").await, team.seat("bob").await);
+    let seat = seat.with_answers_of(SHOWN);
+    let mut bob = Client::of(endpoint::server(Seating::taken(seat)));
+    bob.initialize().await;
+    let texts = ["plain ", "\"quoted\"\n", "\u{1}.", "grün €", "\\", "\t."];
+    let mut sent = 0;
+    for text in texts {
+        for times in [1, 200, 1500, 20_000] {
+            let message = json!({ "to": "bob", "content": text.repeat(times) });
+            ann.call("send_message", message).await;
+            sent += 1;
+        }
+    }
+    let (mut shown, mut cursor) = (0, json!("0"));
+    while shown < sent {
+        // With one tool after another, as models use them.
+        let tools = [
+            ("check_messages", json!({})),
+            ("wait_for_message", json!({ "timeout_seconds": 0 })),
+            ("list_agents", json!({})),
+            ("check_messages", json!({ "cursor": cursor })),
+        ];
+        for (tool, arguments) in tools {
+            let looks_back = arguments.get("cursor").is_some();
+            let answer = bob.call(tool, arguments).await;
+            let text = serde_json::to_string_pretty(&answer).unwrap();
+            assert!(text.len() <= SHOWN, "{tool}: {} bytes", text.len());
+            if looks_back {
+                cursor = match &answer["next_cursor"] {
+                    Value::Null => cursor,
+                    next => next.clone(),
+                };
+                continue;
+            }
+            let lists = [&answer["messages"], &answer["inbox"]];
+            let listed = lists.iter().filter_map(|list| list.as_array());
+            shown += listed.map(Vec::len).sum::<usize>();
+            shown += usize::from(answer["message"].is_object());
+        }
+    }
 }
 
 #[tokio::test]
