@@ -24,7 +24,16 @@ pub(crate) struct Kind {
     pub(crate) loses_young_sessions: bool,
     /// How words get into a turn of it that runs.
     pub(crate) reach: Reach,
+    /// How its model runs a command: the agent's own tool, and its arguments.
+    pub(crate) runs: fn(command: &str) -> OwnCall,
+    /// How its model writes a file.
+    pub(crate) writes: fn(path: &str) -> OwnCall,
+    /// How its model runs a command that its sandbox is to hold, where it has one.
+    pub(crate) runs_in_sandbox: Option<fn(command: &str) -> OwnCall>,
 }
+
+/// A tool of an agent's own, and what it is called with.
+pub(crate) type OwnCall = (&'static str, Value);
 
 /// How words get into a running turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +67,17 @@ pub(crate) const CODEX: Kind = Kind {
     one_session: false,
     loses_young_sessions: false,
     reach: Reach::Steer,
+    runs: |command| {
+        let arguments = json!({
+            "cmd": command, "sandbox_permissions": "require_escalated", "justification": "May I run it?",
+        });
+        ("exec_command", arguments)
+    },
+    writes: |path| {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+text\n*** End Patch\n");
+        ("apply_patch", json!({ "input": patch }))
+    },
+    runs_in_sandbox: Some(|command| ("exec_command", json!({ "cmd": command }))),
 };
 
 pub(crate) const CLAUDE_CODE: Kind = Kind {
@@ -76,6 +96,12 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     one_session: false,
     loses_young_sessions: false,
     reach: Reach::Steer,
+    runs: |command| {
+        let arguments = json!({ "command": command, "description": "Make a file" });
+        ("Bash", arguments)
+    },
+    writes: |path| ("Write", json!({ "file_path": path, "content": "text\n" })),
+    runs_in_sandbox: None,
 };
 
 pub(crate) const GEMINI: Kind = Kind {
@@ -100,6 +126,15 @@ pub(crate) const GEMINI: Kind = Kind {
     one_session: false,
     loses_young_sessions: true,
     reach: Reach::Interrupt,
+    runs: |command| {
+        let arguments = json!({ "command": command, "description": "Make a file" });
+        ("run_shell_command", arguments)
+    },
+    writes: |path| {
+        let arguments = json!({ "file_path": path, "content": "text\n" });
+        ("write_file", arguments)
+    },
+    runs_in_sandbox: None,
 };
 
 pub(crate) const QWEN: Kind = Kind {
@@ -125,6 +160,16 @@ pub(crate) const QWEN: Kind = Kind {
     one_session: false,
     loses_young_sessions: false,
     reach: Reach::Drain("read_file"),
+    runs: |command| {
+        let arguments =
+            json!({ "command": command, "description": "Make a file", "is_background": false });
+        ("run_shell_command", arguments)
+    },
+    writes: |path| {
+        let arguments = json!({ "file_path": path, "content": "text\n" });
+        ("write_file", arguments)
+    },
+    runs_in_sandbox: None,
 };
 
 pub(crate) const DROID: Kind = Kind {
@@ -151,6 +196,14 @@ pub(crate) const DROID: Kind = Kind {
     one_session: true,
     loses_young_sessions: false,
     reach: Reach::Interrupt,
+    runs: |command| {
+        let arguments = json!({
+            "command": command, "summary": "Make a file", "riskLevel": "low", "riskLevelReason": "It makes a file.",
+        });
+        ("Execute", arguments)
+    },
+    writes: |path| ("Create", json!({ "file_path": path, "content": "text\n" })),
+    runs_in_sandbox: None,
 };
 
 impl Kind {

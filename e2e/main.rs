@@ -15,6 +15,7 @@ mod kinds;
 mod lifecycle;
 mod matrix;
 mod model;
+mod policies;
 mod programs;
 mod scene;
 mod user;
@@ -131,6 +132,7 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
             lifecycle::tells_of_a_failing_model
         ),
         trial!("leaves_nothing_when_it_is_killed", lifecycle::dies),
+        trial!("does_what_the_policy_lets_it_do", policies::hold),
     ];
     if kind.tells_of_login {
         trials.push(trial!("says_how_to_log_in", lifecycle::asks_for_a_login));

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::kinds::KINDS;
+use crate::policies::{Deed, POLICIES};
 use crate::programs::version;
 
 /// The lines between which the document has the matrix.
@@ -32,6 +33,8 @@ pub(crate) enum Column {
     Usage,
     Shutdown,
     Kill,
+    /// What became of a deed while a policy held.
+    Under(&'static str, Deed),
 }
 
 const COLUMNS: [(Column, &str); 18] = [
@@ -91,6 +94,14 @@ impl Matrix {
         for (column, name) in COLUMNS {
             let seen = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
             table.push_str(&row(name, &|agent| seen(agent).to_owned()));
+        }
+        for policy in POLICIES {
+            for deed in Deed::ALL {
+                let column = Column::Under(policy, deed);
+                let seen = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
+                let name = format!("`{policy}`: {}", deed.told());
+                table.push_str(&row(&name, &|agent| seen(agent).to_owned()));
+            }
         }
         table
     }

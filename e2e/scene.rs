@@ -105,6 +105,14 @@ impl Scene {
             .collect()
     }
 
+    /// Returns the lines of one kind in the transcript of a task.
+    pub(crate) fn transcript_of(&self, task: &str, kind: &str) -> Vec<Value> {
+        let file = self.stage.bus().join(format!("tasks/{task}.jsonl"));
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.filter(|line: &Value| line["kind"] == kind).collect()
+    }
+
     /// Ends the orchestrator, and checks that it takes everybody along.
     pub(crate) async fn end(self) -> Duration {
         let Self {

@@ -68,7 +68,7 @@ fn fit(
         .map(|call| {
             let arguments = (call.arguments)(text);
             if call.is_own {
-                Some(own(&call.suffix, arguments))
+                Some(own(request, &call.suffix, arguments))
             } else {
                 way(request, &call.suffix, &arguments, searched)
             }

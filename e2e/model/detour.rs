@@ -22,9 +22,10 @@ impl ToolCall {
 }
 
 /// Calls a tool of the agent itself, which takes no detour.
-pub(super) fn own(name: &str, arguments: Value) -> ToolCall {
+pub(super) fn own(request: &Request, name: &str, arguments: Value) -> ToolCall {
+    let offered = request.tools.iter().find(|tool| tool.wire == name);
     ToolCall {
-        tool: ToolDefinition::plain(name),
+        tool: offered.map_or_else(|| ToolDefinition::plain(name), Clone::clone),
         arguments,
     }
 }

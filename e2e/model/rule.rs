@@ -105,10 +105,19 @@ impl Rule {
     }
 
     /// Calls a tool of the agent itself.
-    pub(crate) fn calls_own(mut self, name: &str, arguments: Value) -> Self {
+    pub(crate) fn calls_own(self, name: &str, arguments: Value) -> Self {
+        self.calls_own_with(name, move |_| arguments.clone())
+    }
+
+    /// Calls a tool of the agent itself with arguments that depend on the text.
+    pub(crate) fn calls_own_with(
+        mut self,
+        name: &str,
+        arguments: impl Fn(&str) -> Value + Send + Sync + 'static,
+    ) -> Self {
         self.reply.calls.push(Call {
             suffix: name.to_owned(),
-            arguments: Arc::new(move |_| arguments.clone()),
+            arguments: Arc::new(arguments),
             is_own: true,
         });
         self

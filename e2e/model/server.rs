@@ -41,6 +41,8 @@ pub(crate) struct Shown {
     pub(crate) path: String,
     /// How many tools it had.
     pub(crate) tools: usize,
+    /// Their names.
+    pub(crate) offered: Vec<String>,
     /// What the newest part of the conversation was.
     pub(crate) newest: Option<Newest>,
     /// That part.
@@ -162,6 +164,7 @@ async fn converse(shared: &Shared, api: Api, path: &str, body: &Value) -> Respon
         api: Some(api),
         path: path.to_owned(),
         tools: request.tools.len(),
+        offered: request.tools.iter().map(|tool| tool.name.clone()).collect(),
         newest: Some(tail.newest),
         text: tail.texts.last().cloned().unwrap_or_default(),
         whole: request.raw.clone(),
@@ -210,6 +213,7 @@ fn aside(shared: &Shared, path: &str) -> Response<Full<Bytes>> {
         api: None,
         path: path.to_owned(),
         tools: 0,
+        offered: Vec::new(),
         newest: None,
         text: String::new(),
         whole: String::new(),

@@ -72,6 +72,8 @@ pub struct SessionInfo {
     pub modes: Vec<Choice>,
     /// The mode it begins in.
     pub mode: Option<String>,
+    /// The mode that it was put into, as long as the agent has not told of another one since.
+    put_into: Option<String>,
     /// The legacy `models` block, which `session/set_model` belongs to.
     pub models: Option<Models>,
     /// The settings of `session/set_config_option`; the newer way to models and modes.
@@ -120,6 +122,7 @@ impl SessionInfo {
                 .map(|modes| choices(modes, "availableModes", "id"))
                 .unwrap_or_default(),
             mode: modes.and_then(|modes| string(modes, "currentModeId")),
+            put_into: None,
             models: raw
                 .get("models")
                 .filter(|models| models.is_object())
@@ -194,6 +197,30 @@ impl SessionInfo {
         if let Some(models) = &mut self.models {
             models.current = Some(model.to_owned());
         }
+    }
+
+    /// Says whether the session is for certain in a mode: it was put there, and nothing else was told since. What an agent tells
+    /// may be older than the putting, so it makes only uncertain.
+    pub fn is_put_into(&self, mode: &str) -> bool {
+        self.put_into.as_deref() == Some(mode)
+    }
+
+    /// Notes that the session was put into a mode.
+    pub fn note_mode(&mut self, mode: &str) {
+        self.put_into = Some(mode.to_owned());
+    }
+
+    /// Takes in that the agent tells of a mode.
+    pub fn hear_mode(&mut self, told: &str) {
+        if !self.is_put_into(told) {
+            self.put_into = None;
+        }
+    }
+
+    /// Returns the value of the setting that is the mode, where there is one.
+    pub fn mode_setting(&self) -> Option<String> {
+        self.setting("mode")
+            .and_then(|option| option.current.clone())
     }
 
     /// Says whether only the legacy block lists a model: codex has longer names there than in its setting.
@@ -273,6 +300,12 @@ mod tests {
         let mut session = SessionInfo::parse("s".into(), &both);
         assert_eq!(session.model_names(), ["a", "b", "a[high]"]);
         assert_eq!(session.mode_names(), ["code", "ask", "plan"]);
+        assert!(!session.is_put_into("plan"), "it only says so");
+        session.note_mode("ask");
+        session.hear_mode("ask");
+        assert!(session.is_put_into("ask"));
+        session.hear_mode("plan");
+        assert!(!session.is_put_into("ask") && !session.is_put_into("plan"));
         assert!(session.is_legacy_model("a[high]"));
         for other in ["a", "b", "c"] {
             assert!(!session.is_legacy_model(other), "{other}");

@@ -11,6 +11,12 @@ impl Actor {
                 if let (Update::ConfigOptions(options), true) = (&update, session == self.acp.id) {
                     self.acp.config_options.clone_from(options);
                     self.offers.note(self.identity.session, &self.acp);
+                    if let Some(mode) = self.acp.mode_setting() {
+                        self.acp.hear_mode(&mode);
+                    }
+                }
+                if let (Update::Mode(mode), true) = (&update, session == self.acp.id) {
+                    self.acp.hear_mode(mode);
                 }
                 // The agent's earlier sessions are over, whatever it still says in them.
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.acp.id) else {

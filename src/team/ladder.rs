@@ -272,9 +272,11 @@ impl Actor {
         };
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
-        let outcome = match self.seat.bus().text(task.prompt) {
+        let entered = self.enter_mode(self.policy_of(&task)).await;
+        let outcome = match (entered, self.seat.bus().text(task.prompt)) {
             _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
-            Ok(text) => {
+            (Err(error), _) => Outcome::failed(error),
+            (Ok(()), Ok(text)) => {
                 let call = ids::call();
                 let (letters, more) = self.take_mail(call, Way::Inject).await;
                 let name = &self.identity.name;
@@ -285,7 +287,7 @@ impl Actor {
                 }
                 return;
             }
-            Err(error) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
+            (Ok(()), Err(error)) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
         };
         self.finish(id, outcome, cut.output).await;
     }

@@ -18,7 +18,7 @@ use crate::acp::{
 };
 use crate::bus::event::{Event, Question};
 use crate::bus::rules::{Ask, Asking, NewQuestion};
-use crate::bus::state::State;
+use crate::bus::state::{State, Task};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
@@ -215,11 +215,15 @@ impl Actor {
     pub(super) fn policy(&self) -> Policy {
         let task = self.turn.as_ref().and_then(|turn| turn.task.as_ref());
         let of_task = task.and_then(|id| {
-            self.seat
-                .bus()
-                .look(|state| state.task(id).and_then(|task| task.permissions))
+            let bus = self.seat.bus();
+            bus.look(|state| state.task(id).map(|task| self.policy_of(task)))
         });
         of_task.unwrap_or(self.profile.permissions.value)
+    }
+
+    /// Returns the policy that holds in a task.
+    pub(super) fn policy_of(&self, task: &Task) -> Policy {
+        task.permissions.unwrap_or(self.profile.permissions.value)
     }
 
     /// Finds out where the paths of a call really lead.

@@ -12,6 +12,7 @@ use crate::acp::{
 };
 use crate::config::Profile;
 use crate::domain::failure;
+use crate::domain::permission::Policy;
 use crate::domain::task::TaskError;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::meter::Metered;
@@ -147,7 +148,8 @@ async fn set_up(
     terms: Terms<'_>,
 ) -> Result<(), TaskError> {
     let advice = Advice::of(terms.profile, terms.now_ms);
-    set_mode(connection, session, terms.profile, advice).await?;
+    let policy = terms.profile.permissions.value;
+    set_mode(connection, session, terms.profile, policy, advice).await?;
     let model = terms.model.filter(|_| resumed);
     let Some(model) = model.filter(|model| session.model().as_deref() != Some(*model)) else {
         return Ok(());
@@ -159,17 +161,20 @@ async fn set_up(
     Ok(())
 }
 
-/// Puts a session into the mode that its profile wants.
+/// Puts a session into the mode that its profile wants while a policy holds.
 pub(super) async fn set_mode(
     connection: &Connection,
-    session: &SessionInfo,
+    session: &mut SessionInfo,
     profile: &Profile,
+    policy: Policy,
     advice: Advice<'_>,
 ) -> Result<(), TaskError> {
-    match &profile.mode {
-        Some(mode) => choose(What::Mode, &mode.value, connection, session, advice).await,
-        None => Ok(()),
-    }
+    let Some(mode) = profile.mode_under(policy) else {
+        return Ok(());
+    };
+    choose(What::Mode, mode, connection, session, advice).await?;
+    session.note_mode(mode);
+    Ok(())
 }
 
 async fn begin(

@@ -13,6 +13,7 @@ use super::turn::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
 use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Ending};
+use crate::bus::state::Task;
 use crate::bus::{BusError, Letter};
 use crate::delivery::{inject, primer, wake};
 use crate::domain::failure;
@@ -20,6 +21,7 @@ use crate::domain::id::{CallId, TaskId};
 use crate::domain::member::{Activity, Tools};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
+use crate::domain::permission::Policy;
 use crate::domain::report::Context;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
@@ -41,7 +43,7 @@ impl Actor {
         }
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
-        if let Err(outcome) = self.prepare(task.fresh, task.model.as_deref()).await {
+        if let Err(outcome) = self.prepare(&task).await {
             self.finish(id, outcome, String::new()).await;
             return;
         }
@@ -83,6 +85,10 @@ impl Actor {
             self.finish(id, outcome, String::new()).await;
             return;
         };
+        if let Err(error) = self.enter_mode(self.policy_of(&task)).await {
+            self.finish(id, Outcome::failed(error), String::new()).await;
+            return;
+        }
         if self.write(Ask::ResumeTask(id.clone())).await.is_none() {
             self.interrupted = Some(id);
             return;
@@ -94,17 +100,19 @@ impl Actor {
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
-    /// Makes the session what the task wants: a new one, another model.
-    async fn prepare(&mut self, fresh: bool, model: Option<&str>) -> Result<(), Outcome> {
-        if fresh && self.used {
+    /// Makes the session what the task wants: a new one, another mode, another model.
+    async fn prepare(&mut self, task: &Task) -> Result<(), Outcome> {
+        let policy = self.policy_of(task);
+        if task.fresh && self.used {
             let servers = std::slice::from_ref(&self.endpoint);
             let session = self
                 .connection
                 .new_session(&self.identity.cwd, servers)
                 .await;
             let advice = Advice::of(&self.profile, self.wall_ms());
-            let session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
-            let set = start::set_mode(&self.connection, &session, &self.profile, advice).await;
+            let mut session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
+            let (connection, profile) = (&self.connection, &self.profile);
+            let set = start::set_mode(connection, &mut session, profile, policy, advice).await;
             // In the wrong mode the new session is not used at all.
             set.map_err(Outcome::failed)?;
             self.acp = session;
@@ -117,13 +125,14 @@ impl Actor {
             // The new session has to find the tools anew, and who needs this shows them late.
             tokio::time::sleep(self.profile.settle.value).await;
         }
+        self.enter_mode(policy).await.map_err(Outcome::failed)?;
         let default = self
             .profile
             .default_model
             .as_ref()
             .filter(|_| !self.used)
             .map(|model| model.value.clone());
-        if let Some(model) = model.map(str::to_owned).or(default) {
+        if let Some(model) = task.model.clone().or(default) {
             let advice = Advice::of(&self.profile, self.wall_ms());
             let chosen = choose(What::Model, &model, &self.connection, &self.acp, advice).await;
             chosen.map_err(Outcome::failed)?;
@@ -134,7 +143,24 @@ impl Actor {
         Ok(())
     }
 
+    /// Puts the session into the mode of a policy, unless it is in it. An agent may have left the one it was put into.
+    pub(super) async fn enter_mode(&mut self, policy: Policy) -> Result<(), TaskError> {
+        let wanted = self.profile.mode_under(policy);
+        if wanted.is_none_or(|wanted| self.acp.is_put_into(wanted)) {
+            return Ok(());
+        }
+        let advice = Advice::of(&self.profile, self.wall_ms());
+        let (connection, profile) = (&self.connection, &self.profile);
+        start::set_mode(connection, &mut self.acp, profile, policy, advice).await
+    }
+
     pub(super) async fn begin_wake(&mut self, newest: u64) {
+        if let Err(error) = self.enter_mode(self.profile.permissions.value).await {
+            let name = &self.identity.name;
+            tracing::warn!("{name} is not woken: {}", error.message);
+            self.mail_failed = self.mail_failed.max(newest);
+            return;
+        }
         let session = self.identity.session;
         let call = ids::call();
         self.ladder.woken = Some(Instant::now());

@@ -13,6 +13,19 @@ modes = ["ask", "plan"]
 steps = [{ say = "{{model}} {{mode}}" }]
 "#;
 
+/// Agents that tell their mode, to who gives them work and to who writes to them.
+const TELLING: &str = r#"
+[agents.default.start]
+load = true
+models = ["small", "large"]
+modes = ["ask", "plan"]
+[[agents.default.turns]]
+when = "tell your mode"
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{mode}}" } }]
+[[agents.default.turns]]
+steps = [{ say = "{{model}} {{mode}}" }]
+"#;
+
 /// Agents whose sessions end with their process.
 const FORGETFUL: &str = r#"
 [[agents.default.turns]]
@@ -25,6 +38,12 @@ command = "$self"
 args = ["scripted-agent"]
 env_pass = ["BRIDGE_SCRIPT"]
 mode = "plan"
+[agents.careful]
+command = "$self"
+args = ["scripted-agent"]
+env_pass = ["BRIDGE_SCRIPT"]
+mode = "plan"
+modes = { allow = "ask" }
 [agents.odd]
 command = "$self"
 args = ["scripted-agent"]
@@ -162,6 +181,36 @@ async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does
     assert_eq!(refused, format!("`ann` cannot take this task: {message}"));
     let right = json!({ "agent": "ann", "prompt": "x", "model": "large" });
     assert_eq!(assign(&lead, right).await.1["output"], "large ask");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_mode_follows_the_policy_of_each_task() {
+    let stage = Stage::new(TELLING).with_profiles(PROFILES);
+    let lead = stage.orchestrator().await;
+    let task = |policy: Option<&str>, fresh: bool| {
+        let mut task = json!({ "agent": "careful", "prompt": "x", "fresh": fresh });
+        if let Some(policy) = policy {
+            task["permissions"] = json!(policy);
+        }
+        task
+    };
+    for (policy, fresh, expected) in [
+        (Some("allow"), false, "small ask"),
+        (None, false, "small plan"),
+        (Some("allow"), false, "small ask"),
+        (Some("deny"), false, "small plan"),
+        (Some("allow"), true, "small ask"),
+        (Some("ask"), true, "small plan"),
+    ] {
+        let (_, result) = assign(&lead, task(policy, fresh)).await;
+        assert_eq!(result["output"], expected, "{policy:?} {fresh}: {result}");
+    }
+    // A message is no task: it is answered in the mode of the profile's own policy.
+    assign(&lead, task(Some("allow"), false)).await;
+    lead.send("careful", "tell your mode").await;
+    assert_eq!(lead.hear_from("careful").await, "plan");
     lead.close().await;
     stage.check_nobody_is_left();
 }
