@@ -1,13 +1,24 @@
 //! Drain: unread messages as the answer to an agent that asks for them in its turn.
 
 use super::frame::frame;
+use super::reader::Reader;
 use crate::bus::Letter;
-use crate::domain::name::Name;
 
 /// What the model is told about them.
-const REQUEST: &str = "These came while you work. Answer with send_message if an answer is needed, then go on with your task.";
+fn request(reader: Reader<'_>) -> String {
+    let tool = reader.tool("send_message");
+    format!(
+        "These came while you work. Answer with {tool} if an answer is needed, then go on with your task."
+    )
+}
 
 /// Writes the texts that the agent is given: one, because each would be a message of its own.
-pub fn drained_texts(letters: &[Letter], reader: &Name, more: usize) -> Vec<String> {
-    vec![format!("{}\n\n{REQUEST}", frame(letters, reader, more))]
+pub fn drained_texts<'r>(
+    letters: &[Letter],
+    reader: impl Into<Reader<'r>>,
+    more: usize,
+) -> Vec<String> {
+    let reader = reader.into();
+    let frame = frame(letters, reader, more);
+    vec![format!("{frame}\n\n{}", request(reader))]
 }

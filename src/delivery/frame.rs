@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
+use super::reader::Reader;
 use crate::bus::Letter;
 use crate::domain::message::{Audience, MessageKind, Priority};
-use crate::domain::name::Name;
 
 /// The first line.
 pub const BEGIN: &str = "--- Messages from other agents ---";
@@ -15,30 +15,33 @@ pub const BEGIN: &str = "--- Messages from other agents ---";
 pub const END: &str = "--- End messages ---";
 
 /// Writes messages for their reader. `more` unread ones are left for `check_messages`.
-pub fn frame(letters: &[Letter], reader: &Name, more: usize) -> String {
+pub fn frame<'r>(letters: &[Letter], reader: impl Into<Reader<'r>>, more: usize) -> String {
+    let reader = reader.into();
     let mut text = format!("{BEGIN}\n");
     for letter in letters {
         text.push_str(&line(letter, reader));
         text.push('\n');
     }
     if more > 0 {
-        writeln!(text, "{more} more: call check_messages").expect("writing to a string succeeds");
+        let tool = reader.tool("check_messages");
+        writeln!(text, "{more} more: call {tool}").expect("writing to a string succeeds");
     }
     text.push_str(END);
     text
 }
 
 /// Writes one message: who to whom, what it is where that matters, and its words.
-fn line(letter: &Letter, reader: &Name) -> String {
+fn line(letter: &Letter, reader: Reader<'_>) -> String {
     let header = &letter.header;
     let to = match &header.audience {
         Audience::All => "all".to_owned(),
-        Audience::One(name) if name == reader => "you".to_owned(),
+        Audience::One(name) if name == reader.name() => "you".to_owned(),
         Audience::One(name) => name.to_string(),
     };
     let what = match (header.kind, &header.request) {
         (MessageKind::Request, Some(request)) => {
-            format!("request {request} (claim_request takes it): ")
+            let tool = reader.tool("claim_request");
+            format!("request {request} ({tool} takes it): ")
         }
         (MessageKind::Response, Some(request)) => format!("response to {request}: "),
         _ => String::new(),
@@ -53,9 +56,13 @@ fn line(letter: &Letter, reader: &Name) -> String {
         indented(&letter.text)
     );
     if let Some(next) = letter.next_offset() {
-        let id = &header.id;
-        write!(line, "\n  [{} of {} bytes shown: check_messages with id {id} and offset {next} has the rest]", next, letter.total)
-            .expect("writing to a string succeeds");
+        let (id, tool) = (&header.id, reader.tool("check_messages"));
+        write!(
+            line,
+            "\n  [{} of {} bytes shown: {tool} with id {id} and offset {next} has the rest]",
+            next, letter.total
+        )
+        .expect("writing to a string succeeds");
     }
     line
 }

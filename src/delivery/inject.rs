@@ -1,10 +1,10 @@
 //! Inject: unread messages in front of the next task's prompt.
 
 use super::frame::frame;
+use super::reader::Reader;
 use crate::bus::Letter;
 use crate::bus::rules::Pick;
 use crate::domain::limits;
-use crate::domain::name::Name;
 
 /// Which messages go in front of a prompt: the oldest ones, up to 16 KiB.
 pub fn pick() -> Pick {
@@ -18,10 +18,10 @@ pub fn pick() -> Pick {
 }
 
 /// Writes the prompt of a task: who the agent is where it does not know yet, what others said, and what to do.
-pub fn task_prompt(
+pub fn task_prompt<'r>(
     primer: Option<&str>,
     letters: &[Letter],
-    reader: &Name,
+    reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,
 ) -> String {

@@ -2,8 +2,8 @@
 
 use super::inject;
 use super::ladder::{Busy, Mail};
+use super::reader::Reader;
 use crate::bus::Letter;
-use crate::domain::name::Name;
 
 /// What an agent is told whose turn was ended for a message.
 const INTERRUPTED: &str = "Your turn was interrupted for the messages below. See to them, then look at how far you had come with your \
@@ -15,6 +15,11 @@ pub(super) fn is_due(mail: &Mail, busy: &Busy) -> bool {
 }
 
 /// Writes the prompt with which the same task goes on.
-pub fn again_prompt(letters: &[Letter], reader: &Name, more: usize, task: &str) -> String {
+pub fn again_prompt<'r>(
+    letters: &[Letter],
+    reader: impl Into<Reader<'r>>,
+    more: usize,
+    task: &str,
+) -> String {
     inject::task_prompt(Some(INTERRUPTED), letters, reader, more, task)
 }

@@ -28,6 +28,7 @@ pub mod interrupt;
 pub mod ladder;
 pub mod primer;
 pub mod reach;
+pub mod reader;
 pub mod steer;
 pub mod wake;
 

@@ -1,5 +1,6 @@
 //! The primer: what an agent is told, once a session, about who it is and how it reaches the others.
 
+use super::reader::Reader;
 use crate::domain::name::Name;
 use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
 
@@ -7,12 +8,14 @@ use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
 pub const MAX_PRIMER_BYTES: usize = 480;
 
 /// Writes the primer. Where it becomes too long, team-mates are counted and not named.
-pub fn primer(name: &Name, mates: &[Name], tools: bool) -> String {
+pub fn primer<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool) -> String {
+    let reader = reader.into();
+    let name = reader.name();
     let with = |mates: &str| {
         let reach = if tools {
             format!(
                 "Reach them with the tools of the MCP server `{SERVER}`: {}.",
-                ENDPOINT_TOOLS.join(", ")
+                ENDPOINT_TOOLS.map(|tool| reader.tool(tool)).join(", ")
             )
         } else {
             "Messages from them come with your prompts; your answer goes to who gave you the task."

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use super::frame::frame;
 use super::ladder::{Busy, Mail};
 use super::reach::SteerWhen;
+use super::reader::Reader;
 use crate::bus::Letter;
-use crate::domain::name::Name;
 
 /// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -20,7 +20,12 @@ const AGAIN: Duration = Duration::from_secs(1);
 const MOST_DOUBLINGS: u32 = 5;
 
 /// What the model is told about them.
-const REQUEST: &str = "These came while you work. Answer with send_message if an answer is needed, then go on with your task.";
+fn request(reader: Reader<'_>) -> String {
+    let tool = reader.tool("send_message");
+    format!(
+        "These came while you work. Answer with {tool} if an answer is needed, then go on with your task."
+    )
+}
 
 /// Says when the mail is to be put into the turn: now, at some time, or not as things are.
 pub(super) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> {
@@ -38,8 +43,9 @@ pub fn pause(in_vain: u32) -> Duration {
 }
 
 /// Writes what is put into the turn.
-pub fn steer_text(letters: &[Letter], reader: &Name, more: usize) -> String {
-    format!("{}\n\n{REQUEST}", frame(letters, reader, more))
+pub fn steer_text<'r>(letters: &[Letter], reader: impl Into<Reader<'r>>, more: usize) -> String {
+    let reader = reader.into();
+    format!("{}\n\n{}", frame(letters, reader, more), request(reader))
 }
 
 #[cfg(test)]

@@ -3,14 +3,21 @@
 use proptest::prelude::*;
 
 use super::doorbell;
+use super::drain::drained_texts;
 use super::frame::{BEGIN, END, frame};
+use super::inject::task_prompt;
+use super::interrupt::again_prompt;
 use super::primer::{MAX_PRIMER_BYTES, primer};
+use super::reader::Reader;
+use super::steer::steer_text;
+use super::wake::wake_prompt;
 use crate::bus::Letter;
 use crate::bus::log::Place;
 use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::domain::id::{MessageId, RequestId};
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
+use crate::domain::tools::ENDPOINT_TOOLS;
 
 fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
@@ -84,6 +91,39 @@ fn a_request_shows_how_to_claim_it_and_a_long_text_where_its_rest_is() {
 }
 
 #[test]
+fn every_text_calls_our_tools_as_the_readers_model_sees_them() {
+    let you = name("qwen");
+    let reader = Reader::new(&you, "mcp__bridge__");
+    let mut shown = letter("codex", Audience::All, "Verify this");
+    shown.header.kind = MessageKind::Request;
+    shown.header.request = Some(RequestId::from_bits(2));
+    shown.total = 5000;
+    let letters = [shown];
+    let texts = [
+        frame(&letters, reader, 3),
+        steer_text(&letters, reader, 0),
+        drained_texts(&letters, reader, 0).concat(),
+        wake_prompt(None, &letters, reader, 0),
+        task_prompt(None, &letters, reader, 0, "work"),
+        again_prompt(&letters, reader, 0, "work"),
+        primer(reader, &[], true),
+    ];
+    for text in texts {
+        let mut named = 0;
+        for tool in ENDPOINT_TOOLS {
+            let as_seen = format!("mcp__bridge__{tool}");
+            named += text.matches(tool).count();
+            assert_eq!(
+                text.matches(tool).count(),
+                text.matches(&as_seen).count(),
+                "{text}"
+            );
+        }
+        assert!(named > 0, "{text}");
+    }
+}
+
+#[test]
 fn an_urgent_message_is_marked() {
     let you = name("qwen");
     let mut shown = letter("codex", Audience::One(you.clone()), "Stop");
@@ -119,7 +159,8 @@ fn the_primer_stays_within_its_budget() {
         .collect();
     for tools in [true, false] {
         for count in [0, 1, 3, 200] {
-            let text = primer(&name(&"x".repeat(64)), &mates[..count], tools);
+            let (own, prefix) = (name(&"x".repeat(64)), "p".repeat(24));
+            let text = primer(Reader::new(&own, &prefix), &mates[..count], tools);
             assert!(
                 text.len() <= MAX_PRIMER_BYTES,
                 "{} bytes: {text}",

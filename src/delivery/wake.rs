@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::frame::frame;
+use super::reader::Reader;
 use crate::bus::Letter;
 use crate::bus::state::State;
 use crate::domain::name::Name;
@@ -14,7 +15,10 @@ use crate::domain::name::Name;
 pub const GATHER: Duration = Duration::from_millis(200);
 
 /// What the model is asked to do with them.
-const REQUEST: &str = "Answer with send_message if an answer is needed.";
+fn request(reader: Reader<'_>) -> String {
+    let tool = reader.tool("send_message");
+    format!("Answer with {tool} if an answer is needed.")
+}
 
 /// Returns the place of the newest unread message that is worth a turn, if it is newer than `after`.
 ///
@@ -33,10 +37,16 @@ pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
 }
 
 /// Writes the prompt that wakes.
-pub fn wake_prompt(primer: Option<&str>, letters: &[Letter], reader: &Name, more: usize) -> String {
+pub fn wake_prompt<'r>(
+    primer: Option<&str>,
+    letters: &[Letter],
+    reader: impl Into<Reader<'r>>,
+    more: usize,
+) -> String {
+    let reader = reader.into();
     let mut parts = Vec::new();
     parts.extend(primer.map(str::to_owned));
     parts.push(frame(letters, reader, more));
-    parts.push(REQUEST.to_owned());
+    parts.push(request(reader));
     parts.join("\n\n")
 }

@@ -155,7 +155,7 @@ impl Actor {
             self.settle_call(call, false).await;
             return;
         }
-        let texts = drain::drained_texts(&letters, &self.identity.name, more);
+        let texts = drain::drained_texts(&letters, self.reader(), more);
         self.transcribe_words(Way::Drain, &texts.concat());
         if question.answer(&texts) {
             self.ladder.drained.push(call);
@@ -183,7 +183,7 @@ impl Actor {
             self.ladder.wait();
             return;
         }
-        let text = steer::steer_text(&letters, &self.identity.name, more);
+        let text = steer::steer_text(&letters, self.reader(), more);
         self.transcribe_words(Way::Steer, &text);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let asking =
@@ -279,8 +279,7 @@ impl Actor {
             (Ok(()), Ok(text)) => {
                 let call = ids::call();
                 let (letters, more) = self.take_mail(call, Way::Inject).await;
-                let name = &self.identity.name;
-                let prompt = interrupt::again_prompt(&letters, name, more, &text);
+                let prompt = interrupt::again_prompt(&letters, self.reader(), more, &text);
                 self.begin_turn(Some(id), prompt, call, &letters);
                 if let Some(turn) = &mut self.turn {
                     turn.goes_on_from(cut);

@@ -15,6 +15,7 @@ use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Ending};
 use crate::bus::state::Task;
 use crate::bus::{BusError, Letter};
+use crate::delivery::reader::Reader;
 use crate::delivery::{inject, primer, wake};
 use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
@@ -58,13 +59,7 @@ impl Actor {
         let call = ids::call();
         let (letters, more) = self.take_mail(call, Way::Inject).await;
         let primer = self.primer();
-        let prompt = inject::task_prompt(
-            primer.as_deref(),
-            &letters,
-            &self.identity.name,
-            more,
-            &text,
-        );
+        let prompt = inject::task_prompt(primer.as_deref(), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
@@ -95,8 +90,7 @@ impl Actor {
         }
         let call = ids::call();
         let (letters, more) = self.take_mail(call, Way::Inject).await;
-        let name = &self.identity.name;
-        let prompt = inject::task_prompt(Some(RESUMED), &letters, name, more, &text);
+        let prompt = inject::task_prompt(Some(RESUMED), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
@@ -182,7 +176,7 @@ impl Actor {
             return;
         }
         let primer = self.primer();
-        let prompt = wake::wake_prompt(primer.as_deref(), &letters, &self.identity.name, more);
+        let prompt = wake::wake_prompt(primer.as_deref(), &letters, self.reader(), more);
         self.begin_turn(None, prompt, call, &letters);
         if let Some(turn) = &mut self.turn {
             turn.newest_mail = turn.newest_mail.max(newest);
@@ -272,7 +266,14 @@ impl Actor {
             (mates, tools)
         });
         let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
-        Some(primer::primer(name, &mates, tools))
+        Some(primer::primer(self.reader(), &mates, tools))
+    }
+
+    /// Returns the agent as the reader of texts.
+    pub(super) fn reader(&self) -> Reader<'_> {
+        let prefix = self.profile.tool_prefix.as_ref();
+        let prefix = prefix.map_or("", |prefix| prefix.value.as_str());
+        Reader::new(&self.identity.name, prefix)
     }
 
     pub(super) async fn cancel_turn(&mut self) {

@@ -1,0 +1,35 @@
+//! Whom a text is written for: its name, and what its agent calls our tools.
+
+use crate::domain::name::Name;
+
+/// The reader of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    name: &'a Name,
+    tool_prefix: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader whose model sees our tools with this before their names. An agent may have tools of its own that are called as
+    /// ours are (qwen has a `send_message`).
+    pub fn new(name: &'a Name, tool_prefix: &'a str) -> Self {
+        Self { name, tool_prefix }
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &'a Name {
+        self.name
+    }
+
+    /// Returns the name under which its model sees one of our tools.
+    pub fn tool(&self, name: &str) -> String {
+        format!("{}{name}", self.tool_prefix)
+    }
+}
+
+/// A reader whose model sees our tools under their own names, as far as known.
+impl<'a> From<&'a Name> for Reader<'a> {
+    fn from(name: &'a Name) -> Self {
+        Self::new(name, "")
+    }
+}
