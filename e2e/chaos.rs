@@ -16,6 +16,14 @@
 mod wild;
 
 #[cfg(target_os = "linux")]
+#[path = "fuzzing.rs"]
+mod fuzzing;
+
+#[cfg(target_os = "linux")]
+#[path = "shortage.rs"]
+mod shortage;
+
+#[cfg(target_os = "linux")]
 #[path = "storm.rs"]
 mod storm;
 

@@ -118,9 +118,9 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
                 let file = deed.file(&project, &format!("{policy}-{answer}"));
                 let one = watch(&scene, kind, policy, &deed.prompt(&file), answer, &file).await;
                 // Who was not asked about it has not made a difference by its answer.
-                let once = !one.asked;
+                let answers = one.asked;
                 seen.push(one);
-                if once {
+                if !answers {
                     break;
                 }
             }

@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::wild::{ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal, zombies_of};
+use super::{fuzzing, shortage};
 
 /// So many files more or less may be open after as before.
 const FILES: usize = 2;
@@ -65,10 +66,10 @@ impl Chance {
 }
 
 /// One row of the table.
-struct Row {
-    fault: &'static str,
-    runs: usize,
-    result: String,
+pub(super) struct Row {
+    pub(super) fault: &'static str,
+    pub(super) runs: usize,
+    pub(super) result: String,
 }
 
 pub(super) async fn run() {
@@ -88,12 +89,16 @@ pub(super) async fn run() {
     println!("chaos: {cycles} cycles, {kills} killed bridges, BRIDGE_CHAOS_SEED={seed}");
     let mut chance = Chance(seed | 1);
     let few = kills.div_ceil(20);
-    let rows = [
+    let mut rows = vec![
         cycle_agents(cycles, &mut chance).await,
         kill_bridges(kills, &mut chance).await,
         end_bridges(few).await,
         crash_on(few).await,
     ];
+    rows.extend(shortage::run(few).await);
+    if setting("BRIDGE_CHAOS").as_deref() == Some("large") {
+        rows.extend(fuzzing::run());
+    }
     println!("| fault | runs | result |\n|---|---|---|");
     for Row {
         fault,

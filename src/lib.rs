@@ -27,3 +27,7 @@ pub mod mcp;
 pub mod scripted;
 /// Arguments, the only printer, one file a command.
 pub mod cli;
+/// One function for each reader of what others write, for `fuzz/` and the test that runs the same.
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzz;

@@ -352,3 +352,31 @@ async fn write<W: AsyncWrite + Unpin>(
         tracing::debug!(%problem, "the agent's stdin was not closed in order");
     }
 }
+/// Reads all that an agent writes as the connection does, and returns how many messages are in it.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn read_all(bytes: &[u8]) -> u64 {
+    use futures::FutureExt as _;
+    let stats = Arc::new(LineStats::default());
+    let mut reader = LineReader::new(bytes, LONGEST_FUZZED, Arc::clone(&stats));
+    // A reader of bytes that are there already never waits.
+    while let Some(Ok(Some(line))) = reader.next().now_or_never() {
+        assert!(line.len() <= 3 * LONGEST_FUZZED, "a line is bounded");
+        if let Some(mended) = mend_half_characters(&line) {
+            assert_eq!(
+                mend_half_characters(&mended),
+                None,
+                "what is mended is whole"
+            );
+        }
+        // What cannot be a message is dropped.
+        let _ = frame(&line, &stats);
+        if let Ok(params) = serde_json::from_str(&line) {
+            super::inbound::read_any(params);
+        }
+    }
+    stats.counts().lines
+}
+
+/// So long a line may be here: with the real cap no input would ever reach it. A byte that is no UTF-8 becomes three.
+#[cfg(any(test, feature = "fuzzing"))]
+const LONGEST_FUZZED: usize = 4096;

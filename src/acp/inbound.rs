@@ -144,3 +144,20 @@ impl HandleDispatchFrom<Agent> for Inbound {
         "everything an agent says by itself"
     }
 }
+/// Reads parameters as all that they could be.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn read_any(params: serde_json::Value) {
+    let _ = super::session::SessionInfo::parse("s".into(), &params);
+    let _ = super::agent_info::AgentInfo::parse(params.clone());
+    let _ = super::outcome::PromptOutcome::parse(&params);
+    if let Some(request) = super::permission::PermissionRequest::parse(&params) {
+        let ours = super::OurTools {
+            server: "bridge",
+            tools: &["send_message"],
+        };
+        let mut calls = super::ToolCalls::default();
+        let call = calls.see(request.tool_call.clone());
+        let _ = super::is_our_tool(&request, Some(call), ours);
+    }
+    let _ = super::update::parse_notification(params);
+}

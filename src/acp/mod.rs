@@ -45,6 +45,8 @@ mod tests;
 pub use agent_info::{AgentInfo, AuthMethod, Feature};
 pub use connection::{Connection, connect};
 pub use drain::DrainQuestion;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use driver::read_all;
 pub use driver::{ConnectOptions, Deadlines, FileSystem};
 pub use error::{AcpError, Ending};
 pub use events::{AgentEvent, AgentEvents};

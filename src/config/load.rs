@@ -377,3 +377,14 @@ fn is_absent(error: &io::Error) -> bool {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
 }
+/// Reads a text as the project's own file, over the profiles that the binary brings along.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn read_text(text: &str) -> Result<Config, ConfigError> {
+    let mut layers = Layers::default();
+    for file in builtin::FILES {
+        layers.add(Path::new(file.file), file.text, &Source::BuiltIn);
+    }
+    let path = PathBuf::from("bridge.toml");
+    layers.add(&path, text, &Source::Project(path.clone()));
+    layers.finish()
+}

@@ -25,6 +25,8 @@ pub use brought::{Brought, ProjectFile};
 pub use environment::{EnvPattern, InvalidEnvPattern};
 pub use error::{ConfigError, Problem, UnknownProfile};
 pub use limits::Limits;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use load::read_text;
 pub use load::{Config, Load};
 pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};
 pub use source::{Source, Sourced};

@@ -32,6 +32,8 @@ pub mod client;
 pub use self::caller::{Caller, Progress};
 pub use self::error::ToolError;
 pub use self::message::MessageView;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::opening::opens;
 pub use self::seating::Seating;
 pub use self::serve::{Ended, serve, serve_stdio};
 pub use self::server::{About, Server};

@@ -70,3 +70,11 @@ fn begins(request: &ClientRequest) -> bool {
         }
     }
 }
+/// Reads a line as a client's message, and says whether it may open a conversation.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn opens(line: &[u8]) -> bool {
+    match serde_json::from_slice(line) {
+        Ok(ClientJsonRpcMessage::Request(request)) => begins(&request.request),
+        _ => false,
+    }
+}

@@ -55,8 +55,7 @@ impl Actor {
         }
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
-        let prepared = self.prepare(&task).await;
-        if let Err(outcome) = prepared {
+        if let Err(outcome) = self.prepare(&task).await {
             self.finish(id, outcome, String::new()).await;
             return;
         }

@@ -266,6 +266,12 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
+/// Reads a text as a plan file.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn read_text(text: &str) -> Result<Written, FileError> {
+    parse("plan.toml", text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -57,6 +57,10 @@ use crate::sys::lock::LockFile;
 pub use self::bell::Listening;
 pub use self::follow::Follower;
 pub use self::origin::{Foreign, Origin, Proof};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::snapshot::read_any as read_any_snapshot;
+#[cfg(test)]
+pub(crate) use self::snapshot::written as written_snapshot;
 
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
 const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;

@@ -94,6 +94,7 @@ impl Wild {
                  [[agents.default.turns]]\nwhen = 'crash now'\nsteps = [{{ crash = 7 }}]\n\
                  [[agents.default.turns]]\nwhen = 'talk on'\nsteps = [{{ repeat = 100000, steps = [\
                  {{ call = 'send_message', with = {{ to = 'orchestrator', content = 'more' }} }}] }}]\n\
+                 [[agents.default.turns]]\nwhen = 'work slowly'\nsteps = [{{ sleep_ms = 700 }}, {{ say = 'slow work' }}]\n\
                  [[agents.default.turns]]\nsteps = [{{ say = 'here' }}]\n"
             );
             fs::write(folder.path().join(format!("{profile}.toml")), script).unwrap();

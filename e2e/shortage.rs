@@ -1,0 +1,304 @@
+//! What a bridge lives through: a disk that fills and empties, a bus that somebody holds, descriptors that run out, and its project
+//! opened once more, as a copy and as a clone.
+//!
+//! While one lasts, anything may be refused. Afterwards nothing that was acknowledged is lost or there twice, every task has come
+//! to its end, and agents take the next one.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::{Value, json};
+
+use super::storm::Row;
+use super::wild::{Habit, Lead, Wild, eventually};
+
+/// So long each lasts: longer than a command waits for the bus, and than a turn takes.
+const LASTS: Duration = Duration::from_secs(3);
+
+/// Between two messages while it lasts.
+const PAUSE: Duration = Duration::from_millis(100);
+
+const TAME: Habit = Habit::new("tame", "", "");
+
+/// What runs short.
+#[derive(Clone, Copy, Debug)]
+enum Shortage {
+    Disk,
+    Bus,
+    Descriptors,
+}
+
+/// A shortage, until it is dropped.
+enum Lasting {
+    Limit(u32, Resource, Rlimit),
+    Lock(File),
+}
+
+impl Shortage {
+    fn told(self) -> &'static str {
+        match self {
+            Self::Disk => "an orchestrator's disk is full for 3 s, in the middle of a turn",
+            Self::Bus => "another process holds the bus for 3 s, in the middle of a turn",
+            Self::Descriptors => {
+                "an orchestrator may open no file for 3 s, in the middle of a turn"
+            }
+        }
+    }
+
+    fn begin(self, wild: &Wild, lead: &Lead) -> Lasting {
+        match self {
+            // A file may not grow; what it has stays.
+            Self::Disk => Lasting::limit(lead.pid(), Resource::Fsize, 0),
+            Self::Descriptors => Lasting::limit(lead.pid(), Resource::Nofile, 0),
+            Self::Bus => {
+                let lock = File::open(wild.folder.path().join(".claude/bridge/lock")).unwrap();
+                flock(&lock, FlockOperation::LockExclusive).unwrap();
+                Lasting::Lock(lock)
+            }
+        }
+    }
+}
+
+impl Lasting {
+    fn limit(pid: u32, resource: Resource, current: u64) -> Self {
+        let at = Pid::from_raw(i32::try_from(pid).unwrap());
+        // Inherited, so the orchestrator's limits are ours.
+        let short = Rlimit {
+            current: Some(current),
+            ..rustix::process::getrlimit(resource)
+        };
+        let before = prlimit(at, resource, short).unwrap();
+        Self::Limit(pid, resource, before)
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        match self {
+            Self::Limit(pid, resource, before) => {
+                let at = Pid::from_raw(i32::try_from(*pid).unwrap());
+                prlimit(at, *resource, *before).unwrap();
+            }
+            Self::Lock(lock) => flock(lock, FlockOperation::Unlock).unwrap(),
+        }
+    }
+}
+
+pub(super) async fn run(runs: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for shortage in [Shortage::Disk, Shortage::Bus, Shortage::Descriptors] {
+        rows.push(live_through(shortage, runs).await);
+    }
+    rows.push(open_beside(runs).await);
+    rows
+}
+
+/// A shortage comes and goes, again and again, while an agent works and is written to.
+async fn live_through(shortage: Shortage, runs: usize) -> Row {
+    let wild = Wild::of(&[TAME]);
+    // Who writes into a full disk by a limit gets a signal, which would end it.
+    let lead = wild.lead_after("trap '' XFSZ; ").await;
+    lead.start_of("tame", "worker").await;
+    let mut acknowledged = Vec::new();
+    let mut refused = 0;
+    for run in 0..runs {
+        let slow = json!({ "agent": "worker", "prompt": "work slowly" });
+        let slow = lead.call("assign_task", slow).await["task_id"].clone();
+        until_task(&lead, &slow, |status| status == "running").await;
+        let lasting = shortage.begin(&wild, &lead);
+        let began = Instant::now();
+        for number in 0.. {
+            let words = format!("words {run}-{number}.");
+            let message = json!({ "to": "worker", "content": words });
+            match lead
+                .client
+                .call("send_message", message, super::wild::FAR)
+                .await
+            {
+                Ok(_) => acknowledged.push(words),
+                Err(_) => refused += 1,
+            }
+            if began.elapsed() > LASTS {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        drop(lasting);
+        let ended = until_task(&lead, &slow, |status| {
+            !matches!(status, "queued" | "running")
+        })
+        .await;
+        assert_eq!(ended, "done", "{shortage:?}, run {run}");
+        let result = lead
+            .call("get_task_result", json!({ "task_id": slow }))
+            .await;
+        assert_eq!(
+            result["output"], "slow work",
+            "{shortage:?}, run {run}: {result}"
+        );
+        let more = json!({ "agent": "worker", "prompt": "hello", "wait": true });
+        let more = lead.call("assign_task", more).await;
+        assert_eq!(more["status"], "done", "{shortage:?}, run {run}: {more}");
+        let another = format!("another-{run}");
+        lead.start_of("tame", &another).await;
+        lead.kill(&another).await;
+    }
+    eventually("everything that was acknowledged is seen, once", || {
+        let (sent, seen) = told_by(&wild);
+        let once = |words: &String| {
+            let ids = sent.get(words).map_or(&[][..], Vec::as_slice);
+            ids.len() == 1 && seen.get(&ids[0]) == Some(&1)
+        };
+        acknowledged.iter().all(once)
+    })
+    .await;
+    lead.close().await;
+    wild.nothing_is_left().await;
+    Row {
+        fault: shortage.told(),
+        runs,
+        result: format!(
+            "its task is done, the next one too; {} messages acknowledged and seen once, {refused} refused",
+            acknowledged.len()
+        ),
+    }
+}
+
+/// A copy and a clone of a project are opened and used beside it, and change nothing for it.
+async fn open_beside(runs: usize) -> Row {
+    for _ in 0..runs {
+        let wild = Wild::of(&[TAME]);
+        let lead = wild.lead().await;
+        lead.start_of("tame", "worker").await;
+        let worker = wild.running("scripted-agent");
+        let project = wild.folder.path();
+        let mut beside = vec![beside(&wild, |to| {
+            Command::new("cp")
+                .arg("-a")
+                .arg(project.join("."))
+                .arg(to)
+                .status()
+        })];
+        let git = |words: &[&str]| {
+            let mut git = Command::new("git");
+            git.arg("-C")
+                .arg(project)
+                .args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+            git.args(words).stdout(std::process::Stdio::null()).status()
+        };
+        if git(&["init", "-q"]).is_ok_and(|status| status.success()) {
+            assert!(
+                git(&["add", ".claude/bridge.toml", "tame.toml"])
+                    .unwrap()
+                    .success()
+            );
+            assert!(git(&["commit", "-q", "-m", "all"]).unwrap().success());
+            beside.push(self::beside(&wild, |to| {
+                Command::new("git")
+                    .args(["clone", "-q"])
+                    .arg(project)
+                    .arg(to)
+                    .status()
+            }));
+        }
+        for other in beside {
+            let second = other.lead().await;
+            let members = second.call("list_agents", json!({})).await;
+            let names = members["agents"].as_array().unwrap().iter();
+            let names: Vec<_> = names.map(|member| member["name"].clone()).collect();
+            assert!(!names.contains(&json!("worker")), "{names:?}");
+            second.start_of("tame", "worker").await;
+            second.close().await;
+            assert_eq!(
+                wild.running("scripted-agent"),
+                worker,
+                "the first project's agent lives on"
+            );
+            // Dropped, it would end all that carries its mark, which is the first project's too.
+            let Wild { folder, .. } = &*std::mem::ManuallyDrop::new(other);
+            fs::remove_dir_all(folder.path()).unwrap();
+        }
+        let more = json!({ "agent": "worker", "prompt": "hello", "wait": true });
+        let more = lead.call("assign_task", more).await;
+        assert_eq!(more["status"], "done", "{more}");
+        lead.close().await;
+        wild.nothing_is_left().await;
+    }
+    Row {
+        fault: "a copy and a clone of a project with a live agent are opened and used beside it",
+        runs,
+        result: "each has a bus of its own; the agent lives on, and works".to_owned(),
+    }
+}
+
+/// Makes another folder of a project.
+fn beside(wild: &Wild, fill: impl Fn(&Path) -> std::io::Result<std::process::ExitStatus>) -> Wild {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(fill(folder.path()).unwrap().success());
+    Wild {
+        folder,
+        mark: wild.mark.clone(),
+    }
+}
+
+/// Waits until a task's status is as wanted, and returns it.
+async fn until_task(lead: &Lead, task: &Value, wanted: impl Fn(&str) -> bool) -> String {
+    let began = Instant::now();
+    loop {
+        let status = lead
+            .call("get_task_status", json!({ "task_id": task }))
+            .await;
+        let status = status["status"].as_str().unwrap().to_owned();
+        if wanted(&status) {
+            return status;
+        }
+        assert!(
+            began.elapsed() < super::wild::FAR,
+            "the task stays {status}"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Returns what the log says: the ids of each text's messages, and how often each message was seen.
+fn told_by(wild: &Wild) -> (BTreeMap<String, Vec<String>>, BTreeMap<String, usize>) {
+    let (mut sent, mut seen) = (BTreeMap::new(), BTreeMap::new());
+    let log = wild.folder.path().join(".claude/bridge/log");
+    let mut segments: Vec<_> = fs::read_dir(log)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    segments.sort();
+    let text: String = segments
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let mut held: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let events = lines.flat_map(|line| line["events"].as_array().cloned().unwrap_or_default());
+    let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for event in events {
+        let call = |event: &Value| (string(&event["session"]), string(&event["call"]));
+        if let Some(message) = event.get("message_sent") {
+            let ids: &mut Vec<_> = sent.entry(string(&message["body"]["text"])).or_default();
+            ids.push(string(&message["id"]));
+        } else if let Some(handed) = event.get("message_handed") {
+            let ids = handed["ids"].as_array().into_iter().flatten().map(string);
+            held.entry(call(handed)).or_default().extend(ids);
+        } else if let Some(of_call) = event.get("message_returned") {
+            held.remove(&call(of_call));
+        } else if let Some(of_call) = event.get("message_seen") {
+            for id in held.remove(&call(of_call)).unwrap_or_default() {
+                *seen.entry(id).or_default() += 1;
+            }
+        }
+    }
+    (sent, seen)
+}

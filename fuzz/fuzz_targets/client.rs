@@ -1,0 +1,6 @@
+#![no_main]
+
+use cli_team_bridge::fuzz::read_client;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| read_client(bytes));
