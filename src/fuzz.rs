@@ -245,6 +245,7 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> Letter {
         text,
         offset: 0,
         total,
+        lost: None,
     }
 }
 

@@ -439,6 +439,7 @@ mod tests {
     use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
     use crate::bus::{Bus, Joining};
+    use crate::domain::limits;
     use crate::domain::member::MemberKind;
     use crate::sys::clock;
 

@@ -382,9 +382,9 @@ fn is_absent(error: &io::Error) -> bool {
 pub(crate) fn read_text(text: &str) -> Result<Config, ConfigError> {
     let mut layers = Layers::default();
     for file in builtin::FILES {
-        layers.add(Path::new(file.file), file.text, &Source::BuiltIn);
+        layers.add(Path::new(file.file), file.text, Source::BuiltIn);
     }
     let path = PathBuf::from("bridge.toml");
-    layers.add(&path, text, &Source::Project(path.clone()));
+    layers.add(&path, text, Source::Project(path.clone()));
     layers.finish()
 }

@@ -62,9 +62,7 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
         return false;
     };
     let whole = directory.to_string_lossy();
-    match repository
-        .git(&[], &["ls-files", "-z", "--", &whole])
-        .await {
+    match repository.git(&[], &["ls-files", "-z", "--", &whole]).await {
         Ok(files) => !files.is_empty(),
         Err(Trouble::NoGit) => false,
         Err(Trouble::Long) => true,

@@ -18,7 +18,7 @@ use cli_team_bridge::domain::limits;
 use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
 use cli_team_bridge::domain::task::TaskStatus;
 use cli_team_bridge::sys::disk::RealDisk;
-use cli_team_bridge::team::{Assignment, Human, Launch, Team};
+use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
 
 use crate::logs::{join, name, open_files};
 use crate::support::{DEADLINE, Stage};
@@ -72,6 +72,8 @@ impl Troupe {
             own_binary: PathBuf::from(env!("CARGO_BIN_EXE_cli-team-bridge")),
             environment: stage.environment(),
             project: project.to_owned(),
+            ground: project.to_owned(),
+            trust: Trust::kept_in(None),
             bus_dir: directory,
         };
         let team = Team::new(seat, config.unwrap(), launch, Human::default());
@@ -115,7 +117,7 @@ impl Troupe {
 
     async fn assign(&self, prompt: &str) -> TaskId {
         let task = NewTask {
-            prompt: self.bus.body(prompt.to_owned()).await.unwrap(),
+            prompt: Bus::body(prompt.to_owned()),
             model: None,
             fresh: false,
             permissions: None,
