@@ -83,7 +83,7 @@ impl Troupe {
             ..Assignment::default()
         };
         let first = team.assign(first).await.unwrap();
-        let session = bus_session(&bus, &first.task).await;
+        let session = bus_session(&bus, &first.task);
         let troupe = Self {
             faults,
             team,
@@ -173,7 +173,7 @@ impl Troupe {
     }
 }
 
-async fn bus_session(bus: &Bus, task: &TaskId) -> SessionId {
+fn bus_session(bus: &Bus, task: &TaskId) -> SessionId {
     bus.refresh().unwrap();
     bus.look(|state| state.task(task).unwrap().session)
 }
