@@ -170,13 +170,13 @@ impl<'a> Writer<'a> {
         if names.len() <= limits::NAMED_AT_ONCE {
             return Addressees::Named(names);
         }
-        let named: BTreeSet<&Name> = names.iter().collect();
+        let wanted: BTreeSet<&Name> = names.iter().collect();
         let live = self.state.live_sessions().into_iter();
         let live = live.filter(|session| self.leaving != Some(session.id));
         let (meant, others): (Vec<_>, Vec<_>) = live
             .map(|session| &session.name)
-            .partition(|name| named.contains(name));
-        if meant.len() < named.len() || others.len() > meant.len() {
+            .partition(|name| wanted.contains(name));
+        if meant.len() < wanted.len() || others.len() > meant.len() {
             return Addressees::Named(names);
         }
         Addressees::AllBut(others.into_iter().cloned().collect())

@@ -1,6 +1,8 @@
 //! What everyone asks of the state.
 
-use super::{Delivery, Departed, Member, Message, Past, Request, Session, State, Task, Wait};
+use super::{
+    Chunked, Delivery, Departed, Member, Message, Past, Request, Session, State, Task, Wait,
+};
 use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark};
 use crate::domain::message::{MessageKind, Way};
@@ -126,7 +128,7 @@ impl State {
     pub fn unread<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
         let ids = self.members.get(name).map(|member| &member.unread);
         ids.into_iter()
-            .flat_map(|unread| unread.values())
+            .flat_map(Chunked::values)
             .filter_map(|id| self.messages.get(id))
     }
 
