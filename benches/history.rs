@@ -157,6 +157,7 @@ pub(crate) async fn fill(sender: &Seat, to: &str, count: usize) -> Outcome {
 /// What `check_messages` takes at the most.
 fn pick() -> Pick {
     Pick {
+        only: None,
         from: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,
