@@ -16,6 +16,9 @@ const CODE: &str = "the code is 4716";
 /// How long each part of a long message is.
 const PART: usize = 100;
 
+/// How many parts the longest message has.
+const MOST_PARTS: usize = 6_000;
+
 /// Measures, in place of a check: how much of a result or a prompt each agent shows its model. To be read with `--nocapture`.
 const MEASURES: &str = "BRIDGE_E2E_MEASURE";
 
@@ -35,7 +38,7 @@ fn whole_parts(text: &str) -> usize {
         let whole = format!("{head}{}", "x".repeat(PART - 1 - head.len()));
         text.contains(&whole)
     };
-    (0..).take_while(is_whole).count()
+    (0..MOST_PARTS).take_while(is_whole).count()
 }
 
 /// Returns what the model was shown when a rule answered.
@@ -62,7 +65,7 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
     let scene = Scene::with_profiles(&[kind], rules, &profile).await;
     let task = scene.start(kind, "wait for it").await;
     scene.lead.until_waiting(kind.name).await;
-    scene.lead.send(kind.name, &parts(6_000)).await;
+    scene.lead.send(kind.name, &parts(MOST_PARTS)).await;
     assert_eq!(scene.done(&task).await, "read", "{}", scene.told());
     let shown = shown_to(&scene, "part-00000");
     let whole = whole_parts(&shown) * PART;
@@ -70,7 +73,7 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
         eprintln!("{}: {whole} bytes of a result", kind.name);
     } else {
         let is_shown = |number: &usize| shown.contains(&format!("part-{number:05} "));
-        let last = (0..6_000).rev().find(is_shown).unwrap();
+        let last = (0..MOST_PARTS).rev().find(is_shown).unwrap();
         // The last one is cut by us, and said to be.
         assert!(
             whole / PART >= last,
@@ -331,7 +334,7 @@ async fn dialogue() -> Duration {
             slowest = slowest.max(last.elapsed());
             last = Instant::now();
         }
-        assert!(last.elapsed() < Duration::from_secs(60), "{}", scene.told());
+        assert!(last.elapsed() < Duration::from_mins(1), "{}", scene.told());
         tokio::time::sleep(crate::support::PAUSE).await;
     }
     for task in &tasks {

@@ -127,6 +127,7 @@ impl Seat {
     }
 
     /// Returns the same seat, whose model is shown so many bytes of an answer.
+    #[must_use]
     pub fn with_answers_of(self, answer_bytes: usize) -> Self {
         Self {
             answer_bytes,

@@ -259,16 +259,16 @@ async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
     let mut bob = Client::of(endpoint::server(Seating::taken(seat)));
     bob.initialize().await;
     let texts = ["plain ", "\"quoted\"\n", "\u{1}.", "grün €", "\\", "\t."];
-    let mut sent = 0;
+    let mut messages = 0;
     for text in texts {
         for times in [1, 200, 1500, 20_000] {
             let message = json!({ "to": "bob", "content": text.repeat(times) });
             ann.call("send_message", message).await;
-            sent += 1;
+            messages += 1;
         }
     }
     let (mut shown, mut cursor) = (0, json!("0"));
-    while shown < sent {
+    while shown < messages {
         // With one tool after another, as models use them.
         let tools = [
             ("check_messages", json!({})),
