@@ -17,6 +17,8 @@ pub const LIMIT: &str = "limit";
 pub const UNAVAILABLE: &str = "unavailable";
 /// The agent does not answer.
 pub const SILENT: &str = "silent";
+/// The agent did not get ready.
+pub const START: &str = "start";
 /// Any other error that the agent tells.
 pub const AGENT: &str = "agent";
 

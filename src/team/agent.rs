@@ -80,7 +80,7 @@ pub(super) async fn run(begin: Begin) {
             Err(ended) => ended,
         };
         // It may end with what the agent wrote on its stderr.
-        ended.detail = ended.detail.map(|detail| secrets.hidden(detail));
+        ended.detail = ended.detail.map(|detail| secrets.hidden(detail).into());
         let policy = begin.profile.restart.value;
         let verdict = if is_to_end(&seat, session, &begin.hurry) {
             Verdict::Ended
@@ -118,7 +118,7 @@ pub(super) async fn run(begin: Begin) {
         };
         if let Some(error) = ended.error {
             let message = format!("{} has failed: {}", begin.identity.name, error.message);
-            let message = secrets.hidden(message);
+            let message = secrets.hidden(message).into();
             fail_queue(&seat, session, TaskError { message, ..error }).await;
         }
         leave(&seat, session, ended.departure, detail).await;

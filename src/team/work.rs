@@ -6,6 +6,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::actor::Actor;
 use super::advice::Advice;
 use super::choose::{What, choose};
+use super::patience::patient;
 use super::report::Spending;
 use super::start;
 use super::transcript;
@@ -98,10 +99,9 @@ impl Actor {
     async fn prepare(&mut self, fresh: bool, model: Option<&str>) -> Result<(), Outcome> {
         if fresh && self.used {
             let servers = std::slice::from_ref(&self.endpoint);
-            let session = self
-                .connection
-                .new_session(&self.identity.cwd, servers)
-                .await;
+            let beginning = self.connection.new_session(&self.identity.cwd, servers);
+            let limit = self.profile.start.value;
+            let session = patient(&self.child, limit, "session/new", beginning).await;
             let advice = Advice::of(&self.profile, self.wall_ms());
             let session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
             let set = start::set_mode(&self.connection, &session, &self.profile, advice).await;
@@ -283,6 +283,7 @@ impl Actor {
             self.hear(event);
         }
         self.drop_questions().await;
+        self.record_others().await;
         let Some(mut turn) = self.turn.take() else {
             return false;
         };
@@ -293,7 +294,7 @@ impl Actor {
         let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
         let outcome = Outcome::of(&ended, asked, advice);
         let outcome = if turn.failing.is_some() {
-            outcome.of_failing(&turn.output, advice)
+            outcome.of_failing(&turn.output, advice, &self.secrets)
         } else {
             outcome
         };
@@ -402,7 +403,7 @@ impl Actor {
     }
 
     async fn finish_with(&self, id: TaskId, outcome: Outcome, output: String, report: Report) {
-        let output = self.secrets.hidden(output);
+        let output = self.secrets.hidden(output).into();
         let output = match self.seat.bus().long_body(output).await {
             Ok(output) => output,
             Err(error) => {
@@ -417,7 +418,7 @@ impl Actor {
             ..
         } = outcome;
         let error = error.map(|error| TaskError {
-            message: self.secrets.hidden(error.message),
+            message: self.secrets.hidden(error.message).into(),
             ..error
         });
         self.write(Ask::FinishTask(
