@@ -4,8 +4,23 @@
 //! `tool_call_update` for an id that is new. So the first sight of an id makes the call, whatever the message.
 
 use super::update::ToolCallUpdate;
-use serde_json::Value;
-use std::collections::HashMap;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
+
+/// The calls of a turn that are remembered, and the bytes that all of them take. Beyond either the oldest is forgotten, one
+/// that is over before one that is not.
+const MOST_CALLS: usize = 4096;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// What is kept of a word such as a kind, which decides by being one that is known.
+const WORD_BYTES: usize = 128;
+
+/// What is kept of a text that people are shown the beginning of. It is more than they are shown by the length of a key: what
+/// is secret is hidden before a text is cut to what is shown.
+const TEXT_BYTES: usize = 16 * 1024;
+
+/// What a call takes besides its texts.
+const CALL_BYTES: usize = 512;
 
 /// One tool call, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +93,69 @@ impl ToolCall {
         newer(&mut self.known.raw_input, raw_input);
         newer(&mut self.known.content, content);
         newer(&mut self.known.meta, meta);
+        if self.status() == "completed" {
+            // What it answered is read of calls that failed.
+            self.known.content = None;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let known = &self.known;
+        let texts = [
+            &known.title,
+            &known.name,
+            &known.kind,
+            &known.status,
+            &known.content,
+        ];
+        let texts = texts.into_iter().flatten().map(String::len);
+        let paths = known.locations.iter().flatten().map(String::len);
+        let diffs = known.diffs.iter().flatten().map(|diff| diff.path.len());
+        let paths: usize = paths
+            .chain(diffs)
+            .map(|path| path + size_of::<String>())
+            .sum();
+        CALL_BYTES + known.id.len() + texts.sum::<usize>() + paths
+    }
+}
+
+/// Takes from a message what is read of a call later: a call's arguments and answers may be whole files.
+fn in_short(mut told: ToolCallUpdate) -> ToolCallUpdate {
+    for text in [&mut told.title, &mut told.content].into_iter().flatten() {
+        shorten(text, TEXT_BYTES);
+    }
+    for word in [&mut told.name, &mut told.kind, &mut told.status]
+        .into_iter()
+        .flatten()
+    {
+        shorten(word, WORD_BYTES);
+    }
+    // The server and the tool, by which a question is known as one about our own.
+    told.raw_input = told.raw_input.and_then(|input| {
+        let short: Map<_, _> = ["server", "tool"]
+            .into_iter()
+            .filter_map(|field| Some((field.to_owned(), short_word(input.get(field)?)?)))
+            .collect();
+        (!short.is_empty()).then_some(Value::Object(short))
+    });
+    told.meta = told.meta.as_ref().and_then(name_in_meta).map(|name| {
+        let mut name = name.to_owned();
+        shorten(&mut name, WORD_BYTES);
+        serde_json::json!({ "toolName": name })
+    });
+    told
+}
+
+fn short_word(value: &Value) -> Option<Value> {
+    let word = value.as_str().filter(|word| word.len() <= WORD_BYTES)?;
+    Some(Value::from(word))
+}
+
+fn shorten(text: &mut String, most: usize) {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
+        text.shrink_to_fit();
     }
 }
 
@@ -100,27 +178,61 @@ pub(super) fn name_in_meta(meta: &Value) -> Option<&str> {
     .find_map(Value::as_str)
 }
 
-/// The tool calls of one session, by id.
+/// The tool calls of one session, by id: of each what is read later, and of very many the newest.
 #[derive(Debug, Clone, Default)]
 pub struct ToolCalls {
     by_id: HashMap<String, ToolCall>,
+    /// The ids in the order in which they were first seen.
+    in_order: BTreeMap<usize, String>,
+    /// How many were seen.
+    seen: usize,
+    bytes: usize,
+    forgotten: u64,
 }
 
 impl ToolCalls {
     /// Takes in a message about a call, from an update or a permission question, and returns the call as now known.
     pub fn see(&mut self, update: ToolCallUpdate) -> &ToolCall {
-        use std::collections::hash_map::Entry;
-        let number = self.by_id.len();
-        match self.by_id.entry(update.id.clone()) {
-            Entry::Occupied(call) => {
-                let call = call.into_mut();
-                call.merge(update);
-                call
-            }
-            Entry::Vacant(place) => place.insert(ToolCall {
+        let update = in_short(update);
+        let id = update.id.clone();
+        let mut call = self.by_id.remove(&id).unwrap_or_else(|| {
+            let number = self.seen;
+            self.seen += 1;
+            self.in_order.insert(number, id.clone());
+            self.bytes += CALL_BYTES + id.len();
+            ToolCall {
                 number,
-                known: update,
-            }),
+                known: ToolCallUpdate {
+                    id: id.clone(),
+                    ..ToolCallUpdate::default()
+                },
+            }
+        });
+        self.bytes -= call.bytes();
+        call.merge(update);
+        self.bytes += call.bytes();
+        self.forget_for(call.number);
+        self.by_id.entry(id).or_insert(call)
+    }
+
+    /// Forgets calls until this one and the others are within the bounds.
+    fn forget_for(&mut self, number: usize) {
+        // The call itself is in the order, and not among the others now.
+        while (self.in_order.len() > MOST_CALLS || self.bytes > MOST_BYTES)
+            && !self.by_id.is_empty()
+        {
+            let others = self.in_order.iter().filter(|(other, _)| **other != number);
+            let is_over = |id: &String| self.by_id.get(id).is_some_and(ToolCall::is_over);
+            let over = others.clone().find(|(_, id)| is_over(id));
+            let Some((oldest, id)) = over.or_else(|| others.clone().next()) else {
+                return;
+            };
+            let (oldest, id) = (*oldest, id.clone());
+            self.in_order.remove(&oldest);
+            if let Some(call) = self.by_id.remove(&id) {
+                self.bytes -= call.bytes();
+                self.forgotten += 1;
+            }
         }
     }
 
@@ -129,11 +241,15 @@ impl ToolCalls {
         self.by_id.get(id)
     }
 
-    /// Returns all calls, in the order in which they were first seen.
+    /// Returns all calls that are remembered, in the order in which they were first seen.
     pub fn all(&self) -> Vec<&ToolCall> {
-        let mut all: Vec<_> = self.by_id.values().collect();
-        all.sort_by_key(|call| call.number);
-        all
+        let ids = self.in_order.values();
+        ids.filter_map(|id| self.by_id.get(id)).collect()
+    }
+
+    /// Returns how many calls were seen and are not remembered.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// Returns the calls that have not come to their end, in no order.
@@ -141,10 +257,9 @@ impl ToolCalls {
         self.by_id.values().filter(|call| !call.is_over())
     }
 
-    /// Forgets all calls. A turn that ended leaves none running, so its owner clears them for the next turn; this is also
-    /// what bounds the memory.
+    /// Forgets all calls. A turn that ended leaves none running, so its owner clears them for the next turn.
     pub fn clear(&mut self) {
-        self.by_id.clear();
+        *self = Self::default();
     }
 }
 
@@ -181,11 +296,64 @@ mod tests {
             (call.title(), call.kind(), call.status()),
             ("Run tests", "execute", "completed")
         );
-        assert_eq!(call.known().raw_input, Some(json!({"a": 1})));
         assert!(call.is_over());
         assert_eq!(calls.running().count(), 0);
         calls.clear();
         assert!(calls.get("c").is_none());
+    }
+
+    #[test]
+    fn of_a_call_is_kept_what_is_read_later() {
+        let mut calls = ToolCalls::default();
+        let whole = "x".repeat(1024 * 1024);
+        let call = calls.see(message(json!({
+            "toolCallId": "c", "title": whole, "kind": whole, "status": "in_progress",
+            "rawInput": {"server": "bridge", "tool": "ping", "arguments": {"text": whole}},
+            "content": [{"type": "content", "content": {"type": "text", "text": whole}}],
+            "_meta": {"toolName": "mcp__bridge__ping", "more": whole},
+        })));
+        let server_and_tool = json!({"server": "bridge", "tool": "ping"});
+        assert_eq!(call.known().raw_input, Some(server_and_tool.clone()));
+        assert_eq!(call.name(), "mcp__bridge__ping");
+        assert!(call.bytes() < 64 * 1024, "{}", call.bytes());
+        let call = calls.see(message(
+            json!({"toolCallId": "c", "status": "completed", "rawInput": {"x": 1}}),
+        ));
+        assert_eq!(call.known().raw_input, Some(server_and_tool));
+        assert_eq!(call.known().content, None);
+    }
+
+    #[test]
+    fn of_very_many_calls_the_newest_are_remembered_and_the_others_counted() {
+        let mut calls = ToolCalls::default();
+        let path = "x".repeat(1024);
+        calls.see(message(
+            json!({"toolCallId": "running", "status": "in_progress"}),
+        ));
+        for number in 0..100_000 {
+            let call = json!({
+                "toolCallId": format!("c{number}"), "kind": "edit", "status": "completed",
+                "locations": [{"path": path}], "rawInput": {"text": path},
+            });
+            calls.see(message(call));
+        }
+        let all = calls.all();
+        assert!(all.len() <= MOST_CALLS);
+        assert_eq!(all.first().map(|call| call.id()), Some("running"));
+        assert_eq!(all.last().map(|call| call.id()), Some("c99999"));
+        assert_eq!(calls.forgotten() + all.len() as u64, 100_001);
+        let bytes: usize = all.iter().map(|call| call.bytes()).sum();
+        assert_eq!(bytes, calls.bytes);
+        // A few that are large.
+        let mut calls = ToolCalls::default();
+        for number in 0..40 {
+            let paths = vec![json!({"path": path}); 1024];
+            calls.see(message(
+                json!({"toolCallId": format!("c{number}"), "locations": paths}),
+            ));
+        }
+        assert!(calls.bytes <= MOST_BYTES, "{}", calls.bytes);
+        assert_eq!(calls.forgotten() + calls.all().len() as u64, 40);
     }
 
     #[test]

@@ -251,6 +251,9 @@ pub struct Answered {
     /// The question, where nobody had to be asked: then this is all there is of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// How many questions this stands for, where they are several; `question` is the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u64>,
 }
 
 /// A fact on the bus.

@@ -323,6 +323,7 @@ mod tests {
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"cancelled","by":"ended"}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"human","name":"orchestrator"}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"}}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"},"times":7}}"#,
         ] {
             let read: Event = serde_json::from_str(event).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), event);

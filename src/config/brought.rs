@@ -155,6 +155,8 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         restart: _,
         settle: _,
         one_session: _,
+        guarded: _,
+        start_seconds: _,
         mid_turn: _,
         tool_prefix: _,
         result_bytes: _,

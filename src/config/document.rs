@@ -1,6 +1,6 @@
 //! One configuration file, from its text to typed values: the only place that knows the keys.
 
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::Duration;
 
 use toml::Spanned;
@@ -21,14 +21,16 @@ use crate::domain::permission::Policy;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 2] = ["resume", "gate_env"];
-const PROFILE_KEYS: [&str; 20] = [
+const PROFILE_KEYS: [&str; 22] = [
     "command",
     "args",
     "env",
     "env_pass",
     "permissions",
     "permission_seconds",
+    "guarded",
     "file_system",
+    "start_seconds",
     "roles",
     "default_model",
     "mode",
@@ -186,9 +188,15 @@ impl DocumentReader<'_, '_> {
                     let seconds = self.reader.number(entry.value, &what, &range);
                     draft.permission_seconds = self.sourced(seconds);
                 }
+                "guarded" => draft.guarded = self.guarded(entry.value, &what),
                 "file_system" => {
                     let wanted = self.reader.boolean(entry.value, &what);
                     draft.file_system = self.sourced(wanted);
+                }
+                "start_seconds" => {
+                    let range = 1..=limits::MAX_START_SECONDS;
+                    let seconds = self.reader.number(entry.value, &what, &range);
+                    draft.start = self.sourced(seconds.map(Duration::from_secs));
                 }
                 "restart" => draft.restart = self.word(entry.value, &what, &Restart::WORDS),
                 "roles" => {
@@ -313,6 +321,25 @@ impl DocumentReader<'_, '_> {
             }
         });
         self.sourced(patterns)
+    }
+
+    /// Reads parts of paths, such as `deploy` or `ci/run.sh`.
+    fn guarded(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Vec<String> {
+        let parts = self.reader.array(value, what, |reader, element, each| {
+            let text = reader.filled_string(element, each)?;
+            let path = Path::new(&text);
+            let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+            if !path.components().all(is_plain) || text.contains("//") || text.ends_with('/') {
+                let message = format!(
+                    "{what} has `{}`: it must be a name, or names with `/` between them, as they stand in a path of the project",
+                    shown(&text)
+                );
+                reader.report(&element.span(), message);
+                return None;
+            }
+            Some(text)
+        });
+        parts.unwrap_or_default()
     }
 
     fn permissions(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Policy>> {

@@ -24,7 +24,9 @@ pub(super) struct Draft {
     pub(super) env_pass: Option<Sourced<Vec<EnvPattern>>>,
     pub(super) permissions: Option<Sourced<Policy>>,
     pub(super) permission_seconds: Option<Sourced<u64>>,
+    pub(super) guarded: Vec<String>,
     pub(super) file_system: Option<Sourced<bool>>,
+    pub(super) start: Option<Sourced<Duration>>,
     pub(super) roles: Option<Sourced<Vec<String>>>,
     pub(super) default_model: Option<Sourced<String>>,
     pub(super) mode: Option<Sourced<String>>,
@@ -52,7 +54,9 @@ impl Draft {
             env_pass: None,
             permissions: None,
             permission_seconds: None,
+            guarded: Vec::new(),
             file_system: None,
+            start: None,
             roles: None,
             default_model: None,
             mode: None,
@@ -83,7 +87,10 @@ impl Draft {
         set(&mut self.env_pass, later.env_pass);
         set(&mut self.permissions, later.permissions);
         set(&mut self.permission_seconds, later.permission_seconds);
+        // No layer takes back what an earlier one guards.
+        self.guarded.extend(later.guarded);
         set(&mut self.file_system, later.file_system);
+        set(&mut self.start, later.start);
         set(&mut self.roles, later.roles);
         set(&mut self.default_model, later.default_model);
         if later.mode.is_some() {
@@ -135,9 +142,13 @@ impl Draft {
             permission_seconds: self
                 .permission_seconds
                 .unwrap_or_else(|| Sourced::default_value(limits::PERMISSION_SECONDS)),
+            guarded: self.guarded,
             file_system: self
                 .file_system
                 .unwrap_or_else(|| Sourced::default_value(false)),
+            start: self.start.unwrap_or_else(|| {
+                Sourced::default_value(Duration::from_secs(limits::START_SECONDS))
+            }),
             roles: self
                 .roles
                 .unwrap_or_else(|| Sourced::default_value(Vec::new())),

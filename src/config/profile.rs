@@ -28,8 +28,12 @@ pub struct Profile {
     pub permissions: Sourced<Policy>,
     /// How long a question for permission waits for an answer, in seconds.
     pub permission_seconds: Sourced<u64>,
+    /// Parts of paths whose edit is asked about besides those that always are, from all layers together.
+    pub guarded: Vec<String>,
     /// Whether the agent may read and write files of the project through us.
     pub file_system: Sourced<bool>,
+    /// How long it may take to answer at its start without a sign of life.
+    pub start: Sourced<Duration>,
     /// What the agent is for, in the user's words.
     pub roles: Sourced<Vec<String>>,
     /// The model, unless the task names one.

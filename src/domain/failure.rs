@@ -23,6 +23,8 @@ pub const SILENT: &str = "silent";
 pub const STUCK: &str = "stuck";
 /// The bus could not read or keep what belongs to a task.
 pub const BUS: &str = "bus";
+/// The agent did not get ready.
+pub const START: &str = "start";
 /// Any other error that the agent tells.
 pub const AGENT: &str = "agent";
 

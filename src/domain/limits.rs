@@ -66,6 +66,16 @@ pub const MAX_UNREAD: usize = 10_000;
 /// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;
 
+/// How long an agent may take to answer when it starts, and to begin a session, without a sign of life, unless its profile says
+/// otherwise: a first start by `npx`, a cold disk and a login take more than a minute.
+pub const START_SECONDS: u64 = 120;
+
+/// The longest that a profile may say.
+pub const MAX_START_SECONDS: u64 = 60 * 60;
+
+/// How many times as long it may take in all, with signs of life.
+pub const START_PATIENCE: u32 = 5;
+
 /// Questions for permission that one agent may have open at once: agents ask for one call at a time or for a handful in
 /// parallel. More are answered with no, at once.
 pub const MAX_QUESTIONS: usize = 32;
@@ -81,6 +91,9 @@ pub const MAX_PERMISSION_SECONDS: u64 = 24 * 60 * 60;
 
 /// Characters of a question's title, and of each of its paths, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
+
+/// Paths of a question that are looked at on the disk; one with more is asked.
+pub const LOOKED_PATHS: usize = 64;
 
 /// Paths of a question that go on the bus.
 pub const QUESTION_PATHS: usize = 10;

@@ -3,6 +3,7 @@
 //! [`judge`] decides by the kind of the tool and by where its paths really lead; finding that out is the caller's, as it needs
 //! a look at the disk. Whatever is not surely inside the project is asked.
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -127,19 +128,67 @@ pub enum Verdict {
     Ask,
 }
 
+/// What is not edited without asking, as it makes programs of the user run, or tells agents what to do: parts of paths, at
+/// any depth of the project. A profile adds to it (`guarded`), and nothing takes from it.
+pub const GUARDED: [&str; 28] = [
+    // What the bridge, its agents and other agents take their settings from: servers to start, hooks, rights.
+    ".claude",
+    ".mcp.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".factory",
+    ".agents",
+    ".cursor",
+    ".windsurf",
+    // What they are told by.
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "QWEN.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".github/copilot-instructions.md",
+    // What editors, shells, git and other services run by themselves.
+    ".git",
+    ".gitmodules",
+    ".husky",
+    ".github/workflows",
+    ".vscode",
+    ".idea",
+    ".envrc",
+    ".devcontainer",
+    ".devcontainer.json",
+];
+
+/// The project, and what is special in it. All places are absolute, with links resolved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ground {
+    /// The project's root.
+    pub project: PathBuf,
+    /// Where buses are, and with them everybody's messages: neither read nor edited by rule.
+    pub buses: Vec<PathBuf>,
+    /// Where edits are asked about, wherever the paths of [`GUARDED`] and git's directories really lead.
+    pub guarded: Vec<PathBuf>,
+    /// Parts of paths below the project, as in [`GUARDED`], that the agent's profile adds.
+    pub also: Vec<String>,
+}
+
 /// Decides a question by its policy.
 ///
 /// `kind` is the tool's kind in ACP's words. `paths` are the places that the tool touches, links resolved; `None` for one that
-/// cannot be told. `project` is the project's root, links resolved.
+/// cannot be told.
 ///
 /// The rules allow reading, searching and editing inside the project. They ask about all else: a place that is not known or
-/// not named, the bus, and an edit of what decides about rights (`.claude`, `.git`).
-pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], project: &Path) -> Verdict {
-    let by_rules = |is_guarded: fn(&Path) -> bool| {
+/// not named, the bus, and an edit of what decides about rights or makes programs run.
+pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], ground: &Ground) -> Verdict {
+    let by_rules = |is_guarded: fn(&Ground, &Path, &Path) -> bool| {
         let is_free = |path: &Option<PathBuf>| {
-            path.as_deref()
-                .and_then(|path| inside(path, project))
-                .is_some_and(|inner| !is_guarded(inner))
+            let Some(path) = path else { return false };
+            inside(path, &ground.project).is_some_and(|inner| !is_guarded(ground, path, inner))
         };
         if !paths.is_empty() && paths.iter().all(is_free) {
             Verdict::Allow
@@ -150,8 +199,8 @@ pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], project: &Pa
     match (policy, kind) {
         (Policy::Allow, _) => Verdict::Allow,
         (Policy::Deny, _) => Verdict::Reject,
-        (Policy::Rules, "read" | "search") => by_rules(is_bus),
-        (Policy::Rules, "edit") => by_rules(is_control),
+        (Policy::Rules, "read" | "search") => by_rules(Ground::is_bus),
+        (Policy::Rules, "edit") => by_rules(Ground::is_guarded),
         (Policy::Rules | Policy::Ask, _) => Verdict::Ask,
     }
 }
@@ -173,6 +222,26 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
     KINDS.into_iter().find(|known| *known == kind)
 }
 
+/// Says whether a decision by the rules needs a look at where the paths lead.
+pub fn depends_on_places(policy: Policy, kind: &str) -> bool {
+    policy == Policy::Rules && matches!(kind, "read" | "search" | "edit")
+}
+
+impl Ground {
+    /// Says whether a place belongs to a bus.
+    fn is_bus(&self, path: &Path, inner: &Path) -> bool {
+        has(inner, ".claude/bridge") || self.buses.iter().any(|bus| is_below(path, bus))
+    }
+
+    /// Says whether a place decides what programs of the user do, or what agents may.
+    fn is_guarded(&self, path: &Path, inner: &Path) -> bool {
+        let also = self.also.iter().map(String::as_str);
+        self.is_bus(path, inner)
+            || GUARDED.into_iter().chain(also).any(|part| has(inner, part))
+            || self.guarded.iter().any(|place| is_below(path, place))
+    }
+}
+
 /// Returns the part of a path below the project, if it is surely there. The case of letters counts: what differs in it only is
 /// another place on most disks, and asking does no harm on the others.
 fn inside<'p>(path: &'p Path, project: &Path) -> Option<&'p Path> {
@@ -183,23 +252,30 @@ fn inside<'p>(path: &'p Path, project: &Path) -> Option<&'p Path> {
     path.strip_prefix(project).ok()
 }
 
-/// Says whether a place below the project belongs to the bus, where everybody's messages are.
-fn is_bus(inner: &Path) -> bool {
-    begins_with(inner, &[".claude", "bridge"])
+/// Says whether a path is another one, or below it. The case of letters does not count, as some disks do not count it.
+fn is_below(path: &Path, other: &Path) -> bool {
+    let mut parts = path.components();
+    let same = |part: Component<'_>| {
+        let own = parts.next();
+        own.is_some_and(|own| folded(own.as_os_str()) == folded(part.as_os_str()))
+    };
+    other.components().all(same)
 }
 
-/// Says whether a place below the project decides what programs of the user do, or what agents may.
-fn is_control(inner: &Path) -> bool {
-    begins_with(inner, &[".claude"]) || begins_with(inner, &[".git"])
+/// Says whether these parts follow each other anywhere in a path. Here, too, the case of letters does not count.
+fn has(inner: &Path, parts: &str) -> bool {
+    let inner: Vec<_> = inner
+        .components()
+        .map(|part| folded(part.as_os_str()))
+        .collect();
+    let parts: Vec<_> = parts.split('/').map(|part| folded(part.as_ref())).collect();
+    inner.windows(parts.len()).any(|window| window == parts)
 }
 
-/// Here the case of letters does not count, as some disks do not count it.
-fn begins_with(inner: &Path, parts: &[&str]) -> bool {
-    let mut components = inner.components();
-    parts.iter().all(|part| {
-        let component = components.next();
-        component.is_some_and(|component| component.as_os_str().eq_ignore_ascii_case(part))
-    })
+/// Returns a name as disks compare it that do not count case: the Kelvin sign is a `k` to them, too.
+fn folded(name: &OsStr) -> String {
+    let upper = name.to_string_lossy().to_uppercase();
+    upper.to_lowercase()
 }
 
 #[cfg(test)]
@@ -208,10 +284,23 @@ mod tests {
 
     const PROJECT: &str = "/home/ann/project";
 
+    /// A project whose `.claude` and git directory are links, and whose profile guards more.
+    fn ground() -> Ground {
+        Ground {
+            project: PROJECT.into(),
+            buses: vec![format!("{PROJECT}/settings/bridge").into()],
+            guarded: vec![
+                format!("{PROJECT}/settings").into(),
+                format!("{PROJECT}/gitdata").into(),
+            ],
+            also: vec!["deploy".to_owned(), "ci/run.sh".to_owned()],
+        }
+    }
+
     #[track_caller]
     fn check(policy: Policy, kind: &str, paths: &[&str], expected: Verdict) {
         let paths: Vec<_> = paths.iter().map(|path| Some(PathBuf::from(path))).collect();
-        let verdict = judge(policy, kind, &paths, Path::new(PROJECT));
+        let verdict = judge(policy, kind, &paths, &ground());
         assert_eq!(verdict, expected, "{policy:?} {kind} {paths:?}");
     }
 
@@ -290,7 +379,7 @@ mod tests {
             Verdict::Ask,
         );
         let unknown = [Some(PathBuf::from(inside)), None];
-        let verdict = judge(Policy::Rules, "read", &unknown, Path::new(PROJECT));
+        let verdict = judge(Policy::Rules, "read", &unknown, &ground());
         assert_eq!(verdict, Verdict::Ask);
     }
 
@@ -314,7 +403,49 @@ mod tests {
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
         }
         check_rules("edit", &format!("{PROJECT}/.gitignore"), Verdict::Allow);
-        check_rules("edit", &format!("{PROJECT}/src/.claude/x"), Verdict::Allow);
+        check_rules("edit", &format!("{PROJECT}/src/.claude/x"), Verdict::Ask);
+    }
+
+    #[test]
+    fn what_makes_programs_run_is_not_edited_without_asking() {
+        for part in GUARDED {
+            for path in [
+                format!("{PROJECT}/{part}"),
+                format!("{PROJECT}/{part}/x"),
+                format!("{PROJECT}/vendor/lib/{}/x", part.to_uppercase()),
+            ] {
+                check_rules("edit", &path, Verdict::Ask);
+                check_rules("read", &path, Verdict::Allow);
+            }
+        }
+        for path in [
+            "settings/settings.json",
+            "SETTINGS/bridge.toml",
+            "gitdata/hooks/pre-commit",
+            "deploy/now",
+            "a/b/deploy",
+            "ci/run.sh",
+            ".hus\u{212a}y/pre-commit",
+        ] {
+            check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
+            check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Allow);
+        }
+        check_rules(
+            "read",
+            &format!("{PROJECT}/settings/bridge/log"),
+            Verdict::Ask,
+        );
+        for path in [
+            "ci/other.sh",
+            "run.sh",
+            "settings-2",
+            ".github/dependabot.yml",
+            "agents.rs",
+            "workflows/x",
+            "gitdata.txt",
+        ] {
+            check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Allow);
+        }
     }
 
     #[test]

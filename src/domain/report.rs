@@ -119,6 +119,9 @@ pub struct Details {
     /// The calls of tools that failed, in the order in which they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_calls: Vec<FailedCall>,
+    /// The calls of tools that were so many that nothing of them stands in these lists.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub calls_left_out: u64,
     /// What git could tell about the files.
     #[serde(default)]
     pub git: GitLook,
@@ -129,6 +132,14 @@ impl Details {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference over"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What git could tell about the files of a project.

@@ -70,14 +70,60 @@ impl Secrets {
     }
 
     /// Returns a text, or a line of JSON, with every secret value replaced by the name of its variable.
-    pub fn hidden(&self, text: String) -> String {
+    pub fn hidden(&self, text: impl Into<String>) -> Hidden {
+        let text = text.into();
         let is_in = |(_, value): &&(String, String)| text.contains(value.as_str());
         if self.values.iter().all(|pair| !is_in(&pair)) {
-            return text;
+            return Hidden(text);
         }
-        self.values.iter().fold(text, |text, (name, value)| {
+        let hidden = self.values.iter().fold(text, |text, (name, value)| {
             text.replace(value, &format!("[hidden: {name}]"))
-        })
+        });
+        Hidden(hidden)
+    }
+}
+
+/// A text of an agent in which what is secret is hidden. Only such a text is cut: of a key that a cut goes through the half
+/// that is left is not known as a key any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden(String);
+
+impl Hidden {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns at most so many characters from its beginning, and whether something is left out.
+    pub fn head(&self, most: usize) -> (&str, bool) {
+        match self.0.char_indices().nth(most) {
+            Some((end, _)) => (&self.0[..end], true),
+            None => (&self.0, false),
+        }
+    }
+
+    /// Returns at most so many bytes from its end, and whether something is left out.
+    pub fn tail(&self, most: usize) -> (&str, bool) {
+        let first = self.0.len().saturating_sub(most);
+        let from = (first..=self.0.len()).find(|from| self.0.is_char_boundary(*from));
+        let from = from.unwrap_or_default();
+        (&self.0[from..], from > 0)
+    }
+
+    /// Returns its beginning, with `…` where something is left out.
+    pub fn clipped(&self, most: usize) -> String {
+        let (head, is_cut) = self.head(most);
+        if is_cut {
+            format!("{head}…")
+        } else {
+            head.to_owned()
+        }
+    }
+}
+
+impl From<Hidden> for String {
+    fn from(hidden: Hidden) -> Self {
+        hidden.0
     }
 }
 
@@ -146,7 +192,7 @@ mod tests {
         ];
         let secrets = Secrets::of(variables.into_iter());
         let check = |text: &str, expected: &str| {
-            assert_eq!(secrets.hidden(text.to_owned()), expected);
+            assert_eq!(secrets.hidden(text).as_str(), expected);
         };
         check(
             "a sk-1234567890, sk-1234567890",
@@ -157,6 +203,20 @@ mod tests {
         check(r#"{"t":"with\"quote\n"}"#, r#"{"t":"[hidden: ODD_TOKEN]"}"#);
         check("with\"quote\n!", "[hidden: ODD_TOKEN]!");
         check("word /home/someone", "word /home/someone");
+    }
+
+    #[test]
+    fn a_text_is_cut_behind_the_hiding_and_between_characters() {
+        let secrets = Secrets::of([("API_KEY", "sk-1234567890")].into_iter());
+        let text = secrets.hidden("über sk-1234567890");
+        assert_eq!(text.head(6), ("über [", true));
+        assert_eq!(text.head(99), ("über [hidden: API_KEY]", false));
+        assert_eq!(text.tail(8), ("API_KEY]", true));
+        assert_eq!(text.tail(99), ("über [hidden: API_KEY]", false));
+        assert_eq!(secrets.hidden("aé").tail(1), ("", true));
+        assert_eq!(secrets.hidden("").tail(1), ("", false));
+        assert_eq!(text.clipped(4), "über…");
+        assert_eq!(text.clipped(99), "über [hidden: API_KEY]");
     }
 
     #[test]

@@ -173,15 +173,32 @@ const ID_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct IdScan {
     depth: usize,
-    in_string: bool,
-    escaped: bool,
-    /// Whether the value of a member is being read, at depth 1, and not its name.
-    in_value: bool,
+    text: Text,
+    /// What is being read at depth 1.
+    part: Part,
     /// The name or the value, at depth 1, as it is written.
     word: Vec<u8>,
-    is_id: bool,
     id: Option<Value>,
     has_method: bool,
+}
+
+/// Whether a string is being read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    #[default]
+    Outside,
+    Inside,
+    /// Behind a backslash.
+    Escaped,
+}
+
+/// What part of an object is being read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    #[default]
+    Name,
+    Id,
+    OtherValue,
 }
 
 impl IdScan {
@@ -198,19 +215,18 @@ impl IdScan {
     }
 
     fn step(&mut self, byte: u8) {
-        if self.in_string {
+        if self.text != Text::Outside {
             self.keep(byte);
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
-                b'"' => self.in_string = false,
-                _ => {}
-            }
+            self.text = match (self.text, byte) {
+                (Text::Inside, b'\\') => Text::Escaped,
+                (Text::Inside, b'"') => Text::Outside,
+                _ => Text::Inside,
+            };
             return;
         }
         match byte {
             b'"' => {
-                self.in_string = true;
+                self.text = Text::Inside;
                 self.keep(byte);
             }
             b'{' | b'[' => {
@@ -223,11 +239,14 @@ impl IdScan {
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
-            b':' if self.depth == 1 && !self.in_value => {
+            b':' if self.depth == 1 && self.part == Part::Name => {
                 let name = self.word.trim_ascii();
-                self.is_id = name == b"\"id\"";
                 self.has_method |= name == b"\"method\"";
-                self.in_value = true;
+                self.part = if name == b"\"id\"" {
+                    Part::Id
+                } else {
+                    Part::OtherValue
+                };
                 self.word.clear();
             }
             b',' if self.depth == 1 => self.end_value(),
@@ -242,11 +261,11 @@ impl IdScan {
     }
 
     fn end_value(&mut self) {
-        if self.in_value && self.is_id && self.id.is_none() {
+        if self.part == Part::Id && self.id.is_none() {
             let value = serde_json::from_slice(&self.word).ok();
             self.id = value.as_ref().and_then(as_id);
         }
-        self.in_value = false;
+        self.part = Part::Name;
         self.word.clear();
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::time::Duration;
 
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
@@ -68,6 +69,15 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
         }
     }
     found
+}
+
+/// Returns the processor time that a process and all that descends from it have used; none where that cannot be seen. The
+/// time of those that have ended is not in it.
+pub fn processor_time(pid: u32) -> Duration {
+    let descendants = descendants(&[pid]).into_iter().map(|relative| relative.pid);
+    let all = descendants.chain([pid]).filter_map(process::stat);
+    // Linux counts in hundredths of a second, whatever its own clock does (`USER_HZ`).
+    Duration::from_millis(all.map(|stat| stat.used).sum::<u64>().saturating_mul(10))
 }
 
 /// Returns the children of this process, the dead among them.

@@ -141,13 +141,13 @@ mod tests {
         )
         .await;
         check(b"abc\nabcd\ne\n", 3, &[Some("abc"), None, Some("e")]).await;
-        check(&[b'x'; 200_000], 1000, &[None]).await;
+        check(&vec![b'x'; 200_000], 1000, &[None]).await;
         check(b"", 3, &[]).await;
     }
 
     #[tokio::test]
     async fn all_of_a_line_that_is_too_long_is_seen() {
-        let input = [[b'x'; 100_000].as_slice(), b"\nab\n"].concat();
+        let input = [vec![b'x'; 100_000].as_slice(), b"\nab\n"].concat();
         let mut reader = Lines::new(input.as_slice(), 70_000);
         let mut seen = 0;
         let line = reader.next(|part| seen += part.len()).await;

@@ -152,6 +152,8 @@ pub(super) struct Stat {
     pub(super) parent: u32,
     pub(super) group: u32,
     pub(super) started: u64,
+    /// The processor time that it has used, in hundredths of a second.
+    pub(super) used: u64,
 }
 
 pub(super) fn stat(pid: u32) -> Option<Stat> {
@@ -167,12 +169,17 @@ fn parse_stat(line: &str) -> Option<Stat> {
     let state = fields.next()?;
     let parent = fields.next()?;
     let group = fields.next()?;
-    let started = fields.nth(16)?; // Field 22.
+    let mut used = 0_u64;
+    for time in [fields.nth(8)?, fields.next()?] {
+        used = used.saturating_add(time.parse().ok()?); // Fields 14 and 15.
+    }
+    let started = fields.nth(6)?; // Field 22.
     Some(Stat {
         lives: !state.starts_with(['Z', 'X', 'x']),
         parent: parent.parse().ok()?,
         group: group.parse().ok()?,
         started: started.parse().ok()?,
+        used,
     })
 }
 
@@ -208,6 +215,7 @@ mod tests {
             parent: 7,
             group: 43,
             started: 987_654,
+            used: 3,
         };
         assert_eq!(parse_stat(line), Some(expected));
         assert_eq!(parse_stat("42 (cut"), None);

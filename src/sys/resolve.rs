@@ -3,31 +3,45 @@
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+/// The longest path that is looked at, in bytes and in parts. The system takes none of more bytes; and each part may cost a
+/// look at the disk.
+const LONGEST_BYTES: usize = 4096;
+const MOST_PARTS: usize = 256;
+
 /// Returns where a path leads: every link resolved and no `..` left. `base` is what a relative path begins at.
 ///
 /// The last parts may be missing, as those of a file that is about to be made. `None` where it cannot be told: a link that
-/// leads nowhere, `..` behind something missing, a directory that may not be looked into. Blocks for a few looks at the disk.
+/// leads nowhere, `..` behind something missing, a directory that may not be looked into, a path that is too long. Blocks for
+/// a few looks at the disk.
 pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     let whole = base.join(path);
-    for ancestor in whole.ancestors() {
-        let real = match ancestor.canonicalize() {
-            Ok(real) => real,
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(_) => return None,
-        };
-        let missing = whole.strip_prefix(ancestor).ok()?;
-        let mut parts = missing.components();
-        if let Some(first) = parts.clone().next() {
-            let next = real.join(first);
-            // Something is there, and yet it could not be followed: a link that leads nowhere.
-            if next.symlink_metadata().is_ok() || !real.is_dir() {
-                return None;
-            }
-        }
-        let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
-        return is_plain.then(|| real.join(missing));
+    if whole.as_os_str().len() > LONGEST_BYTES || whole.components().count() > MOST_PARTS {
+        return None;
     }
-    None
+    let mut ancestors: Vec<_> = whole.ancestors().collect();
+    ancestors.reverse();
+    // The system follows a path part by part, so behind the first that is missing none is found.
+    let there = ancestors.partition_point(|ancestor| ancestor.metadata().is_ok());
+    let ancestor = ancestors[..there].last()?;
+    if let Some(next) = ancestors.get(there)
+        && !next
+            .metadata()
+            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    {
+        return None;
+    }
+    let real = ancestor.canonicalize().ok()?;
+    let missing = whole.strip_prefix(ancestor).ok()?;
+    let mut parts = missing.components();
+    if let Some(first) = parts.clone().next() {
+        let next = real.join(first);
+        // Something is there, and yet it could not be followed: a link that leads nowhere.
+        if next.symlink_metadata().is_ok() || !real.is_dir() {
+            return None;
+        }
+    }
+    let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
+    is_plain.then(|| real.join(missing))
 }
 
 #[cfg(test)]
@@ -92,5 +106,14 @@ mod tests {
         ] {
             assert_eq!(resolved(&base, path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_not_looked_at() {
+        let (_root, base) = stage();
+        let long = |parts: usize, length: usize| vec!["x".repeat(length); parts].join("/");
+        assert!(resolved(&base, &long(200, 1)).is_some());
+        assert_eq!(resolved(&base, &long(300, 1)), None);
+        assert_eq!(resolved(&base, &long(30, 200)), None);
     }
 }

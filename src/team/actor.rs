@@ -171,6 +171,7 @@ impl Actor {
             earlier: earlier.as_ref(),
             output_per_second,
             now_ms,
+            secrets: &secrets,
         };
         let starting = start::connect_to(child.clone(), pipes, endpoint, &identity, terms);
         let started = tokio::select! {
@@ -306,6 +307,7 @@ impl Actor {
             };
             // Asked for each time, as the process may be another one.
             let exited = self.child.exited();
+            let until = until.into_iter().chain(self.questions.deadline()).min();
             tokio::select! {
                 // An error means that the bus is closed, and this process with it.
                 closing = changes.changed() => if closing.is_err() { return self.stop(StopWanted::AtOnce).await },
@@ -318,12 +320,13 @@ impl Actor {
                         return self.lost().await;
                     }
                 }
+                looked = self.questions.looked() => self.see(looked),
                 told = self.ladder.told() => self.steered(told).await,
                 exit = exited => {
                     self.hear_out().await;
                     return self.died(exit);
                 }
-                () = sleep_until(until.into_iter().chain(self.questions.deadline()).min()) => {}
+                () = sleep_until(until) => {}
                 // The top of the loop looks.
                 () = hurry.cancelled() => {}
             }
@@ -465,7 +468,7 @@ impl Actor {
             self.died(exit)
         } else {
             let why = self.connection.closed().await.to_string();
-            let detail = told_exit(&self.child, &why);
+            let detail = told_exit(&self.child, &why, &self.secrets);
             let left = stop::stop(&self.child, None, StopWanted::AtOnce, &self.hurry).await;
             self.failed(left.unwrap_or(detail))
         }
@@ -491,7 +494,7 @@ impl Actor {
                 ..Ended::new(Departure::Stopped, None)
             };
         }
-        let detail = told_exit(&self.child, &exit.to_string());
+        let detail = told_exit(&self.child, &exit.to_string(), &self.secrets);
         self.failed(detail)
     }
 
@@ -536,7 +539,7 @@ impl Actor {
     /// Writes a line into the transcript of the turn.
     pub(super) fn transcribe(&self, transcript: &TaskId, line: String) {
         let line = self.secrets.hidden(line);
-        self.seat.bus().transcript(transcript, &line);
+        self.seat.bus().transcript(transcript, line.as_str());
     }
 
     pub(super) fn wall_ms(&self) -> i64 {

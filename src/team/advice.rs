@@ -41,6 +41,19 @@ impl<'a> Advice<'a> {
         )
     }
 
+    /// Says what it means that an agent answers so, or not at all, while it gets ready.
+    pub(super) fn on_start(&self, error: &AcpError) -> TaskError {
+        let AcpError::Deadline { method, after } = error else {
+            return self.on(error);
+        };
+        let message = format!(
+            "it did not answer `{method}` within {} s: see whether its command runs by itself and is an agent; if it only needs longer \
+             without a word on stderr, give it more `start_seconds` in its profile",
+            after.as_secs()
+        );
+        TaskError::new(failure::START, message)
+    }
+
     /// Says what the words mean with which an agent has given up.
     pub(super) fn on_words(&self, words: &str, message: String) -> TaskError {
         let class = failure::class(None, words).unwrap_or(failure::AGENT);
@@ -90,6 +103,25 @@ mod tests {
             resets_at: None,
             now_ms: NOW,
         }
+    }
+
+    #[test]
+    fn who_does_not_get_ready_is_told_of_with_the_setting_that_helps() {
+        let error = AcpError::Deadline {
+            method: "initialize".into(),
+            after: Duration::from_mins(2),
+        };
+        let told = advice().on_start(&error);
+        assert_eq!(told.class, "start");
+        assert!(
+            told.message
+                .starts_with("it did not answer `initialize` within 120 s: "),
+            "{}",
+            told.message
+        );
+        assert!(told.message.contains("`start_seconds`"), "{}", told.message);
+        let refused = advice().on_start(&refused(-32000, "Authentication required", None));
+        assert_eq!(refused.class, failure::AUTH);
     }
 
     #[test]

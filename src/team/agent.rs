@@ -81,7 +81,7 @@ pub(super) async fn run(begin: Begin) {
             Err(ended) => ended,
         };
         // It may end with what the agent wrote on its stderr.
-        ended.detail = ended.detail.map(|detail| secrets.hidden(detail));
+        ended.detail = ended.detail.map(|detail| secrets.hidden(detail).into());
         let mut unwritten = std::mem::take(&mut ended.unwritten);
         unwritten.write_all(&seat, &begin.hurry).await;
         let policy = begin.profile.restart.value;
@@ -117,7 +117,7 @@ pub(super) async fn run(begin: Begin) {
         };
         if let Some(error) = ended.error {
             let message = format!("{} has failed: {}", begin.identity.name, error.message);
-            let message = secrets.hidden(message);
+            let message = secrets.hidden(message).into();
             let error = TaskError { message, ..error };
             fail_queue(&mut unwritten, &seat, session, &error);
         }

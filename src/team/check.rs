@@ -8,7 +8,6 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
 
 use super::live::Team;
-use crate::bus::letter::part;
 use crate::domain::limits;
 use crate::domain::secret::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
@@ -36,7 +35,7 @@ impl Team {
     pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
         let secrets = self.inner.launch.all_secrets(&self.inner.config);
         let outcome = self.run(command, limit, &secrets).await;
-        outcome.map_err(|why| secrets.hidden(why))
+        outcome.map_err(|why| secrets.hidden(why).into())
     }
 
     async fn run(
@@ -70,7 +69,10 @@ impl Team {
             Ok((exit, _)) if exit.code == Some(0) => Ok(()),
             Ok((exit, said)) => {
                 let streams = [said, child.stderr_tail()];
-                let said = streams.map(|text| last(&secrets.hidden(text)).trim().to_owned());
+                let said = streams.map(|text| {
+                    let text = secrets.hidden(text);
+                    text.tail(TOLD_BYTES).0.trim().to_owned()
+                });
                 Err(format!(
                     "`{told}` ended with {exit}:\n{}",
                     said.join("\n").trim()
@@ -96,12 +98,6 @@ async fn tail(mut stdout: ChildStdout) -> String {
         kept.drain(..excess);
     }
     String::from_utf8_lossy(&kept).into_owned()
-}
-
-/// Returns the end of a text.
-fn last(text: &str) -> &str {
-    let (_, rest) = part(text, text.len().saturating_sub(TOLD_BYTES), usize::MAX);
-    rest
 }
 
 /// Returns where the program is: a path is meant from the project, wherever this process runs; a name is looked up.

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::actor::Actor;
-use super::questions::Asker;
+use super::ground::Found;
+use super::questions::{Asker, Wanting};
 use crate::acp::{FileAccess, FileQuestion};
 use crate::bus::event::Question;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
 use crate::sys::beneath::Beneath;
-use crate::sys::resolve::resolve;
 
 impl Actor {
     /// Takes in a wish for a file: fulfils it, refuses it, or asks.
@@ -24,12 +24,22 @@ impl Actor {
             return;
         }
         // The place itself, without a link: a link that is put there later is not followed.
-        let place = resolve(&self.identity.cwd, &request.path);
-        let places = [place.clone()];
-        let is_ours = judge(Policy::Rules, "read", &places, &self.identity.root) == Verdict::Allow;
-        let inner = place
-            .as_deref()
-            .and_then(|place| place.strip_prefix(&self.identity.root).ok())
+        let survey = self.survey(std::iter::once(request.path.as_path()));
+        self.questions.look(Wanting::File(asked), survey);
+    }
+
+    /// Goes on when it is known where the file is.
+    pub(super) fn decide_file(&mut self, asked: FileQuestion, found: Option<Found>) {
+        let request = asked.request();
+        let Some(Found { ground, places }) = found else {
+            let why = "the disk did not tell in time where this file is";
+            return asked.answer(Err(why.to_owned()));
+        };
+        let is_ours = judge(Policy::Rules, "read", &places, &ground) == Verdict::Allow;
+        let inner = places
+            .first()
+            .and_then(Option::as_deref)
+            .and_then(|place| place.strip_prefix(&ground.project).ok())
             .filter(|_| is_ours)
             .map(Path::to_path_buf);
         let Some(inner) = inner else {
@@ -44,7 +54,7 @@ impl Actor {
             kind: "edit".to_owned(),
             ..self.question_of(&format!("write {path}"), std::iter::once(path.as_str()))
         };
-        let decision = match judge(self.policy(), "edit", &places, &self.identity.root) {
+        let decision = match judge(self.policy(), "edit", &places, &ground) {
             Verdict::Allow => Decision::AllowOnce,
             Verdict::Reject => Decision::Reject,
             Verdict::Ask => return self.ask_somebody(question, Asker::Write(asked, inner)),

@@ -4,39 +4,58 @@
 //! outlives its turn, and none hangs: the bus has a deadline for it, and where the bus fails, so has the bridge.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::actor::Actor;
+use super::ground::{Found, Looks, Survey};
 use super::report::Refused;
 use super::transcript;
 use crate::acp::{
-    Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCallUpdate, ToolCalls,
-    Wanted, choose, is_our_tool,
+    Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCalls, Wanted, choose,
+    is_our_tool,
 };
 use crate::bus::event::{Event, Question};
 use crate::bus::rules::{Ask, Asking, NewQuestion};
 use crate::bus::state::{State, Task};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
-use crate::domain::permission::{Decision, Policy, Verdict, judge};
+use crate::domain::permission::{Decision, Ground, Policy, Verdict, depends_on_places, judge};
 use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
-use crate::sys::resolve::resolve;
 
 /// How much longer than the bus this bridge waits for the bus's own "no", before it says no itself.
 const SLACK: Duration = Duration::from_secs(10);
 
+/// Kinds of questions that are counted apart: more than ACP knows.
+const KINDS: usize = 16;
+
 /// The questions of one agent on their way.
 #[derive(Default)]
 pub(super) struct Questions {
+    /// The looks at the disk on which answers depend.
+    looks: Looks,
+    /// What waits for such a look. Dropped, it is answered `cancelled`.
+    looking: JoinSet<Looked>,
     /// What the policy has answered, and the bus does not know yet.
     settled: VecDeque<(Question, Decision)>,
+    /// What it has answered in this turn, by kind.
+    counted: Vec<Counted>,
     /// What has to be put on the bus.
     fresh: VecDeque<(Question, Asker)>,
     /// What waits for an answer.
     waiting: Vec<Waiting>,
+}
+
+/// What the policy answers to one kind of question in a turn. The first stands on the bus at once, the others in one event when
+/// the turn ends: an agent may ask thousands of times a second.
+struct Counted {
+    kind: String,
+    decision: Decision,
+    /// The last of the others, and how many they are.
+    others: Option<(Question, u64)>,
 }
 
 struct Waiting {
@@ -44,6 +63,20 @@ struct Waiting {
     title: String,
     asked: Asker,
     until: Instant,
+}
+
+/// What an agent wants, and what a look at its places has found, unless that took too long.
+pub(super) struct Looked {
+    wanted: Wanting,
+    found: Option<Found>,
+}
+
+/// What an agent wants that depends on where its paths lead.
+pub(super) enum Wanting {
+    /// To do what this question is about.
+    Call(PermissionQuestion, Question),
+    /// A file.
+    File(FileQuestion),
 }
 
 /// What an agent waits for.
@@ -57,7 +90,56 @@ pub(super) enum Asker {
 impl Questions {
     /// Says whether the agent waits for somebody's answer.
     pub(super) fn are_open(&self) -> bool {
-        !self.fresh.is_empty() || !self.waiting.is_empty()
+        !self.fresh.is_empty() || !self.waiting.is_empty() || !self.looking.is_empty()
+    }
+
+    /// Returns what has been looked at next. Cancel-safe.
+    pub(super) async fn looked(&mut self) -> Looked {
+        loop {
+            match self.looking.join_next().await {
+                Some(Ok(looked)) => return looked,
+                // It was answered by being dropped.
+                Some(Err(error)) => {
+                    tracing::error!("a look at the places of a question broke off: {error}");
+                }
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Returns the looks of this agent.
+    pub(super) fn looks(&self) -> Looks {
+        self.looks.clone()
+    }
+
+    /// Looks at places on the disk, beside all else; what was found comes out of [`Questions::looked`].
+    pub(super) fn look(&mut self, wanted: Wanting, survey: Survey) {
+        let looks = self.looks.clone();
+        self.looking.spawn(async move {
+            let found = looks.take(survey).await;
+            Looked { wanted, found }
+        });
+    }
+
+    /// Notes what the policy has answered.
+    fn count(&mut self, question: Question, decision: Decision) {
+        let is_same =
+            |counted: &Counted| counted.kind == question.kind && counted.decision == decision;
+        let known = self.counted.iter().position(is_same);
+        // Kinds are the agent's words. Those that are too many are counted with the last that is not.
+        let known = known.or((self.counted.len() >= KINDS).then_some(KINDS - 1));
+        if let Some(counted) = known.and_then(|at| self.counted.get_mut(at)) {
+            let earlier = counted.others.take();
+            let times = earlier.map_or(0, |(_, times)| times) + 1;
+            counted.others = Some((question, times));
+            return;
+        }
+        self.counted.push(Counted {
+            kind: question.kind.clone(),
+            decision,
+            others: None,
+        });
+        self.settled.push_back((question, decision));
     }
 
     /// Returns when this bridge itself says no to a question.
@@ -109,17 +191,53 @@ impl Actor {
             None => ToolCalls::default().see(told).clone(),
         };
         let question = self.question(&call);
-        let verdict = if is_ours {
-            Verdict::Allow
+        let policy = self.policy();
+        if is_ours {
+            self.decide(asked, question, Verdict::Allow);
+        } else if depends_on_places(policy, call.kind()) {
+            let paths = call.known().locations.iter().flatten();
+            let survey = self.survey(paths.map(AsRef::as_ref));
+            self.questions.look(Wanting::Call(asked, question), survey);
         } else {
-            self.verdict(&call)
-        };
+            let verdict = judge(policy, call.kind(), &[], &Ground::default());
+            self.decide(asked, question, verdict);
+        }
+    }
+
+    /// Goes on with what depended on a look at the disk.
+    pub(super) fn see(&mut self, looked: Looked) {
+        match looked.wanted {
+            Wanting::Call(asked, question) => {
+                let verdict = looked.found.map_or(Verdict::Ask, |found| {
+                    judge(self.policy(), &question.kind, &found.places, &found.ground)
+                });
+                self.decide(asked, question, verdict);
+            }
+            Wanting::File(asked) => self.decide_file(asked, looked.found),
+        }
+    }
+
+    fn decide(&mut self, asked: PermissionQuestion, question: Question, verdict: Verdict) {
         let decision = match verdict {
             Verdict::Allow => Decision::AllowOnce,
             Verdict::Reject => Decision::Reject,
             Verdict::Ask => return self.ask_somebody(question, Asker::Call(asked)),
         };
         self.settle_question(question, Asker::Call(asked), decision);
+    }
+
+    /// Says what is to be looked at for these paths. One more than are looked at is as good as all.
+    pub(super) fn survey<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Survey {
+        Survey {
+            root: self.identity.root.clone(),
+            bus: self.launch.bus_dir.clone(),
+            cwd: self.identity.cwd.clone(),
+            also: self.profile.guarded.clone(),
+            paths: paths
+                .take(limits::LOOKED_PATHS + 1)
+                .map(Path::to_path_buf)
+                .collect(),
+        }
     }
 
     /// Keeps a question until somebody has answered it.
@@ -130,15 +248,31 @@ impl Actor {
     /// Answers a question as the policy says, and keeps that for the bus.
     pub(super) fn settle_question(&mut self, question: Question, asked: Asker, decision: Decision) {
         let told = self.tell(&question.title, asked, decision);
-        self.questions.settled.push_back((question, told));
+        self.questions.count(question, told);
+    }
+
+    /// Puts on the bus what the policy has answered in a turn that has ended, all that is equal in one event.
+    pub(super) async fn record_others(&mut self) {
+        self.record_settled().await;
+        for counted in std::mem::take(&mut self.questions.counted) {
+            if let Some((question, times)) = counted.others {
+                let times = (times > 1).then_some(times);
+                let ask = Ask::RecordPermission(Box::new(question), counted.decision, times);
+                self.write(ask).await;
+            }
+        }
+    }
+
+    async fn record_settled(&mut self) {
+        while let Some((question, decision)) = self.questions.settled.pop_front() {
+            let ask = Ask::RecordPermission(Box::new(question), decision, None);
+            self.write(ask).await;
+        }
     }
 
     /// Brings the questions on: to the bus, and their answers from there to the agent.
     pub(super) async fn tend_questions(&mut self) {
-        while let Some((question, decision)) = self.questions.settled.pop_front() {
-            self.write(Ask::RecordPermission(Box::new(question), decision))
-                .await;
-        }
+        self.record_settled().await;
         while let Some((question, asked)) = self.questions.fresh.pop_front() {
             self.put(question, asked).await;
         }
@@ -191,6 +325,8 @@ impl Actor {
     /// Ends all questions: the agent is told that they are cancelled, and nobody needs to answer them any more.
     pub(super) async fn drop_questions(&mut self) {
         self.questions.fresh.clear();
+        // What is looked for is dropped with its question; the look itself ends by itself.
+        self.questions.looking = JoinSet::new();
         let waiting = std::mem::take(&mut self.questions.waiting);
         if waiting.is_empty() {
             return;
@@ -202,16 +338,7 @@ impl Actor {
         self.record(Ask::EndPermissions { session, ids }).await;
     }
 
-    /// Says what the policy of the task, else of the profile, makes of a call.
-    fn verdict(&self, call: &ToolCall) -> Verdict {
-        judge(
-            self.policy(),
-            call.kind(),
-            &self.places(call.known()),
-            &self.identity.root,
-        )
-    }
-
+    /// Returns the policy of the task, else of the profile.
     pub(super) fn policy(&self) -> Policy {
         let task = self.turn.as_ref().and_then(|turn| turn.task.as_ref());
         let of_task = task.and_then(|id| {
@@ -226,14 +353,6 @@ impl Actor {
         task.permissions.unwrap_or(self.profile.permissions.value)
     }
 
-    /// Finds out where the paths of a call really lead.
-    fn places(&self, call: &ToolCallUpdate) -> Vec<Option<PathBuf>> {
-        let paths = call.locations.iter().flatten();
-        paths
-            .map(|path| resolve(&self.identity.cwd, path.as_ref()))
-            .collect()
-    }
-
     fn question(&self, call: &ToolCall) -> Question {
         let title = if call.title().is_empty() {
             call.id()
@@ -242,7 +361,7 @@ impl Actor {
         };
         let paths = call.known().locations.iter().flatten();
         Question {
-            kind: clipped(call.kind()),
+            kind: self.told(call.kind()),
             ..self.question_of(title, paths.map(String::as_str))
         }
     }
@@ -267,7 +386,7 @@ impl Actor {
 
     /// Returns what goes on the bus of a text of the agent's.
     fn told(&self, text: &str) -> String {
-        clipped(&self.secrets.hidden(text.to_owned()))
+        self.secrets.hidden(text).clipped(limits::QUESTION_CHARS)
     }
 
     /// Tells the agent what was decided, or does it; returns what it was told.
@@ -340,11 +459,58 @@ fn tell(asked: PermissionQuestion, decision: Decision) -> Decision {
     }
 }
 
-/// Cuts a text to what goes on the bus, visibly.
-fn clipped(text: &str) -> String {
-    let mut head: String = text.chars().take(limits::QUESTION_CHARS).collect();
-    if head.len() < text.len() {
-        head.push('…');
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::SessionId;
+    use crate::domain::name::Name;
+
+    fn question(kind: &str, title: &str) -> Question {
+        Question {
+            session: SessionId(uuid::Uuid::nil()),
+            agent: Name::parse("ann").unwrap(),
+            task: None,
+            kind: kind.to_owned(),
+            title: title.to_owned(),
+            paths: Vec::new(),
+        }
     }
-    head
+
+    #[test]
+    fn equal_answers_of_a_turn_are_told_by_the_first_and_by_their_number() {
+        let mut questions = Questions::default();
+        for number in 0..1000 {
+            let title = format!("read {number}");
+            questions.count(question("read", &title), Decision::AllowOnce);
+        }
+        questions.count(question("edit", "edit"), Decision::AllowOnce);
+        questions.count(question("read", "no"), Decision::Reject);
+        let at_once: Vec<_> = questions
+            .settled
+            .iter()
+            .map(|(question, _)| question.title.as_str())
+            .collect();
+        assert_eq!(at_once, ["read 0", "edit", "no"]);
+        let others: Vec<_> = questions
+            .counted
+            .iter()
+            .filter_map(|counted| counted.others.clone())
+            .collect();
+        assert_eq!(others, [(question("read", "read 999"), 999)]);
+    }
+
+    #[test]
+    fn kinds_that_an_agent_makes_up_are_counted_together() {
+        let mut questions = Questions::default();
+        for number in 0..1000 {
+            questions.count(question(&format!("kind {number}"), ""), Decision::Reject);
+        }
+        assert_eq!(questions.settled.len(), KINDS);
+        let others = questions
+            .counted
+            .iter()
+            .filter_map(|counted| counted.others.as_ref());
+        let times: u64 = others.map(|(_, times)| times).sum();
+        assert_eq!(times, 1000 - KINDS as u64);
+    }
 }

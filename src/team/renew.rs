@@ -68,6 +68,7 @@ impl Actor {
         self.child = child.clone();
         record_run(&self.seat, session, &self.child, self.launch.place()).await;
         let terms = Terms {
+            secrets: &self.secrets,
             profile: &self.profile,
             earlier: None,
             model: None,

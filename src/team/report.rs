@@ -1,10 +1,12 @@
 //! What comes of a turn besides its words: gathered while it runs, put together at its end.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Instant;
 
 use super::actor::{Actor, stop_wanted};
 use super::git::{Before, Repository};
+use super::ground::{LOOK_LIMIT, Looks};
 use super::transcript;
 use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
 use crate::bus::event::Report;
@@ -13,6 +15,7 @@ use crate::domain::limits;
 use crate::domain::report::{
     Change, ChangeSource, Context, Details, FailedCall, FileChange, GitLook, Money, Usage,
 };
+use crate::domain::secret::Secrets;
 use crate::sys::resolve::resolve;
 
 /// The kinds of tools that may change files, in ACP's words.
@@ -204,7 +207,7 @@ impl Actor {
         calls: &ToolCalls,
     ) -> (Report, Option<String>) {
         let cost = self.spending.grow(gathered.spent());
-        let (changed, git) = match gathered.before.take() {
+        let (by_git, git) = match gathered.before.take() {
             Some(before) => tokio::select! {
                 compared = before.compare() => compared,
                 _ = stop_wanted(&self.seat, self.identity.session, &self.hurry, |_| true) => {
@@ -215,14 +218,18 @@ impl Actor {
             None => (BTreeMap::new(), GitLook::Absent),
         };
         let place = Place {
-            project: &self.identity.root,
-            cwd: &self.identity.cwd,
-            bus: &self.launch.bus_dir,
+            project: self.identity.root.clone(),
+            cwd: self.identity.cwd.clone(),
+            bus: self.launch.bus_dir.clone(),
         };
-        let calls = calls.all();
+        let all = calls.all();
+        let by_calls = all.iter().copied().flat_map(changes).collect();
+        let failed_calls = failed_calls(&all, &gathered.refused, &self.secrets);
+        let by_calls = place.told_all(by_calls, self.questions.looks()).await;
         let details = Details {
-            files: place.files(&calls, changed),
-            failed_calls: failed_calls(&calls, &gathered.refused),
+            files: files(by_calls, by_git),
+            failed_calls,
+            calls_left_out: calls.forgotten(),
             git,
         };
         let report = Report {
@@ -233,64 +240,86 @@ impl Actor {
         };
         let details = (!details.is_empty()).then(|| {
             let text = serde_json::to_string(&details).expect("details are plain data");
-            self.secrets.hidden(text)
+            self.secrets.hidden(text).into()
         });
         (report, details)
     }
 }
 
 /// Where paths are told from.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    project: &'a Path,
-    cwd: &'a Path,
+#[derive(Clone)]
+struct Place {
+    project: PathBuf,
+    cwd: PathBuf,
     /// The bus: no tool tells a path of it.
-    bus: &'a Path,
+    bus: PathBuf,
 }
 
-impl Place<'_> {
-    /// Joins what calls say with what git says. Where both do, git knows better what became of the file.
-    fn files(self, calls: &[&ToolCall], by_git: BTreeMap<String, Change>) -> Vec<FileChange> {
-        let mut files: BTreeMap<String, FileChange> = BTreeMap::new();
-        for (path, change) in calls.iter().copied().flat_map(changes) {
-            let Some(path) = self.told(path) else {
-                continue;
-            };
-            let file = files.entry(path.clone()).or_insert_with(|| FileChange {
-                path,
-                change,
-                sources: vec![ChangeSource::ToolCall],
+impl Place {
+    /// Tells all paths as people know them. Where the disk does not answer in time, they are told as their agent wrote them.
+    async fn told_all(self, changes: Vec<(String, Change)>, looks: Looks) -> Vec<(String, Change)> {
+        let paths: BTreeSet<String> = changes.iter().map(|(path, _)| path.clone()).collect();
+        let place = self.clone();
+        let looking = looks.within(LOOK_LIMIT, move |until| {
+            let told = paths.into_iter().map(|path| {
+                let is_late = Instant::now() > until;
+                let real = if is_late {
+                    None
+                } else {
+                    resolve(&place.cwd, path.as_ref())
+                };
+                (place.told(&path, real), path)
             });
-            // What is created and then edited is new all the same.
-            file.change = match (file.change, change) {
-                (Change::Created, Change::Edited) => Change::Created,
-                (_, later) => later,
-            };
-        }
-        for (path, change) in by_git {
-            let file = files.entry(path.clone()).or_insert_with(|| FileChange {
-                path,
-                change,
-                sources: Vec::new(),
-            });
-            file.change = change;
-            file.sources.push(ChangeSource::Git);
-        }
-        files.into_values().collect()
+            Some(told.map(|(told, path)| (path, told)).collect())
+        });
+        let told: BTreeMap<String, Option<String>> = looking.await.unwrap_or_default();
+        let tell = |(path, change): (String, Change)| {
+            let told = told.get(&path).cloned();
+            let told = told.unwrap_or_else(|| self.told(&path, None));
+            told.map(|told| (told, change))
+        };
+        changes.into_iter().filter_map(tell).collect()
     }
 
-    fn told(self, path: &str) -> Option<String> {
-        let place = resolve(self.cwd, Path::new(path)).unwrap_or_else(|| self.cwd.join(path));
-        if place.starts_with(self.bus) {
+    fn told(&self, path: &str, real: Option<PathBuf>) -> Option<String> {
+        let place = real.unwrap_or_else(|| self.cwd.join(path));
+        if place.starts_with(&self.bus) {
             return None;
         }
-        let inner = place.strip_prefix(self.project).unwrap_or(&place);
+        let inner = place.strip_prefix(&self.project).unwrap_or(&place);
         Some(inner.to_string_lossy().into_owned())
     }
 }
 
+/// Joins what calls say with what git says. Where both do, git knows better what became of the file.
+fn files(by_calls: Vec<(String, Change)>, by_git: BTreeMap<String, Change>) -> Vec<FileChange> {
+    let mut files: BTreeMap<String, FileChange> = BTreeMap::new();
+    for (path, change) in by_calls {
+        let file = files.entry(path.clone()).or_insert_with(|| FileChange {
+            path,
+            change,
+            sources: vec![ChangeSource::ToolCall],
+        });
+        // What is created and then edited is new all the same.
+        file.change = match (file.change, change) {
+            (Change::Created, Change::Edited) => Change::Created,
+            (_, later) => later,
+        };
+    }
+    for (path, change) in by_git {
+        let file = files.entry(path.clone()).or_insert_with(|| FileChange {
+            path,
+            change,
+            sources: Vec::new(),
+        });
+        file.change = change;
+        file.sources.push(ChangeSource::Git);
+    }
+    files.into_values().collect()
+}
+
 /// Returns what a call that did not fail changed: the files of its diffs, else the places it names if its kind changes files.
-fn changes(call: &ToolCall) -> Vec<(&str, Change)> {
+fn changes(call: &ToolCall) -> Vec<(String, Change)> {
     if call.status() == "failed" {
         return Vec::new();
     }
@@ -305,7 +334,7 @@ fn changes(call: &ToolCall) -> Vec<(&str, Change)> {
         };
         return diffs
             .iter()
-            .map(|diff| (diff.path.as_str(), change(diff.is_new)))
+            .map(|diff| (diff.path.clone(), change(diff.is_new)))
             .collect();
     }
     let change = match call.kind() {
@@ -319,17 +348,17 @@ fn changes(call: &ToolCall) -> Vec<(&str, Change)> {
         return Vec::new();
     }
     let places = known.locations.iter().flatten();
-    places.map(|path| (path.as_str(), change)).collect()
+    places.map(|path| (path.clone(), change)).collect()
 }
 
 /// Returns the calls that failed, as their agent says, or were not allowed, of which some agents say nothing more.
-fn failed_calls(calls: &[&ToolCall], refused: &[Refused]) -> Vec<FailedCall> {
+fn failed_calls(calls: &[&ToolCall], refused: &[Refused], secrets: &Secrets) -> Vec<FailedCall> {
     let is_of = |refused: &Refused, call: &ToolCall| refused.call.as_deref() == Some(call.id());
     let mut all = Vec::new();
     for call in calls {
         let refused = refused.iter().any(|refused| is_of(refused, call));
         if refused || call.status() == "failed" {
-            all.push(failed(call, refused));
+            all.push(failed(call, refused, secrets));
         }
     }
     let known = |refused: &&Refused| calls.iter().any(|call| is_of(refused, call));
@@ -338,7 +367,7 @@ fn failed_calls(calls: &[&ToolCall], refused: &[Refused]) -> Vec<FailedCall> {
             .iter()
             .filter(|refused| !known(refused))
             .map(|refused| FailedCall {
-                title: cut(&refused.title, limits::QUESTION_CHARS),
+                title: cut(&refused.title, limits::QUESTION_CHARS, secrets),
                 kind: "other".to_owned(),
                 why: NOT_ALLOWED.to_owned(),
             }),
@@ -346,7 +375,7 @@ fn failed_calls(calls: &[&ToolCall], refused: &[Refused]) -> Vec<FailedCall> {
     all
 }
 
-fn failed(call: &ToolCall, refused: bool) -> FailedCall {
+fn failed(call: &ToolCall, refused: bool, secrets: &Secrets) -> FailedCall {
     // gemini tells of a call that it refuses itself nothing but its id, in which the tool's name stands.
     let kind = Some(call.kind()).filter(|kind| *kind != "other");
     let titles = [
@@ -358,28 +387,24 @@ fn failed(call: &ToolCall, refused: bool) -> FailedCall {
     let title = titles.into_iter().find(|title| !title.trim().is_empty());
     let why = call.known().content.as_deref().unwrap_or_default();
     FailedCall {
-        title: cut(title.unwrap_or_default(), limits::QUESTION_CHARS),
+        title: cut(title.unwrap_or_default(), limits::QUESTION_CHARS, secrets),
         kind: call.kind().to_owned(),
         why: if refused && why.trim().is_empty() {
             NOT_ALLOWED.to_owned()
         } else {
-            cut(why, limits::FAILED_CALL_CHARS)
+            cut(why, limits::FAILED_CALL_CHARS, secrets)
         },
     }
 }
 
-/// Returns the beginning of a text, saying how much is left out.
-fn cut(text: &str, most: usize) -> String {
-    let text = text.trim();
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => {
-            let left = text[end..].chars().count();
-            format!(
-                "{} … [{left} characters more in the transcript]",
-                &text[..end]
-            )
-        }
+/// Returns the beginning of a text, saying that more is left out.
+fn cut(text: &str, most: usize, secrets: &Secrets) -> String {
+    let text = secrets.hidden(text.trim());
+    let (head, is_cut) = text.head(most);
+    if is_cut {
+        format!("{head} … [more in the transcript]")
+    } else {
+        head.into()
     }
 }
 
@@ -407,14 +432,14 @@ mod tests {
         calls
     }
 
-    #[test]
-    fn files_come_from_calls_that_change_them_and_from_git() {
+    #[tokio::test]
+    async fn files_come_from_calls_that_change_them_and_from_git() {
         let project = tempfile::tempdir().unwrap();
         let project = project.path().canonicalize().unwrap();
         let place = Place {
-            project: &project,
-            cwd: &project.join("src"),
-            bus: &project.join(".claude/bridge"),
+            project: project.clone(),
+            cwd: project.join("src"),
+            bus: project.join(".claude/bridge"),
         };
         std::fs::create_dir(project.join("src")).unwrap();
         let whole = project.join("src/whole.rs");
@@ -442,7 +467,9 @@ mod tests {
             ("src/whole.rs".to_owned(), Change::Created),
             ("shell.txt".to_owned(), Change::Edited),
         ]);
-        let files = place.files(&calls.all(), by_git);
+        let by_calls = calls.all().into_iter().flat_map(changes).collect();
+        let by_calls = place.told_all(by_calls, Looks::default()).await;
+        let files = files(by_calls, by_git);
         let files: Vec<_> = files
             .iter()
             .map(|file| (file.path.as_str(), file.change, file.sources.as_slice()))
@@ -461,19 +488,23 @@ mod tests {
     #[test]
     fn calls_that_failed_are_told_with_their_reason() {
         let mut update = call("1", "execute", "failed", &[]);
-        update.content = Some("x".repeat(limits::FAILED_CALL_CHARS + 7));
+        let key = "sk-1234567890abcdefghijk";
+        let secrets = Secrets::of([("API_KEY", key)].into_iter());
+        // The cut goes through the key.
+        update.content = Some(format!(
+            "{}{key} and so on",
+            "x".repeat(limits::FAILED_CALL_CHARS - 10)
+        ));
         let calls = seen(vec![update, call("2", "edit", "completed", &[])]);
-        let told = failed_calls(&calls.all(), &[]);
+        let told = failed_calls(&calls.all(), &[], &secrets);
         assert_eq!(told.len(), 1);
         assert_eq!(
             (told[0].title.as_str(), told[0].kind.as_str()),
             ("execute 1", "execute")
         );
-        assert!(
-            told[0]
-                .why
-                .ends_with(" … [7 characters more in the transcript]")
-        );
+        let why = &told[0].why;
+        assert!(why.ends_with(" … [more in the transcript]"), "{why}");
+        assert!(!why.contains("sk-1"), "{why}");
     }
 
     #[test]

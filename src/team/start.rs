@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use super::advice::Advice;
 use super::choose::{What, choose};
 use super::launch::{Identity, Launch};
+use super::patience::{longest, patient};
 use crate::acp::{
-    AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Feature, FileSystem,
-    McpServerSpec, SessionInfo, connect,
+    AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Deadlines, Feature,
+    FileSystem, McpServerSpec, SessionInfo, connect,
 };
 use crate::config::Profile;
 use crate::domain::failure;
 use crate::domain::permission::Policy;
+use crate::domain::secret::Secrets;
 use crate::domain::task::TaskError;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::meter::Metered;
@@ -41,11 +43,11 @@ pub(super) enum StartError {
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
-    #[error("{}{}", .error.message, stderr_shown(.stderr))]
+    #[error("{}{stderr}", .error.message)]
     Protocol {
         /// What it did or did not answer, and what to do about it.
         error: Box<TaskError>,
-        /// The end of its stderr.
+        /// The end of its stderr, ready to append.
         stderr: String,
     },
 }
@@ -73,6 +75,8 @@ pub(super) struct Terms<'a> {
     pub(super) output_per_second: u64,
     /// The wall time.
     pub(super) now_ms: i64,
+    /// What must not be written down.
+    pub(super) secrets: &'a Secrets,
 }
 
 impl StartError {
@@ -102,17 +106,17 @@ pub(super) async fn connect_to(
     terms: Terms<'_>,
 ) -> Result<Started, StartError> {
     let exited = child.exited();
-    let connecting = begin(pipes, &endpoint, identity, terms);
+    let connecting = begin(&child, pipes, &endpoint, identity, terms);
     let begun = tokio::select! {
         begun = connecting => begun,
-        exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string()))),
+        exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string(), terms.secrets))),
     };
     match begun {
         Ok((connection, events, mut session, resumed)) => {
             let setting_up = set_up(&connection, &mut session, resumed, terms);
             setting_up.await.map_err(|error| StartError::Protocol {
                 error: Box::new(error),
-                stderr: child.stderr_tail(),
+                stderr: stderr_shown(&child.stderr_tail(), terms.secrets),
             })?;
             Ok(Started {
                 child,
@@ -127,13 +131,21 @@ pub(super) async fn connect_to(
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
             match tokio::time::timeout(std::time::Duration::from_secs(2), exit).await {
-                Ok(exit) => Err(StartError::Ended(told_exit(&child, &exit.to_string()))),
-                Err(_) => Err(StartError::Ended(told_exit(&child, "it closed its stdout"))),
+                Ok(exit) => Err(StartError::Ended(told_exit(
+                    &child,
+                    &exit.to_string(),
+                    terms.secrets,
+                ))),
+                Err(_) => Err(StartError::Ended(told_exit(
+                    &child,
+                    "it closed its stdout",
+                    terms.secrets,
+                ))),
             }
         }
         Err(error) => Err(StartError::Protocol {
-            error: Box::new(Advice::of(terms.profile, terms.now_ms).on(&error)),
-            stderr: child.stderr_tail(),
+            error: Box::new(Advice::of(terms.profile, terms.now_ms).on_start(&error)),
+            stderr: stderr_shown(&child.stderr_tail(), terms.secrets),
         }),
     }
 }
@@ -178,24 +190,33 @@ pub(super) async fn set_mode(
 }
 
 async fn begin(
+    child: &Supervised,
     pipes: supervisor::Pipes,
     endpoint: &McpServerSpec,
     identity: &Identity,
     terms: Terms<'_>,
 ) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
+    let limit = terms.profile.start.value;
     let options = ConnectOptions {
         file_system: if terms.profile.file_system.value {
             FileSystem::Offered
         } else {
             FileSystem::Absent
         },
+        // The patience ends earlier.
+        deadlines: Deadlines {
+            initialize: longest(limit),
+            session: longest(limit),
+            ..Deadlines::default()
+        },
         ..ConnectOptions::default()
     };
     let stdout = Metered::new(pipes.stdout, terms.output_per_second);
     let (connection, mut events) = connect(stdout, pipes.stdin, options).await?;
-    connection.initialize().await?;
+    patient(child, limit, "initialize", connection.initialize()).await?;
     if let Some(earlier) = terms.earlier {
-        match take_up(&connection, &mut events, earlier, identity, endpoint).await {
+        let taking = take_up(&connection, &mut events, earlier, identity, endpoint);
+        match patient(child, limit, "session/load", taking).await {
             Ok(session) => return Ok((connection, events, session, true)),
             Err(AcpError::Closed { method, ending }) => {
                 return Err(AcpError::Closed { method, ending });
@@ -206,9 +227,8 @@ async fn begin(
             ),
         }
     }
-    let session = connection
-        .new_session(&identity.cwd, std::slice::from_ref(endpoint))
-        .await?;
+    let beginning = connection.new_session(&identity.cwd, std::slice::from_ref(endpoint));
+    let session = patient(child, limit, "session/new", beginning).await?;
     Ok((connection, events, session, false))
 }
 
@@ -252,20 +272,36 @@ async fn take_up(
 }
 
 /// Tells how an agent ended, with what it said last.
-pub(super) fn told_exit(child: &Supervised, exit: &str) -> String {
-    format!("{exit}{}", stderr_shown(&child.stderr_tail()))
+pub(super) fn told_exit(child: &Supervised, exit: &str, secrets: &Secrets) -> String {
+    format!("{exit}{}", stderr_shown(&child.stderr_tail(), secrets))
 }
 
 /// Returns the end of a stderr text, ready to append.
-fn stderr_shown(stderr: &str) -> String {
+fn stderr_shown(stderr: &str, secrets: &Secrets) -> String {
     let stderr = stderr.trim();
     if stderr.is_empty() {
         return String::new();
     }
-    let mut from = stderr.len().saturating_sub(STDERR_SHOWN_BYTES);
-    while !stderr.is_char_boundary(from) {
-        from += 1;
+    let stderr = secrets.hidden(stderr);
+    let (end, is_cut) = stderr.tail(STDERR_SHOWN_BYTES);
+    let cut = if is_cut { "…" } else { "" };
+    format!("; its stderr ends: {cut}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_the_cut_goes_through_is_hidden() {
+        let key = "live-ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        let secrets = Secrets::of([("API_KEY", key)].into_iter());
+        for left in 0..=key.len() {
+            let text = format!("{key}{}", "b".repeat(STDERR_SHOWN_BYTES - left));
+            let shown = stderr_shown(&text, &secrets);
+            assert!(!shown.contains("789"), "{left}: {shown}");
+        }
+        assert_eq!(stderr_shown(" \n", &secrets), "");
+        assert_eq!(stderr_shown("no\n", &secrets), "; its stderr ends: no");
     }
-    let cut = if from > 0 { "…" } else { "" };
-    format!("; its stderr ends: {cut}{}", &stderr[from..])
 }

@@ -8,6 +8,7 @@ use super::report::Gathered;
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
 use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
+use crate::domain::secret::Secrets;
 use crate::domain::task::{TaskError, TaskStatus};
 
 /// The longest output that is kept for a task's result; the transcript has everything.
@@ -160,16 +161,17 @@ impl Outcome {
 
     /// Says what the end means of a turn in which the agent told that it could not go on: it ends well, and its words are
     /// the reason.
-    pub(super) fn of_failing(self, output: &str, advice: Advice<'_>) -> Self {
+    pub(super) fn of_failing(self, output: &str, advice: Advice<'_>, secrets: &Secrets) -> Self {
         if self.status != TaskStatus::Done {
             return self;
         }
-        let reason: String = output.trim().chars().take(SHOWN_REASON_CHARS).collect();
+        let words = secrets.hidden(output.trim());
+        let (reason, _) = words.head(SHOWN_REASON_CHARS);
         let message = format!("the agent could not go on: {reason}");
         Self {
             stop_reason: self.stop_reason,
             usage: self.usage,
-            ..Self::failed(advice.on_words(&reason, message))
+            ..Self::failed(advice.on_words(reason, message))
         }
     }
 
@@ -281,21 +283,30 @@ mod tests {
 
     #[test]
     fn a_good_end_of_a_turn_that_could_not_go_on_is_a_failure() {
-        let failed = stop(StopReason::EndTurn).of_failing("no model\n", Advice::default());
+        let failed = stop(StopReason::EndTurn).of_failing(
+            "no model\n",
+            Advice::default(),
+            &Secrets::default(),
+        );
         assert_eq!(failed.status, TaskStatus::Failed);
         assert!(!failed.proves_taking());
         assert_eq!(
             failed.error.unwrap().message,
             "the agent could not go on: no model"
         );
-        let cancelled = stop(StopReason::Cancelled).of_failing("no model", Advice::default());
+        let cancelled = stop(StopReason::Cancelled).of_failing(
+            "no model",
+            Advice::default(),
+            &Secrets::default(),
+        );
         assert_eq!(cancelled.status, TaskStatus::Cancelled);
     }
 
     #[test]
     fn the_words_of_a_turn_that_could_not_go_on_tell_the_class() {
         let words = "exceeded retry limit, last status: 429 Too Many Requests";
-        let failed = stop(StopReason::EndTurn).of_failing(words, Advice::default());
+        let failed =
+            stop(StopReason::EndTurn).of_failing(words, Advice::default(), &Secrets::default());
         assert_eq!(failed.error.unwrap().class, failure::QUOTA);
     }
 

@@ -6,6 +6,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::actor::Actor;
 use super::advice::Advice;
 use super::choose::{What, choose};
+use super::patience::patient;
 use super::report::Spending;
 use super::start;
 use super::transcript;
@@ -117,10 +118,9 @@ impl Actor {
         let policy = self.policy_of(task);
         if task.fresh && self.used {
             let servers = std::slice::from_ref(&self.endpoint);
-            let session = self
-                .connection
-                .new_session(&self.identity.cwd, servers)
-                .await;
+            let beginning = self.connection.new_session(&self.identity.cwd, servers);
+            let limit = self.profile.start.value;
+            let session = patient(&self.child, limit, "session/new", beginning).await;
             let advice = Advice::of(&self.profile, self.wall_ms());
             let mut session = session.map_err(|error| Outcome::failed(advice.on(&error)))?;
             let (connection, profile) = (&self.connection, &self.profile);
@@ -333,6 +333,7 @@ impl Actor {
             self.hear(event);
         }
         self.drop_questions().await;
+        self.record_others().await;
         let Some(mut turn) = self.turn.take() else {
             return false;
         };
@@ -343,7 +344,7 @@ impl Actor {
         let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
         let outcome = Outcome::of(&ended, asked, advice);
         let outcome = if turn.failing.is_some() {
-            outcome.of_failing(&turn.output, advice)
+            outcome.of_failing(&turn.output, advice, &self.secrets)
         } else {
             outcome
         };
@@ -464,7 +465,7 @@ impl Actor {
             ..
         } = outcome;
         let error = error.map(|error| TaskError {
-            message: self.secrets.hidden(error.message),
+            message: self.secrets.hidden(error.message).into(),
             ..error
         });
         let ending = Ending {
@@ -474,7 +475,7 @@ impl Actor {
             error,
             report,
         };
-        let end = End::new(id, ending, self.secrets.hidden(output));
+        let end = End::new(id, ending, self.secrets.hidden(output).into());
         let is_first = self.unwritten.is_empty();
         self.unwritten.push_end(End { details, ..end });
         if is_first {

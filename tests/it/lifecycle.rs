@@ -346,6 +346,10 @@ args = ["-c", "echo Welcome to my agent; echo; printf '\\377\\n'; echo '{\"jsonr
 [agents.silent]
 command = "sh"
 args = ["-c", "cat > /dev/null; sleep 300"]
+[agents.slow]
+command = "sh"
+args = ["-c", "cat > /dev/null; sleep 300"]
+start_seconds = 1
 [agents.missing]
 command = "no-such-program-anywhere"
 "#;
@@ -370,6 +374,16 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
         json!({ "class": "start", "message":
             "babbling has failed: it ended before it was ready: exit code 0; its stderr ends: sorry" })
     );
+
+    let slow = lead.assign("slow", "x").await;
+    let result = lead.ended(&slow).await;
+    assert_eq!(result["error"]["class"], "start", "{result}");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("did not answer `initialize` within 1 s"),
+        "{message}"
+    );
+    assert!(message.contains("`start_seconds`"), "{message}");
 
     let silent = lead.assign("silent", "x").await;
     lead.task_is(&silent, "starting").await;

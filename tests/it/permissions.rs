@@ -18,6 +18,26 @@ steps = [
   { say = "{{inside.option}} {{read.option}} {{outside.option}}" },
 ]
 [[agents.default.turns]]
+when = "Your task: guarded"
+steps = [
+  { ask_permission = "hooks", kind = "edit", paths = ["vendor/lib/.git/hooks/pre-commit"], on_reject = "go_on", save = "a" },
+  { ask_permission = "servers", kind = "edit", paths = [".mcp.json"], on_reject = "go_on", save = "b" },
+  { ask_permission = "ours", kind = "edit", paths = ["deploy/now"], on_reject = "go_on", save = "c" },
+  { ask_permission = "settings", kind = "edit", paths = [".claude/settings.json"], on_reject = "go_on", save = "d" },
+  { ask_permission = "the link's end", kind = "edit", paths = ["dot/settings.json"], on_reject = "go_on", save = "e" },
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], save = "f" },
+  { say = "{{a.option}} {{b.option}} {{c.option}} {{d.option}} {{e.option}} {{f.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: often"
+steps = [
+  { ask_permission = "one", kind = "read", paths = ["a"] },
+  { ask_permission = "two", kind = "read", paths = ["b"] },
+  { ask_permission = "three", kind = "read", paths = ["c"] },
+  { ask_permission = "four", kind = "edit", paths = ["c"] },
+  { say = "done" },
+]
+[[agents.default.turns]]
 when = "Your task: unannounced"
 steps = [
   { ask_permission = "read it", kind = "read", paths = ["notes.txt"], unannounced = true, save = "inside" },
@@ -189,6 +209,44 @@ async fn what_nobody_answers_in_time_is_rejected() {
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
     assert_eq!(answers(&stage), pairs(&[("deadline", "reject")]));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_makes_programs_run_is_asked_about_wherever_links_lead() {
+    let profile = "[agents.scripted]\npermission_seconds = 1\nguarded = [\"deploy\"]\n";
+    let stage = Stage::new(AGENTS).with_profiles(profile);
+    // As somebody has it who keeps such settings elsewhere.
+    let (claude, dot) = (stage.project().join(".claude"), stage.project().join("dot"));
+    std::fs::rename(&claude, &dot).unwrap();
+    std::os::unix::fs::symlink("dot", &claude).unwrap();
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "guarded").await;
+    let no = "reject_once ".repeat(5);
+    assert_eq!(lead.done(&task).await, format!("{no}allow_once"));
+    let asked: Vec<_> = stage.events_of("permission_asked");
+    assert_eq!(asked.len(), 5, "{asked:?}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_the_policy_answers_alike_in_a_turn_is_told_by_the_first_and_a_number() {
+    let stage = stage("rules", 120);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "often").await;
+    assert_eq!(lead.done(&task).await, "done");
+    let answered = stage.events_of("permission_answered");
+    let told: Vec<_> = answered
+        .iter()
+        .map(|event| {
+            (
+                event["question"]["title"].as_str().unwrap(),
+                &event["times"],
+            )
+        })
+        .collect();
+    let (null, two) = (Value::Null, json!(2));
+    assert_eq!(told, [("one", &null), ("four", &null), ("three", &two)]);
     lead.close().await;
 }
 

@@ -232,6 +232,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             by: Decider::Human,
             name: odd.then(|| name(b)),
             question: odd.then(|| question([c, d, e])),
+            times: odd.then_some(u64::from(e)),
         }),
         28 => Event::AgentCrashed {
             session: session(a),

@@ -340,8 +340,8 @@ pub enum Ask {
     ResultTaken(TaskId),
     /// A bridge says that its agent asks for permission.
     AskPermission(Box<NewQuestion>),
-    /// A bridge says what a policy has answered to its agent.
-    RecordPermission(Box<Question>, Decision),
+    /// A bridge says what a policy has answered to its agent, and to how many such questions, where they were several.
+    RecordPermission(Box<Question>, Decision, Option<u64>),
     /// An orchestrator, or its user, answers a question for permission.
     AnswerPermission(PermissionId, Saying),
     /// A user was asked in vain: an orchestrator is told of the question.

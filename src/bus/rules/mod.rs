@@ -185,8 +185,8 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
         Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),
         Ask::AskPermission(new) => permissions::ask(writer, me, new),
-        Ask::RecordPermission(question, decision) => {
-            permissions::record(writer, me, question, *decision)
+        Ask::RecordPermission(question, decision, times) => {
+            permissions::record(writer, me, question, (*decision, *times))
         }
         Ask::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
         Ask::TellPermission(id) => permissions::tell(writer, me, id),

@@ -40,7 +40,7 @@ pub(super) fn record(
     writer: &mut Writer<'_>,
     me: SessionId,
     question: &Question,
-    decision: Decision,
+    (decision, times): (Decision, Option<u64>),
 ) -> Result<(), Refusal> {
     writer.acts_for(me, question.session)?;
     let id = new_id(writer);
@@ -50,6 +50,7 @@ pub(super) fn record(
         by: Decider::Policy,
         name: None,
         question: Some(question.clone()),
+        times,
     }));
     Ok(())
 }
@@ -179,6 +180,7 @@ fn write_answered(
         by,
         name: name.cloned(),
         question: None,
+        times: None,
     }));
     let notice = permission.notice.as_ref();
     let Some(notice) = notice.and_then(|id| writer.state.message(id)) else {

@@ -49,6 +49,8 @@ fn every_field_of_a_profile_is_read() {
         env = { KEY = "value", EMPTY = "" }
         env_pass = ["OPENAI_*"]
         permissions = "ask"
+        guarded = ["deploy", "ci/run.sh"]
+        start_seconds = 300
         roles = ["reviewer"]
         default_model = "large"
         mode = "plan"
@@ -90,6 +92,21 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.result_bytes.value, 5000);
     assert_eq!(profile.prompt_bytes.value, 6000);
     assert_eq!(profile.settle.value, Duration::from_millis(1500));
+    assert_eq!(profile.guarded, ["deploy", "ci/run.sh"]);
+    assert_eq!(profile.start.value, Duration::from_mins(5));
+}
+
+#[test]
+fn no_layer_takes_back_what_an_earlier_one_guards() {
+    let guarded = |names: &str| format!("[agents.scripted]\nguarded = [{names}]");
+    let place = Place::new()
+        .user(&guarded("\"deploy\""))
+        .project(&guarded(""))
+        .explicit(&guarded("\"ci\""));
+    let config = place.load().unwrap();
+    let profile = config.profile("scripted").unwrap();
+    assert_eq!(profile.guarded, ["deploy", "ci"]);
+    assert_eq!(profile.start.value, Duration::from_mins(2));
 }
 
 #[test]

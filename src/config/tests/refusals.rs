@@ -21,9 +21,18 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `permission_seconds`, `file_system`, `roles`, `default_model`, `mode`, `modes`, \
+         `permissions`, `permission_seconds`, `guarded`, `file_system`, `start_seconds`, `roles`, `default_model`, `mode`, `modes`, \
          `restart`, `install`, `login`, `settle_ms`, `one_session`, `mid_turn`, `tool_prefix`, `result_bytes` and `prompt_bytes`",
     );
+    for part in ["/etc", "../x", "a//b", "a/", "./a"] {
+        check_refused(
+            &format!("[agents.a]\ncommand = \"x\"\nguarded = [\"ok\", {part:?}]"),
+            &format!(
+                "@3:18: `guarded` of [agents.a] has `{part}`: it must be a name, or names with `/` between them, as they stand in a \
+                 path of the project"
+            ),
+        );
+    }
     check_refused(
         "[agent.a]",
         "@1:2: unknown key `agent` in the file: did you mean `agents`?",

@@ -150,6 +150,9 @@ pub(super) struct ListsView {
     failed_calls: Vec<FailedCallView>,
     /// How many there are.
     failed_calls_total: usize,
+    /// Calls so old that these lists know nothing of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls_left_out: Option<u64>,
     /// Where the rest of the lists begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_list_offset: Option<usize>,
@@ -174,6 +177,7 @@ impl ListsView {
             git: details.git.told().to_owned(),
             failed_calls: part(details.failed_calls, offset, end),
             failed_calls_total,
+            calls_left_out: (details.calls_left_out > 0).then_some(details.calls_left_out),
             next_list_offset: (end < longest).then_some(end),
         }
     }

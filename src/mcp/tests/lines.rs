@@ -24,9 +24,7 @@ fn says(answer: &Value, id: &Value, code: i64, words: &str) {
 
 /// A call of `send_message`, whose text is written as it stands.
 fn sending(id: u32, text: &[u8]) -> Vec<u8> {
-    let head = format!(
-        "{{\"method\":\"tools/call\",\"params\":{{\"name\":\"send_message\",\"arguments\":{{\"to\":\"ben\",\"content\":\""
-    );
+    let head = r#"{"method":"tools/call","params":{"name":"send_message","arguments":{"to":"ben","content":""#;
     let tail = format!("\"}}}},\"jsonrpc\":\"2.0\",\"id\":{id}}}");
     [head.as_bytes(), text, tail.as_bytes()].concat()
 }

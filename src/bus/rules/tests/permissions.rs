@@ -268,9 +268,17 @@ fn what_a_policy_answers_is_one_event_and_nobodys_business() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let record = Ask::RecordPermission(Box::new(question(agent)), Decision::AllowOnce);
+    let record = Ask::RecordPermission(Box::new(question(agent)), Decision::AllowOnce, Some(7));
     let events = world.ask(lead, record);
-    let [Event::PermissionAnswered(Answered { by, question, .. })] = events.as_slice() else {
+    let [
+        Event::PermissionAnswered(Answered {
+            by,
+            question,
+            times: Some(7),
+            ..
+        }),
+    ] = events.as_slice()
+    else {
         panic!("{events:?}")
     };
     assert_eq!((*by, question.is_some()), (Decider::Policy, true));

@@ -1,0 +1,340 @@
+//! The look at the disk behind a question: where its paths really lead, and what is guarded there.
+//!
+//! Such a look may never return, on a disk that does not answer. So it is taken on another thread, within a limit of time, and
+//! an agent has only so many of them under way: a hanging disk stops the questions of one agent, and nothing else.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+
+use crate::domain::limits;
+use crate::domain::permission::{GUARDED, Ground};
+use crate::sys::resolve::resolve;
+
+/// How long a look may take: it needs milliseconds.
+pub(super) const LOOK_LIMIT: Duration = Duration::from_secs(2);
+
+/// Looks of one agent that are under way at a time.
+const LOOKS: usize = 4;
+
+/// The most that is read of a `.git` file: it holds one path.
+const LINK_BYTES: u64 = 8 * 1024;
+
+/// What is to be looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Survey {
+    /// The root of the project, or of the worktree that the agent stands in.
+    pub(super) root: PathBuf,
+    /// The directory of the bus.
+    pub(super) bus: PathBuf,
+    /// What relative paths begin at.
+    pub(super) cwd: PathBuf,
+    /// What the profile guards besides.
+    pub(super) also: Vec<String>,
+    /// The paths of the question.
+    pub(super) paths: Vec<PathBuf>,
+}
+
+/// What a look has found.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) ground: Ground,
+    /// Where the paths lead; `None` for one that cannot be told.
+    pub(super) places: Vec<Option<PathBuf>>,
+}
+
+/// The looks of one agent.
+#[derive(Clone)]
+pub(super) struct Looks {
+    places: Arc<Semaphore>,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(LOOKS)),
+        }
+    }
+}
+
+impl Looks {
+    /// Looks. `None` where that takes too long, or there is too much to look at.
+    pub(super) async fn take(self, survey: Survey) -> Option<Found> {
+        if survey.paths.len() > limits::LOOKED_PATHS {
+            return None;
+        }
+        self.within(LOOK_LIMIT, move |until| survey.look(until))
+            .await
+    }
+
+    /// Runs a look that may hang; a thread that does keeps its place.
+    pub(super) async fn within<T: Send + 'static>(
+        self,
+        limit: Duration,
+        look: impl FnOnce(Instant) -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        let looking = async {
+            let place = self.places.acquire_owned().await.ok()?;
+            let until = Instant::now() + limit;
+            let looking = tokio::task::spawn_blocking(move || {
+                let found = look(until);
+                drop(place);
+                found
+            });
+            looking.await.ok()?
+        };
+        tokio::time::timeout(limit, looking).await.ok().flatten()
+    }
+}
+
+impl Survey {
+    /// Looks at the disk; gives up between two paths when it is late.
+    fn look(self, until: Instant) -> Option<Found> {
+        let mut places = Vec::new();
+        for path in &self.paths {
+            if Instant::now() > until {
+                return None;
+            }
+            places.push(resolve(&self.cwd, path));
+        }
+        let mut guarded = Vec::new();
+        // Links are followed, as the one of who keeps `.claude` or `.envrc` elsewhere in the project.
+        let names = GUARDED
+            .into_iter()
+            .chain(self.also.iter().map(String::as_str));
+        guarded.extend(names.filter_map(|name| self.root.join(name).canonicalize().ok()));
+        guarded.extend(git_directories(&self.root));
+        let mut known = HashMap::new();
+        for place in places.iter().flatten() {
+            let inside = |directory: &&Path| directory.starts_with(&self.root);
+            for directory in place.ancestors().take_while(inside) {
+                if Instant::now() > until {
+                    return None;
+                }
+                let is_one = *known
+                    .entry(directory.to_owned())
+                    .or_insert_with(|| is_git_directory(directory));
+                if is_one {
+                    guarded.push(directory.to_owned());
+                }
+            }
+        }
+        let buses = [self.bus.clone(), self.root.join(".claude/bridge")];
+        let buses = buses
+            .into_iter()
+            .map(|bus| bus.canonicalize().unwrap_or(bus));
+        Some(Found {
+            ground: Ground {
+                project: self.root,
+                buses: buses.collect(),
+                guarded,
+                also: self.also,
+            },
+            places,
+        })
+    }
+}
+
+/// Returns where the repository around a directory has its directories, which `.git` may only name.
+fn git_directories(root: &Path) -> Vec<PathBuf> {
+    let named = root.ancestors().map(|directory| directory.join(".git"));
+    let Some(git) = named.into_iter().find(|git| git.exists()) else {
+        return Vec::new();
+    };
+    let directory = if git.is_file() {
+        line_of(&git).and_then(|line| named_by(&git, line.strip_prefix("gitdir:")?))
+    } else {
+        git.canonicalize().ok()
+    };
+    let Some(directory) = directory else {
+        return Vec::new();
+    };
+    let common = directory.join("commondir");
+    let common = line_of(&common).and_then(|line| named_by(&common, &line));
+    common.into_iter().chain([directory]).collect()
+}
+
+/// Returns the directory that a line of a file names, which may be relative to where the file is.
+fn named_by(file: &Path, line: &str) -> Option<PathBuf> {
+    file.parent()?.join(line.trim()).canonicalize().ok()
+}
+
+fn line_of(file: &Path) -> Option<String> {
+    // Looked at before it is opened: to open a pipe would wait for its writer.
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut line = String::new();
+    let mut limited = fs::File::open(file).ok()?.take(LINK_BYTES);
+    limited.read_to_string(&mut line).ok()?;
+    Some(line)
+}
+
+/// Says whether git takes a directory for its own, whatever it is called: one of a worktree, or a whole one.
+fn is_git_directory(directory: &Path) -> bool {
+    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::permission::{Policy, Verdict, judge};
+    use std::os::unix::fs::symlink;
+
+    struct Project {
+        _directory: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    impl Project {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let root = directory.path().canonicalize().unwrap().join("project");
+            fs::create_dir_all(root.join("src")).unwrap();
+            Self {
+                _directory: directory,
+                root,
+            }
+        }
+
+        fn directory(&self, path: &str) -> &Self {
+            fs::create_dir_all(self.root.join(path)).unwrap();
+            self
+        }
+
+        fn file(&self, path: &str, text: &str) -> &Self {
+            fs::create_dir_all(self.root.join(path).parent().unwrap()).unwrap();
+            fs::write(self.root.join(path), text).unwrap();
+            self
+        }
+
+        fn link(&self, target: &str, path: &str) -> &Self {
+            symlink(target, self.root.join(path)).unwrap();
+            self
+        }
+
+        fn survey(&self, path: &str) -> Survey {
+            Survey {
+                root: self.root.clone(),
+                bus: self.root.join(".claude/bridge"),
+                cwd: self.root.clone(),
+                also: Vec::new(),
+                paths: vec![path.into()],
+            }
+        }
+
+        #[track_caller]
+        fn check(&self, kind: &str, path: &str, expected: Verdict) {
+            let until = Instant::now() + Duration::from_mins(1);
+            let found = self.survey(path).look(until).unwrap();
+            let verdict = judge(Policy::Rules, kind, &found.places, &found.ground);
+            assert_eq!(verdict, expected, "{kind} {path}");
+        }
+    }
+
+    #[test]
+    fn a_claude_directory_that_is_a_link_is_guarded_where_it_leads() {
+        let project = Project::new();
+        project.directory("dot/bridge/log").link("dot", ".claude");
+        for path in [
+            ".claude/settings.json",
+            ".claude/bridge.toml",
+            "dot/settings.json",
+            "dot/bridge/log/1.jsonl",
+        ] {
+            project.check("edit", path, Verdict::Ask);
+        }
+        project.check("read", "dot/bridge/log/1.jsonl", Verdict::Ask);
+        project.check("read", ".claude/bridge/log/1.jsonl", Verdict::Ask);
+        project.check("read", "dot/settings.json", Verdict::Allow);
+        project.check("edit", "src/main.rs", Verdict::Allow);
+    }
+
+    #[test]
+    fn a_bus_that_is_elsewhere_in_the_project_is_neither_read_nor_edited() {
+        let project = Project::new();
+        project.directory("elsewhere/bus");
+        let survey = Survey {
+            bus: project.root.join("elsewhere/bus"),
+            ..project.survey("elsewhere/bus/bus.json")
+        };
+        let found = survey
+            .look(Instant::now() + Duration::from_mins(1))
+            .unwrap();
+        for kind in ["read", "search", "edit"] {
+            let verdict = judge(Policy::Rules, kind, &found.places, &found.ground);
+            assert_eq!(verdict, Verdict::Ask, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_git_directory_is_guarded_whatever_it_is_called() {
+        let project = Project::new();
+        project
+            .file(".git", "gitdir: gitdata\n")
+            .directory("gitdata/hooks")
+            .file("gitdata/commondir", "../common\n")
+            .directory("common")
+            .directory("vendor/lib/.git/hooks")
+            .file("vendor/other/store/HEAD", "ref: refs/heads/main\n")
+            .directory("vendor/other/store/objects")
+            .directory("vendor/other/store/refs");
+        for path in [
+            "gitdata/hooks/pre-commit",
+            "gitdata/config",
+            "common/config",
+            ".git",
+            "vendor/lib/.git/hooks/post-checkout",
+            "vendor/lib/.git/config",
+            "vendor/other/store/config",
+        ] {
+            project.check("edit", path, Verdict::Ask);
+            project.check("read", path, Verdict::Allow);
+        }
+        project.check("edit", "vendor/lib/src/lib.rs", Verdict::Allow);
+        project.check("edit", "vendor/other/stores", Verdict::Allow);
+    }
+
+    #[test]
+    fn a_guarded_file_that_is_a_link_is_guarded_where_it_leads() {
+        let project = Project::new();
+        project.file("conf/env", "").link("conf/env", ".envrc");
+        project.check("edit", ".envrc", Verdict::Ask);
+        project.check("edit", "conf/env", Verdict::Ask);
+        project.check("edit", "conf/other", Verdict::Allow);
+    }
+
+    #[tokio::test]
+    async fn more_paths_than_are_looked_at_are_asked_about() {
+        let project = Project::new();
+        let mut survey = project.survey("src/a");
+        survey.paths = vec!["src/a".into(); limits::LOOKED_PATHS];
+        assert!(Looks::default().take(survey.clone()).await.is_some());
+        survey.paths.push("src/a".into());
+        assert!(Looks::default().take(survey).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_look_that_hangs_keeps_a_place_and_nothing_else() {
+        let looks = Looks::default();
+        let limit = Duration::from_millis(1);
+        let mut hanging = Vec::new();
+        for _ in 0..LOOKS {
+            let (let_go, hang) = std::sync::mpsc::channel::<()>();
+            let look = move |_| hang.recv().ok();
+            assert_eq!(looks.clone().within(limit, look).await, None);
+            hanging.push(let_go);
+        }
+        // All places are taken, so that this one is not even begun.
+        assert_eq!(looks.clone().within(limit, |_| Some(1)).await, None);
+        drop(hanging);
+        let long = Duration::from_mins(1);
+        assert_eq!(looks.within(long, |_| Some(2)).await, Some(2));
+    }
+}
