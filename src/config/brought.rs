@@ -156,7 +156,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         settle: _,
         one_session: _,
         guarded: _,
-        start_seconds: _,
+        start: _,
         mid_turn: _,
         tool_prefix: _,
         result_bytes: _,

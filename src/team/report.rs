@@ -526,7 +526,7 @@ mod tests {
             title: title.to_owned(),
         };
         let refused = [refused(Some("2"), "x"), refused(None, "write notes.txt")];
-        let told = failed_calls(&calls.all(), &refused);
+        let told = failed_calls(&calls.all(), &refused, &Secrets::default());
         let told: Vec<_> = told
             .iter()
             .map(|call| (call.title.as_str(), call.why.as_str()))
