@@ -47,7 +47,9 @@ pub enum Waited {
     TimedOut,
     /// It was ended from outside: the session stops.
     Ended,
-    /// It did not begin: messages are in the turn already, and their reader has not been shown them yet.
+    /// With a message that is in the turn already, and may be shown there once more.
+    AlsoInTurn(Box<Letter>),
+    /// It did not begin: other messages are in the turn already, and their reader has not been shown them yet.
     InTurn,
 }
 
@@ -253,6 +255,12 @@ impl Call {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
             _ => false,
         };
+        let is_return = |event: &Event| matches!(event, Event::MessageReturned { session, .. } if *session == self.seat.session());
+        if asked.events.iter().any(is_return)
+            && let Some(letter) = self.letter()?
+        {
+            return Ok(Waited::AlsoInTurn(Box::new(letter)));
+        }
         // It does not begin later either: some agents leave such a wait in the background, and it would take the next message.
         if timeout_ms > 0 && !asked.events.iter().any(begins) {
             return Ok(Waited::InTurn);

@@ -3,16 +3,19 @@
 //!
 //! `delivery` decides and writes the texts; this carries them. What was not taken is given back, and is unread again.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
-use super::proof::{Proof, Sign};
+use super::proof::{LAG, Proof, Sign};
 use super::transcript;
 use super::turn::{Outcome, Turn};
 use super::work::Mail;
 use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
 use crate::bus::rules::Ask;
+use crate::config::MidTurn;
 use crate::delivery::reach::{Reach, Shown};
 use crate::delivery::{drain, interrupt, steer, wake};
 use crate::domain::id::{CallId, TaskId};
@@ -113,7 +116,7 @@ impl Ladder {
         let was_over = is_over(turn);
         turn.hear(update);
         sign.calls_over = is_over(turn) && !was_over && turn.calls.running().next().is_none();
-        self.proof.hear(sign);
+        self.proof.hear(sign, Instant::now());
         sign
     }
 
@@ -224,7 +227,9 @@ impl Actor {
                 self.ladder.not_before = Some(Instant::now() + wake::GATHER);
                 if let Some(turn) = &self.turn {
                     self.transcribe(&turn.transcript, transcript::of_taken(self.wall_ms()));
-                    self.ladder.proof.take(call);
+                    let lags = self.profile.mid_turn.value == MidTurn::SteerBetweenCalls;
+                    let lag = if lags { LAG } else { Duration::ZERO };
+                    self.ladder.proof.take(call, Instant::now() + lag);
                     return;
                 }
                 // The turn has ended meanwhile, and nothing proves that its model was shown it.

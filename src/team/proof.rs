@@ -5,8 +5,18 @@
 //! by words behind the end of a tool call, with no other call running: these are a later request's. Where no call ends, only the
 //! good end of the turn is left, after words of any kind: an agent begins a last request for what it has not yet shown. An agent
 //! that asks for messages does so between two requests: the next words prove it.
+//!
+//! Some adapters say that a text is taken when it is only on its way into their program. There a call's end counts only some time
+//! after that: the request behind a call that ends at once may have been made without the text.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::domain::id::CallId;
+
+/// How long a text may be on its way into a program whose adapter has taken it: milliseconds, but for a busy machine.
+pub(super) const LAG: Duration = Duration::from_secs(2);
 
 /// What has been put into a turn, and is not known to have been shown.
 #[derive(Debug, Default)]
@@ -31,8 +41,8 @@ struct Given {
 enum Stage {
     /// The agent has not yet said that it takes it.
     Offered,
-    /// The agent has it; a request that was made without it may still run.
-    Taken,
+    /// The agent has it, from then on for sure; a request that was made without it may still run.
+    Taken(Instant),
     /// The next request of the model is made with it, and its words are the proof.
     Next,
 }
@@ -66,11 +76,11 @@ impl Proof {
         });
     }
 
-    /// Notes that the agent has taken what it was offered.
-    pub(super) fn take(&mut self, call: CallId) {
+    /// Notes that the agent has taken what it was offered, for sure from then on.
+    pub(super) fn take(&mut self, call: CallId, since: Instant) {
         let mut given = self.given.iter_mut();
         if let Some(given) = given.find(|given| given.call == call) {
-            given.stage = Stage::Taken;
+            given.stage = Stage::Taken(since);
         }
     }
 
@@ -94,7 +104,7 @@ impl Proof {
     }
 
     /// Takes in what the agent says.
-    pub(super) fn hear(&mut self, sign: Sign) {
+    pub(super) fn hear(&mut self, sign: Sign, now: Instant) {
         if sign.own {
             for given in &mut self.given {
                 given.spoken = true;
@@ -106,7 +116,7 @@ impl Proof {
         }
         if sign.calls_over {
             for given in &mut self.given {
-                if given.stage == Stage::Taken {
+                if matches!(given.stage, Stage::Taken(since) if since <= now) {
                     given.stage = Stage::Next;
                 }
             }
@@ -123,7 +133,7 @@ impl Proof {
         // These are the tools' to account for, which know more.
         self.told.clear();
         let shown = |given: Given| {
-            let by_its_end = good && given.spoken && given.stage == Stage::Taken;
+            let by_its_end = good && given.spoken && matches!(given.stage, Stage::Taken(_));
             (given.call, by_its_end)
         };
         let proven = self.proven().into_iter().map(|call| (call, true));
@@ -152,14 +162,14 @@ mod tests {
     fn taken() -> Proof {
         let mut proof = Proof::default();
         proof.offer(CALL);
-        proof.take(CALL);
+        proof.take(CALL, Instant::now());
         proof
     }
 
     #[test]
     fn words_of_a_request_that_ran_already_prove_nothing() {
         let mut proof = taken();
-        proof.hear(WORDS);
+        proof.hear(WORDS, Instant::now());
         assert_eq!(proof.proven(), []);
         assert_eq!(proof.end(false), [(CALL, false)], "the turn was cancelled");
     }
@@ -167,9 +177,9 @@ mod tests {
     #[test]
     fn words_behind_the_end_of_the_calls_are_the_proof() {
         let mut proof = taken();
-        proof.hear(CALLS_OVER);
+        proof.hear(CALLS_OVER, Instant::now());
         assert_eq!(proof.proven(), []);
-        proof.hear(WORDS);
+        proof.hear(WORDS, Instant::now());
         assert_eq!(proof.proven(), [CALL]);
         assert_eq!(proof.end(false), [], "it is known already");
     }
@@ -178,10 +188,24 @@ mod tests {
     fn a_call_that_ends_before_the_agent_has_taken_it_proves_nothing() {
         let mut proof = Proof::default();
         proof.offer(CALL);
-        proof.hear(CALLS_OVER);
-        proof.take(CALL);
-        proof.hear(WORDS);
+        proof.hear(CALLS_OVER, Instant::now());
+        proof.take(CALL, Instant::now());
+        proof.hear(WORDS, Instant::now());
         assert_eq!(proof.proven(), []);
+    }
+
+    #[test]
+    fn a_call_that_ends_while_it_may_be_on_its_way_proves_nothing() {
+        let mut proof = Proof::default();
+        let now = Instant::now();
+        proof.offer(CALL);
+        proof.take(CALL, now + LAG);
+        proof.hear(CALLS_OVER, now);
+        proof.hear(WORDS, now + LAG);
+        assert_eq!(proof.proven(), []);
+        proof.hear(CALLS_OVER, now + LAG);
+        proof.hear(WORDS, now + LAG);
+        assert_eq!(proof.proven(), [CALL]);
     }
 
     #[test]
@@ -189,7 +213,7 @@ mod tests {
         let mut proof = taken();
         assert_eq!(proof.end(true), [(CALL, false)], "not a word");
         let mut proof = taken();
-        proof.hear(WORDS);
+        proof.hear(WORDS, Instant::now());
         assert_eq!(proof.end(true), [(CALL, true)]);
     }
 
@@ -198,21 +222,21 @@ mod tests {
         let mut proof = Proof::default();
         proof.answer(CALL);
         assert!(proof.is_open(CALL));
-        proof.hear(WORDS);
+        proof.hear(WORDS, Instant::now());
         assert!(proof.is_open(CALL), "the bus does not know it yet");
         assert_eq!(proof.proven(), [CALL]);
         proof.answer(CALL);
-        proof.hear(CALLS_OVER);
+        proof.hear(CALLS_OVER, Instant::now());
         assert_eq!(proof.end(true), [(CALL, false)]);
     }
 
     #[test]
     fn words_prove_what_our_tools_told_before() {
         let mut proof = Proof::default();
-        proof.hear(CALLS_OVER);
+        proof.hear(CALLS_OVER, Instant::now());
         proof.told([CALL]);
         assert!(!proof.is_open(CALL), "the next call proves it too");
-        proof.hear(WORDS);
+        proof.hear(WORDS, Instant::now());
         assert_eq!(proof.end(false), [(CALL, true)]);
         proof.told([CALL]);
         assert_eq!(proof.end(true), []);

@@ -86,7 +86,7 @@ async fn a_wait_that_races_with_its_deadline_loses_nothing(logs: impl Logs) {
                 call = b.call();
                 ids(&take(&mut call).await)
             }
-            Waited::Ended | Waited::InTurn => panic!("nobody ends it"),
+            Waited::Ended | Waited::InTurn | Waited::AlsoInTurn(_) => panic!("nobody ends it"),
         };
         assert_eq!(got, [id]);
         call.answered().await;

@@ -329,7 +329,22 @@ pub(super) fn wait(
         };
         !again && wait.fits(message)
     });
-    if let Some(message) = fitting {
+    let in_turn = words_in_its_turn(writer, me, &seen_now);
+    let held = in_turn.iter().flat_map(|call| {
+        let held = writer.state.handed_to(me, *call).into_iter();
+        held.map(|message| (Some(*call), message))
+    });
+    let held = held.filter(|(_, message)| wait.fits(message));
+    let fitting = fitting.map(|message| (None, message)).into_iter();
+    let oldest = fitting.chain(held).min_by_key(|(_, message)| message.seq);
+    if let Some((holder, message)) = oldest {
+        if let Some(holder) = holder {
+            // It may come before the model only after this call: so the call has it.
+            writer.push(Event::MessageReturned {
+                session: me,
+                call: holder,
+            });
+        }
         let ids = vec![message.id.clone()];
         writer.push(Event::MessageHanded {
             ids,
@@ -338,10 +353,7 @@ pub(super) fn wait(
             call,
             way: Way::Pull,
         });
-    } else if timeout_ms > 0
-        && !writer.state.waits(me, call)
-        && !has_words_in_its_turn(writer, me, &seen_now)
-    {
+    } else if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
         writer.push(Event::WaitStarted {
             session: me,
             call,
@@ -353,16 +365,16 @@ pub(super) fn wait(
     Ok(())
 }
 
-/// Says whether messages are in the turn of a session that its model has not been shown. It may be shown them only after the
-/// call that wants to wait, so the wait does not begin.
-fn has_words_in_its_turn(
+/// Returns the calls with messages that are in the turn of a session, and that its model is not known to have been shown. It may
+/// be shown them only after the call that wants to wait, so no wait begins.
+fn words_in_its_turn(
     writer: &Writer<'_>,
     session: SessionId,
     seen_now: &[(SessionId, CallId)],
-) -> bool {
-    let steered = writer.state.calls_handed_by(session, Way::Steer);
-    let mut steered = steered.into_iter();
-    steered.any(|call| !seen_now.contains(&(session, call)))
+) -> Vec<CallId> {
+    let mut steered = writer.state.calls_handed_by(session, Way::Steer);
+    steered.retain(|call| !seen_now.contains(&(session, *call)));
+    steered
 }
 
 fn seen_call(event: &Event) -> Option<(SessionId, CallId)> {

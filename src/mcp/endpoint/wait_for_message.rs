@@ -31,10 +31,13 @@ pub(super) struct Output {
     message: Option<MessageView>,
     /// Whether the time was over.
     timed_out: bool,
-    /// Why it ended without either.
+    /// What there is to know besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
+
+/// What a model is told that may be shown the message again.
+const ALSO_IN_TURN: &str = "this message may come into your turn once more: it is the same one";
 
 /// What a model is told whose wait does not begin.
 const IN_TURN: &str =
@@ -77,6 +80,7 @@ impl Tool for WaitForMessage {
             .await?;
         let (message, timed_out, note) = match waited {
             Waited::Message(letter) => (Some((*letter).into()), false, None),
+            Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
             Waited::TimedOut => (None, true, None),
             // Another wait of this member was given the shutdown that ended this one.
             Waited::Ended => (None, false, None),

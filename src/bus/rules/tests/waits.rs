@@ -231,42 +231,51 @@ fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
 }
 
 #[test]
-fn a_wait_does_not_begin_while_the_turn_has_words_that_nobody_was_shown() {
+fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
     let mut world = World::new();
     let lead = world.lead();
-    let agent = world.agent(lead, "codex");
-    world.send(lead, "codex", "x");
-    let steered = world.call();
-    let take = Ask::Take {
-        session: agent,
-        call: steered,
-        way: Way::Steer,
-        pick: all(),
+    let (agent, _) = (world.agent(lead, "codex"), world.peer("ann"));
+    let steer = |world: &mut World| {
+        let call = world.call();
+        let take = Ask::Take {
+            session: agent,
+            call,
+            way: Way::Steer,
+            pick: all(),
+        };
+        world.ask(lead, take);
+        call
     };
-    world.ask(lead, take);
-    let call = world.call();
-    let wait = || Ask::Wait {
+    let wait = |world: &mut World, from: Option<&str>| {
+        let call = world.call();
+        let wait = Ask::Wait {
+            call,
+            from: from.map(name),
+            request: None,
+            timeout_ms: 60_000,
+        };
+        (call, world.ask(agent, wait))
+    };
+    let settle = |call, seen| Ask::Settle {
+        session: agent,
         call,
-        from: None,
-        request: None,
-        timeout_ms: 60_000,
+        seen,
     };
-    assert_eq!(world.ask(agent, wait()), []);
-    // What comes now is no reason to put anything off.
-    let next = world.send(lead, "codex", "y");
-    world.ask(agent, wait());
-    assert_eq!(world.held(agent, call), [next]);
-    let seen = Ask::Settle {
-        session: agent,
-        call: steered,
-        seen: true,
-    };
-    world.ask(lead, seen);
-    let later = Ask::Wait {
-        call: world.call(),
-        from: None,
-        request: None,
-        timeout_ms: 60_000,
-    };
-    assert_eq!(world.ask(agent, later).len(), 1);
+    let id = world.send(lead, "codex", "x");
+    let steered = steer(&mut world);
+    assert_eq!(wait(&mut world, Some("ann")).1, [], "it does not fit");
+    let (call, _) = wait(&mut world, None);
+    assert_eq!(world.held(agent, call), [id.clone()]);
+    // Whatever is known of the turn later, the wait has it.
+    world.ask(lead, settle(steered, true));
+    assert_eq!(world.held(agent, call), [id]);
+
+    world.send(lead, "codex", "y");
+    let steered = steer(&mut world);
+    world.ask(lead, settle(steered, true));
+    let (_, began) = wait(&mut world, None);
+    assert!(
+        matches!(began[..], [Event::WaitStarted { .. }]),
+        "{began:?}"
+    );
 }
