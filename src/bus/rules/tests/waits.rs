@@ -265,7 +265,7 @@ fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
     let steered = steer(&mut world);
     assert_eq!(wait(&mut world, Some("ann")).1, [], "it does not fit");
     let (call, _) = wait(&mut world, None);
-    assert_eq!(world.held(agent, call), [id.clone()]);
+    assert_eq!(world.held(agent, call), std::slice::from_ref(&id));
     // Whatever is known of the turn later, the wait has it.
     world.ask(lead, settle(steered, true));
     assert_eq!(world.held(agent, call), [id]);
