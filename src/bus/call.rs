@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::error::BusError;
 use super::event::{Addressees, Event, Sent};
-use super::handle::{Bus, BusError, Receipt};
+use super::handle::{Bus, Receipt};
 use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
 use super::seat::Seat;

@@ -5,6 +5,7 @@
 
 mod addressees;
 mod ending;
+mod entry;
 mod skip;
 mod texts;
 mod workflow;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::addressees::Addressees;
 pub use self::ending::{Finished, Report};
+pub use self::entry::Entry;
 pub use self::skip::Skip;
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
@@ -573,29 +575,5 @@ impl Event {
             self,
             Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. }
         )
-    }
-}
-
-/// What one append puts into the log: one command's events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The seq of the first event; the k-th has `seq + k`.
-    pub seq: u64,
-    /// When, for people: milliseconds since 1970.
-    pub ts: i64,
-    /// When, for deadlines.
-    pub tick: crate::domain::time::Tick,
-    /// The command.
-    pub id: crate::domain::id::CommandId,
-    /// The session that commanded it; none for what was merely due.
-    pub by: Option<SessionId>,
-    /// What happened.
-    pub events: Vec<Event>,
-}
-
-impl Entry {
-    /// Returns the seq of the entry that follows.
-    pub fn next_seq(&self) -> u64 {
-        self.seq.saturating_add(self.events.len() as u64)
     }
 }

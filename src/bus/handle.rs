@@ -20,6 +20,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 use super::boots;
+use super::error::BusError;
 use super::event::{Body, Event, Opened};
 use super::letter::RequestTexts;
 use super::log::{
@@ -27,7 +28,7 @@ use super::log::{
 };
 use super::pulse::{Looked, Pace};
 use super::queue::{self, Claim, Queued};
-use super::rules::{self, Ask, Command, Refusal};
+use super::rules::{self, Ask, Command};
 use super::state::{BodyRef, State};
 use super::trouble::Trouble;
 use super::worker::{self, Job};
@@ -35,35 +36,6 @@ use crate::domain::id::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::ids;
-
-/// Why the bus did not do what it was asked for.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum BusError {
-    /// The rules say no.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The log could not.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// The bus is being closed in this process.
-    #[error("this process is closing its bus")]
-    Closed,
-}
-
-impl BusError {
-    /// Returns the sentence for a model: without any path.
-    pub fn told(&self) -> String {
-        match self {
-            Self::Log(LogError::Io { action, source, .. }) => {
-                format!("the bus failed to {action} its files: {source}")
-            }
-            Self::Log(LogError::Refused { reason, .. }) => {
-                format!("the bus directory is refused: {reason}")
-            }
-            other => other.to_string(),
-        }
-    }
-}
 
 /// What a command has done: its events, those that were merely due first.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,8 @@
 //! Looking back: messages as the log tells them, read or not, also those that the state has forgotten.
 
+use super::error::BusError;
 use super::event::{Addressees, Entry, Event};
-use super::handle::{Bus, BusError};
+use super::handle::Bus;
 use super::log::{LogError, Place};
 use super::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
 use crate::domain::id::{MessageId, RequestId, TaskId, WorkflowId};

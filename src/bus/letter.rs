@@ -1,6 +1,7 @@
 //! A message as somebody reads it: its header with its text, or a part of it.
 
-use super::handle::{Bus, BusError};
+use super::error::BusError;
+use super::handle::Bus;
 use super::log::LogError;
 use super::rules::Refusal;
 use super::state::Message;

@@ -21,6 +21,7 @@ mod queue;
 mod trouble;
 mod worker;
 mod view;
+mod error;
 pub mod handle;
 pub mod letter;
 mod readable;
@@ -29,7 +30,8 @@ pub mod seat;
 pub mod call;
 
 pub use self::call::{Call, Claimed, SentMessage, Waited};
-pub use self::handle::{Bus, BusError, Receipt};
+pub use self::error::BusError;
+pub use self::handle::{Bus, Receipt};
 pub use self::letter::{Letter, RequestHead, RequestTexts};
 pub use self::pulse::Pace;
 pub use self::readable::Readable;

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 
 use tokio::sync::oneshot;
 
-use super::handle::{BusError, Receipt, Shared};
+use super::error::BusError;
+use super::handle::{Receipt, Shared};
 use super::log::{LogError, Turn};
 use super::rules::Command;
 

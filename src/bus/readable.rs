@@ -1,7 +1,8 @@
 //! Reading before handing over: only messages whose texts have been read are handed to a call, so that none counts as shown that
 //! was not.
 
-use super::handle::{Bus, BusError};
+use super::error::BusError;
+use super::handle::Bus;
 use super::letter::Letter;
 use super::rules::{Pick, picked};
 use super::state::{Delivery, Message, State};

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::call::Call;
-use super::handle::{Bus, BusError, Receipt};
+use super::error::BusError;
+use super::handle::{Bus, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
 use crate::domain::id::{CallId, CommandId, SessionId};

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::handle::{BusError, Core, Shared};
+use super::error::BusError;
+use super::handle::{Core, Shared};
 use super::log::{Durability, LogError};
 use super::lookout::Lookout;
 use super::pulse::{Pace, Pulses, Seen};

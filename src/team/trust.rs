@@ -150,7 +150,8 @@ impl Team {
         }
         let path = file.path.strip_prefix(self.ground());
         let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
-        let shown: String = runs.join(", ").chars().take(SHOWN_CHARS).collect();
+        let secrets = self.inner.launch.all_secrets(&self.inner.config);
+        let shown = secrets.hidden(runs.join(", ")).clipped(SHOWN_CHARS);
         Err(TeamError::Unagreed(Arc::new(Consent {
             file: file.clone(),
             what: format!("the plan {named:?} is not run: {shown}"),

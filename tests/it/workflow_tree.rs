@@ -215,7 +215,7 @@ async fn what_is_logged_stands_above_the_tree() {
 async fn what_went_wrong_is_told_in_full_below_the_tree() {
     let stage = stage(&DIAMOND.replacen("prompt = \"look\"", "prompt = \"fail\"", 1))
         .with_variable("NO_COLOR", "1");
-    let mut terminal = run(&stage, (24, 60));
+    let mut terminal = run(&stage, (24, 64));
     let code = terminal.ended("error: the workflow has failed").await;
     let all = terminal.all();
     assert_eq!(code, Some(1), "{all:#?}");

@@ -158,12 +158,18 @@ impl Opening<'_> {
     pub(super) fn open(&self) -> Result<Opened, LogError> {
         let mut put_aside = None;
         for _ in 0..ATTEMPTS {
-            if let Some((lock, bus)) = self.attempt(&mut put_aside)? {
-                return Ok(Opened {
-                    lock,
-                    bus,
-                    put_aside,
-                });
+            match self.attempt(&mut put_aside) {
+                Ok(Some((lock, bus))) => {
+                    return Ok(Opened {
+                        lock,
+                        bus,
+                        put_aside,
+                    });
+                }
+                Ok(None) => {}
+                // Another process has put it aside, or removed it, while this one looked.
+                Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
         Err(LogError::Removed)
