@@ -2,7 +2,7 @@
 //!
 //! Built-in profiles < the user's `config.toml` < the project's `.claude/bridge.toml` < the file that `--config` names.
 //! A later layer changes only the fields it names. What the project's file would run or widen waits for its user's yes
-//! ([`ProjectFile`]). Nothing in a file is ignored: what is not known or does not fit is
+//! ([`crate::config::ProjectFile`]). Nothing in a file is ignored: what is not known or does not fit is
 //! refused with its file, line and column, all problems at once.
 //!
 //! This module reads files and decides; it never looks at the process's own environment, never starts anything, and
