@@ -27,7 +27,7 @@ use super::log::{
     Appended, Durability, Hold, Log, LogError, Place, Presence, Replica, Standing, Turn,
 };
 use super::pulse::{Looked, Pace};
-use super::queue::{self, Claim, Queued};
+use super::queue::{self, Claim, Queued, Withdrawn};
 use super::rules::{self, Ask, Command};
 use super::state::{BodyRef, State};
 use super::trouble::Trouble;
@@ -47,7 +47,8 @@ pub struct Receipt {
 impl Receipt {
     /// Says whether all of it merely marks progress, which needs no sync of its own.
     pub(super) fn is_progress(&self) -> bool {
-        self.events.iter().all(Event::is_progress)
+        // One without events may repeat a command whose line is not on disk yet.
+        !self.events.is_empty() && self.events.iter().all(Event::is_progress)
     }
 }
 
@@ -377,6 +378,8 @@ impl Shared {
     async fn queue(self: &Arc<Self>, command: Command) -> Result<Receipt, BusError> {
         let claim = Arc::new(Claim::default());
         let (reply, mut answer) = oneshot::channel();
+        // Whoever drops this future has no use for the command any more.
+        let _withdrawn = Withdrawn(Arc::clone(&claim));
         let queued = Queued {
             command,
             claim: Arc::clone(&claim),

@@ -78,6 +78,15 @@ impl Claim {
     }
 }
 
+/// Withdraws a command that is still waiting when it is dropped.
+pub(super) struct Withdrawn(pub(super) Arc<Claim>);
+
+impl Drop for Withdrawn {
+    fn drop(&mut self) {
+        self.0.withdraw();
+    }
+}
+
 /// Starts the thread. It ends when nobody can send to it any more.
 pub(super) fn start(shared: Weak<Shared>, turn: Arc<dyn Turn>) -> io::Result<mpsc::Sender<Queued>> {
     let (sender, inbox) = mpsc::channel::<Queued>();

@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::sys::disk;
 use crate::sys::worktrees::Worktree;
 
 /// The directory of the bus in a project.
@@ -109,7 +110,11 @@ fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, Projec
     // The root of the file system is around everything, with or without a home.
     let is_too_wide =
         |place: &Path| place.parent().is_none() || home.is_some_and(|home| home.starts_with(place));
-    let has_bus = |place: &Path| place.join(BUS).is_dir();
+    // In a directory that all may write to, another user's would stand in everybody's way.
+    let has_bus = |place: &Path| {
+        let bus = place.join(BUS);
+        bus.is_dir() && disk::belongs_to_us(&bus)
+    };
     if let Some(worktree) = Worktree::around(directory) {
         let main = worktree.main().unwrap_or(&worktree.root);
         let inner = directory.strip_prefix(&worktree.root);

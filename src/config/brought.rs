@@ -189,17 +189,16 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     let served = before.is_some_and(|before| before.file_system.value);
     let widens = file_system.is_from_project() && file_system.value && !served;
     demand("file_system", widens.then(|| "true".to_owned()));
-    let own = modes.iter().map(|(policy, mode)| {
-        let before = before.and_then(|before| before.modes.iter().find(|(own, _)| own == policy));
-        let mode = new(Some(mode), before.map(|(_, mode)| mode))?;
-        Some(format!("{} = {mode:?}", policy.as_str()))
-    });
-    for mode in own {
-        demand("modes", mode);
+    // What holds in the end counts: a layer's `mode` also takes back the `modes` of those before it.
+    let is_own = modes.iter().any(|(_, mode)| mode.is_from_project())
+        || mode.as_ref().is_some_and(Sourced::is_from_project);
+    for (word, policy) in Policy::WORDS.into_iter().filter(|_| is_own) {
+        let was = before.and_then(|before| before.mode_under(policy));
+        let is = now.mode_under(policy);
+        demand("modes", (is != was).then(|| format!("{word} = {is:?}")));
     }
-    // The last two are what a user is told to type.
+    // These are what a user is told to type.
     for (key, now, before) in [
-        ("mode", mode, before.map(|before| &before.mode)),
         ("install", install, before.map(|before| &before.install)),
         ("login", login, before.map(|before| &before.login)),
     ] {

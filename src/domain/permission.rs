@@ -230,7 +230,9 @@ pub fn depends_on_places(policy: Policy, kind: &str) -> bool {
 impl Ground {
     /// Says whether a place belongs to a bus.
     fn is_bus(&self, path: &Path, inner: &Path) -> bool {
-        has(inner, ".claude/bridge") || self.buses.iter().any(|bus| is_below(path, bus))
+        has(inner, ".claude/bridge")
+            || is_put_aside(inner)
+            || self.buses.iter().any(|bus| is_below(path, bus))
     }
 
     /// Says whether a place decides what programs of the user do, or what agents may.
@@ -240,6 +242,14 @@ impl Ground {
             || GUARDED.into_iter().chain(also).any(|part| has(inner, part))
             || self.guarded.iter().any(|place| is_below(path, place))
     }
+}
+
+/// Says whether a place belongs to a bus that was put aside: everybody's messages are in that one, too.
+fn is_put_aside(inner: &Path) -> bool {
+    inner.components().any(|part| {
+        let name = part.as_os_str().to_string_lossy().to_lowercase();
+        name.starts_with("bridge.foreign-")
+    })
 }
 
 /// Returns the part of a path below the project, if it is surely there. The case of letters counts: what differs in it only is

@@ -288,6 +288,9 @@ pub enum Writes {
     Anywhere,
 }
 
+/// Opens a file without following a link in its place, and without waiting for the other end of a named pipe.
+pub const NO_LINK: i32 = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).bits();
+
 fn options(writes: Writes) -> OpenOptions {
     let mut options = OpenOptions::new();
     // Without O_NONBLOCK a named pipe in place of a file would hold the opener for ever.
@@ -296,7 +299,7 @@ fn options(writes: Writes) -> OpenOptions {
         .write(true)
         .append(writes == Writes::AtTheEnd)
         .mode(FILE_MODE)
-        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
+        .custom_flags(NO_LINK);
     options
 }
 
@@ -322,6 +325,9 @@ pub fn open_private(path: &Path, writes: Writes) -> io::Result<File> {
     }
     if metadata.uid() != geteuid().as_raw() {
         return Err(untrusted("it belongs to another user: remove it"));
+    }
+    if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
+        return Err(untrusted("others may write to it: remove it"));
     }
     Ok(file)
 }

@@ -12,8 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use nix::unistd::{User, geteuid};
 
 use super::disk::{
-    Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private, open_private,
-    private_directory,
+    Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private,
+    look_at_directory, open_private, private_directory,
 };
 use super::ids;
 
@@ -75,6 +75,17 @@ impl StateDirectory {
     /// Reads a file; none when it is not there. A file that is not this user's own, or is no plain file, is refused.
     pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let path = self.file(name)?;
+        for level in self.levels() {
+            match look_at_directory(&level) {
+                Ok(PrivateDirectory::Untrusted(reason)) => {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, reason);
+                    return Err(named(&level, &error));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(named(&level, &error)),
+            }
+        }
         let file = match open_private(&path, Writes::Anywhere) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -254,6 +265,8 @@ mod tests {
 
         fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let refused = state.write("file", b"y").unwrap_err().to_string();
+        assert!(refused.contains("others may write to it"), "{refused}");
+        let refused = state.read("file").unwrap_err().to_string();
         assert!(refused.contains("others may write to it"), "{refused}");
         let refused = state.inner("part").write("file", b"y").unwrap_err();
         assert!(

@@ -4,10 +4,16 @@
 //! names it too, and a link in the place of `.git` is not followed.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::geteuid;
+
+use super::disk::NO_LINK;
+
+/// The most bytes of a file that holds one path.
+const LINK_BYTES: u64 = 8 * 1024;
 
 /// A directory that git has checked something out into.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +58,11 @@ impl Worktree {
         is_in_a_worktree.then(|| self.common.parent()).flatten()
     }
 
+    /// Returns the directory that all worktrees of the repository share.
+    pub fn common(&self) -> &Path {
+        &self.common
+    }
+
     /// Says whether both are worktrees of one repository.
     pub fn is_of_same_repository(&self, other: &Self) -> bool {
         self.common == other.common
@@ -63,15 +74,30 @@ impl Worktree {
 /// Its file `.git` says `gitdir: …/.git/worktrees/NAME`. In there, `commondir` leads to the `.git` that all share, and `gitdir`
 /// back to the file. A submodule has such a file too, and no `commondir`.
 fn linked(root: &Path, dot_git: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(dot_git).ok()?;
+    let text = line_of(dot_git)?;
     let own = fs::canonicalize(root.join(text.strip_prefix("gitdir:")?.trim())).ok()?;
     let said = |name: &str| {
-        let said = fs::read_to_string(own.join(name)).ok()?;
+        let said = line_of(&own.join(name))?;
         fs::canonicalize(own.join(said.trim_end_matches('\n'))).ok()
     };
     let common = said("commondir")?;
     let is_known = own.parent() == Some(&common.join("worktrees")) && said("gitdir")? == dot_git;
     is_known.then_some(common)
+}
+
+/// Reads a file that holds one path. Anything else may be in its place, also what never ends.
+fn line_of(path: &Path) -> Option<String> {
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(NO_LINK)
+        .open(path)
+        .ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut line = String::new();
+    file.take(LINK_BYTES).read_to_string(&mut line).ok()?;
+    Some(line)
 }
 
 #[cfg(test)]

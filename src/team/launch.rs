@@ -82,6 +82,13 @@ impl Launch {
         run_mark(&self.bus_dir, session)
     }
 
+    /// Says whether a place is the home directory or around it.
+    fn is_too_wide(&self, place: &Path) -> bool {
+        let home = self.environment.iter().find(|(name, _)| name == "HOME");
+        let home = home.and_then(|(_, home)| Path::new(home).canonicalize().ok());
+        place.parent().is_none() || home.is_some_and(|home| home.starts_with(place))
+    }
+
     /// Returns the root of the project as an agent in this directory, links resolved, sees it; none outside of the project.
     ///
     /// In any worktree of the project's repository that is the same part of the repository as the project is, or the whole worktree
@@ -96,6 +103,10 @@ impl Launch {
         if let Some((own, here)) = same {
             let part = self.project.strip_prefix(&own.root).ok()?;
             let root = here.root.join(part);
+            // What a home that is a repository holds besides the project is none of it.
+            if self.is_too_wide(&here.root) && !cwd.starts_with(&root) {
+                return None;
+            }
             return Some(if cwd.starts_with(&root) {
                 root
             } else {

@@ -1,67 +1,67 @@
 //! Keeps the bus directory out of git, by the repository's own `info/exclude`, which nobody shares.
+//!
+//! A repository may bring links in the place of these files. None is followed, and nothing is made outside of a repository that
+//! [`Worktree`] believes.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use crate::sys::disk::NO_LINK;
+use crate::sys::worktrees::Worktree;
+
+/// The most bytes of an exclude file that are read: people write it by hand.
+const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Adds the directory to the exclude file of the repository around `project`, if there is one and it is not listed yet.
 pub(super) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
-    let Some((root, common)) = repository(project)? else {
+    let Some(worktree) = Worktree::around(project) else {
         return Ok(());
     };
-    let Ok(relative) = directory.strip_prefix(&root) else {
+    let Ok(relative) = directory.strip_prefix(&worktree.root) else {
         return Ok(());
     };
     let Some(line) = relative.to_str().map(pattern) else {
         return Ok(());
     };
-    let path = common.join("info").join("exclude");
-    let present = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error),
-    };
+    let info = worktree.common().join("info");
+    // Each part itself: behind a link would be a file of somebody else.
+    for directory in [worktree.common(), &info] {
+        match fs::symlink_metadata(directory) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound && directory == info => {
+                fs::create_dir(&info)?;
+            }
+            Ok(_) => {
+                return Err(io::Error::other(
+                    "it is not a directory of the repository's own",
+                ));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .custom_flags(NO_LINK)
+        .open(info.join("exclude"))?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("`info/exclude` is not a plain file"));
+    }
+    let mut present = String::new();
+    (&mut file).take(MAX_BYTES).read_to_string(&mut present)?;
     if present.lines().any(|present| present.trim_end() == line) {
         return Ok(());
     }
-    fs::create_dir_all(common.join("info"))?;
     let before = if present.is_empty() || present.ends_with('\n') {
         ""
     } else {
         "\n"
     };
     // One write, so that two who come at once at worst both add the line.
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&path)?
-        .write_all(format!("{before}{line}\n").as_bytes())
-}
-
-/// Finds the nearest worktree around a directory, and the directory that its repository's worktrees have in common.
-fn repository(project: &Path) -> io::Result<Option<(PathBuf, PathBuf)>> {
-    for root in project.ancestors() {
-        let dot_git = root.join(".git");
-        let Ok(metadata) = fs::metadata(&dot_git) else {
-            continue;
-        };
-        if metadata.is_dir() {
-            return Ok(Some((root.to_owned(), dot_git)));
-        }
-        // In a linked worktree or a submodule it is a file that says where the directory is.
-        let text = fs::read_to_string(&dot_git)?;
-        let Some(target) = text.trim_end().strip_prefix("gitdir: ") else {
-            return Ok(None);
-        };
-        let own = root.join(target);
-        let common = match fs::read_to_string(own.join("commondir")) {
-            Ok(common) => own.join(common.trim_end()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => own,
-            Err(error) => return Err(error),
-        };
-        return Ok(Some((root.to_owned(), common)));
-    }
-    Ok(None)
+    file.write_all(format!("{before}{line}\n").as_bytes())
 }
 
 /// Writes a relative path as a pattern that matches that directory alone.
@@ -90,7 +90,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let project = directory.path().join(project);
+        let project = directory.path().canonicalize().unwrap().join(project);
         fs::create_dir_all(&project).unwrap();
         for _ in 0..2 {
             from_git(&project, &project.join(".claude/bridge")).unwrap();
@@ -126,6 +126,7 @@ mod tests {
             &[
                 ("tree/.git", "gitdir: ../main/.git/worktrees/tree\n"),
                 ("main/.git/worktrees/tree/commondir", "../..\n"),
+                ("main/.git/worktrees/tree/gitdir", "../../../../tree/.git\n"),
             ],
             "tree",
             ("main/.git/info/exclude", ".claude/bridge/\n"),
@@ -133,7 +134,29 @@ mod tests {
     }
 
     #[test]
+    fn no_link_of_a_repository_is_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let (settings, project) = (base.join("settings"), base.join("project"));
+        fs::write(&settings, "mine\n").unwrap();
+        fs::create_dir_all(project.join(".git/info")).unwrap();
+        fs::write(project.join(".git/HEAD"), "").unwrap();
+        let exclude = project.join(".git/info/exclude");
+        std::os::unix::fs::symlink(&settings, &exclude).unwrap();
+        from_git(&project, &project.join(".claude/bridge")).unwrap_err();
+        assert_eq!(fs::read_to_string(&settings).unwrap(), "mine\n");
+
+        fs::remove_dir_all(project.join(".git")).unwrap();
+        fs::create_dir_all(base.join("elsewhere")).unwrap();
+        fs::write(project.join(".git"), "gitdir: ../elsewhere\n").unwrap();
+        from_git(&project, &project.join(".claude/bridge")).unwrap_err();
+        assert!(!base.join("elsewhere/info").exists());
+    }
+
+    #[test]
     fn nothing_happens_outside_of_git() {
         check(&[], "", (".git/info/exclude", ""));
+        // An empty `.git` is no repository: some programs leave one for a moment.
+        check(&[(".git/info/keep", "")], "", (".git/info/exclude", ""));
     }
 }
