@@ -192,10 +192,18 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     // What holds in the end counts: a layer's `mode` also takes back the `modes` of those before it.
     let is_own = modes.iter().any(|(_, mode)| mode.is_from_project())
         || mode.as_ref().is_some_and(Sourced::is_from_project);
-    for (word, policy) in Policy::WORDS.into_iter().filter(|_| is_own) {
+    let held = Policy::WORDS.map(|(word, policy)| {
         let was = before.and_then(|before| before.mode_under(policy));
-        let is = now.mode_under(policy);
-        demand("modes", (is != was).then(|| format!("{word} = {is:?}")));
+        (word, was, now.mode_under(policy))
+    });
+    let changed = |(_, was, is): &&(&str, Option<&str>, Option<&str>)| is_own && was != is;
+    if held.iter().all(|one| changed(&one) && one.2 == held[0].2) {
+        demand("mode", held[0].2.map(|mode| format!("{mode:?}")));
+    } else {
+        for (word, _, is) in held.iter().filter(changed) {
+            let is = is.map_or_else(|| "none".to_owned(), |mode| format!("{mode:?}"));
+            demand("modes", Some(format!("{word} = {is}")));
+        }
     }
     // These are what a user is told to type.
     for (key, now, before) in [

@@ -215,15 +215,15 @@ impl Opening<'_> {
         let taken_over = self.proof.foreign == Foreign::TakenOver;
         let bus = match self.look()? {
             Ok(Found::Own) => return Ok(None),
-            Ok(Found::Unmade) => self.make(ids::blob(), None)?,
+            Ok(Found::Unmade) => self.make(ids::blob())?,
             Ok(Found::Foreign) | Err(_) if taken_over => {
                 if let Err(LogError::Newer) = identity::load(self.disk, directory) {
                     return Err(LogError::Newer);
                 }
                 let known = identity::look(self.disk, directory)?;
-                let (bus, secret) = known.map(|known| (known.id, known.secret)).unzip();
+                let bus = known.and_then(|known| known.id);
                 tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
-                self.make(bus.flatten().unwrap_or_else(ids::blob), secret.flatten())?
+                self.make(bus.unwrap_or_else(ids::blob))?
             }
             Ok(Found::Foreign) => {
                 *put_aside = Some(self.put_aside()?);
@@ -276,9 +276,8 @@ impl Opening<'_> {
     }
 
     /// Makes the identity of the bus, and its counterpart before it.
-    fn make(&self, bus: Uuid, secret: Option<String>) -> Result<Uuid, LogError> {
-        // One that is taken over keeps its own: another home of the same user may hold its counterpart.
-        let secret = secret.unwrap_or_else(ids::token);
+    fn make(&self, bus: Uuid) -> Result<Uuid, LogError> {
+        let secret = ids::token();
         let noted = self.counterparts().and_then(|counterparts| {
             let noted = self.note(&counterparts, (bus, secret.clone()));
             noted.map_err(|error| {

@@ -165,3 +165,22 @@ fn a_script_plays_a_profile_in_the_place_of_what_the_project_says() {
     let file = config.unagreed().unwrap();
     assert!(file.demanded_of(&name("a")).is_some());
 }
+
+#[test]
+fn a_mode_that_a_project_takes_back_needs_a_yes() {
+    let own = "[agents.codex]\ncommand = 'codex-acp'\nmode = 'yolo'\nmodes = { rules = 'careful', deny = 'plan' }";
+    let check = |project: &str, expected: &[&str]| {
+        let place = Place::new().user(own).project(project);
+        let config = place.load().unwrap();
+        let lines = config.project_file().unwrap().lines();
+        assert_eq!(lines.get(1..).unwrap_or_default(), expected, "{project}");
+    };
+    check(
+        "[agents.codex]\nmode = 'yolo'",
+        &[r#"  modes = rules = "yolo""#, r#"  modes = deny = "yolo""#],
+    );
+    check(
+        "[agents.codex]\nmodes = { deny = 'plan' }",
+        &[r#"  modes = rules = "yolo""#],
+    );
+}
