@@ -193,7 +193,7 @@ async fn open_beside(runs: usize) -> Row {
         };
         if git(&["init", "-q"]).is_ok_and(|status| status.success()) {
             assert!(
-                git(&["add", ".claude/bridge.toml", "tame.toml"])
+                git(&["add", "profiles.toml", "tame.toml"])
                     .unwrap()
                     .success()
             );
