@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bus.json              the format and the id
-//! lock                  flock'ed for a write; holds the writer's pid and name; never renamed, never deleted
+//! lock                  flock'ed for a write; empty; never renamed, never deleted
 //! log/<first-seq>.jsonl the segments
 //! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more
 //! snapshot/<seq>.json   the state at some seq; the newest two

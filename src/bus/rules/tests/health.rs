@@ -118,7 +118,7 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     world.ask(lead, Ask::FinishTask(given_up, Box::new(silent)));
     let events = world.ask(lead, Ask::Stuck(agent));
     let told = notices(&events, "orchestrator");
-    assert!(told[0].contains("codex does not end the turn before"));
+    assert!(told[0].contains("was interrupted: \"codex does not end the turn before"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
     assert_eq!(ended_behind.error.as_ref().unwrap().class, failure::STUCK);
