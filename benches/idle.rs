@@ -69,17 +69,22 @@ fn account(pid: u32) -> Outcome<Account> {
         sleeps += number_after(&status, "\nvoluntary_ctxt_switches:")?;
     }
     let io = fs::read_to_string(format!("/proc/{pid}/io"))?;
+    Ok(Account {
+        sleeps,
+        writes: number_after(&io, "syscw:")?,
+        written_bytes: number_after(&io, "\nwrite_bytes:")?,
+        ticks: ticks(pid)?,
+    })
+}
+
+/// Returns the processor time that a process has taken so far, in ticks of 10 ms.
+pub(crate) fn ticks(pid: u32) -> Outcome<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name, in brackets, may contain anything; user and system time are the 12th and 13th field behind it.
     let (_, fields) = stat.rsplit_once(") ").ok_or("a process without a name")?;
     let times = fields.split(' ').skip(11).take(2);
     let times: Result<Vec<u64>, _> = times.map(str::parse).collect();
-    Ok(Account {
-        sleeps,
-        writes: number_after(&io, "syscw:")?,
-        written_bytes: number_after(&io, "\nwrite_bytes:")?,
-        ticks: times?.iter().sum(),
-    })
+    Ok(times?.iter().sum())
 }
 
 /// Returns the number behind a label of a `/proc` file.

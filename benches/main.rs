@@ -3,6 +3,7 @@
 //! `cargo bench` measures all; `cargo bench -- wake history` only these. Other processes are this program again, in a role.
 
 mod claims;
+mod crowd;
 mod history;
 mod idle;
 mod memory;
@@ -23,12 +24,13 @@ use support::{Outcome, anchor};
 /// A benchmark: what it is called, and what measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 10] = [
+const TOPICS: [Topic; 11] = [
     ("send", send::measure),
     ("wake", wake::measure),
     ("writers", writers::measure),
     ("claims", claims::measure),
     ("history", history::measure),
+    ("crowd", crowd::measure),
     ("steps", steps::measure),
     ("idle", idle::measure),
     ("memory", memory::measure),
