@@ -1,18 +1,19 @@
 //! One call of a tool: what a member does on the bus while it lasts, and what it is handed.
 //!
-//! What a call is handed counts as seen when the next call of the same session comes after its answer; a call that is
+//! What a call is handed counts as seen when a call of the same session comes from a client that had its answer; a call that is
 //! cancelled gives it back. So a call ends in [`Call::answered`] or [`Call::give_back`]; one that is dropped gives back too.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::answer::Answer;
 use super::error::BusError;
 use super::event::{Addressees, Event, Sent};
 use super::handle::{Bus, Receipt};
 use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
-use super::seat::Seat;
+use super::seat::{Answered, Seat};
 use super::state::{Message, Request};
 use crate::domain::id::{CallId, MessageId, RequestId};
 use crate::domain::message::{Author, MessageKind, Priority, Way};
@@ -25,7 +26,7 @@ pub struct Call {
     seat: Seat,
     id: CallId,
     /// Earlier calls whose taking this one proves, until that is on the bus.
-    taken: Vec<CallId>,
+    taken: Vec<Answered>,
     /// Whether something was handed to this call, or may have been.
     holds: bool,
 }
@@ -69,7 +70,7 @@ pub enum Claimed {
 }
 
 impl Call {
-    pub(super) fn new(seat: Seat, taken: Vec<CallId>) -> Self {
+    pub(super) fn new(seat: Seat, taken: Vec<Answered>) -> Self {
         Self {
             seat,
             id: ids::call(),
@@ -90,7 +91,7 @@ impl Call {
 
     /// Asks for something; with the first success it is on the bus that earlier answers were taken.
     pub async fn ask(&mut self, ask: Ask) -> Result<Receipt, BusError> {
-        let taken = self.taken.clone();
+        let taken = self.proven();
         let receipt = self
             .seat
             .bus()
@@ -192,7 +193,7 @@ impl Call {
     ) -> Result<Vec<Letter>, BusError> {
         let (bus, session) = (self.seat.bus().clone(), self.seat.session());
         bus.refresh()?;
-        let mut readable = bus.readable(session, &pick, &self.taken);
+        let mut readable = bus.readable(session, &pick, &self.proven());
         readable.fit(room);
         if readable.is_empty() {
             return readable.failed.map_or(Ok(Vec::new()), Err);
@@ -373,8 +374,18 @@ impl Call {
         }
     }
 
-    /// Says that the answer with what this call was handed has been given.
-    pub async fn answered(mut self) {
+    /// Returns the calls whose taking this one proves, and which the bus does not know of yet.
+    fn proven(&self) -> Vec<CallId> {
+        self.taken.iter().map(|answered| answered.call).collect()
+    }
+
+    /// Says that the answer with what this call was handed has been given, to a caller in this process.
+    pub async fn answered(self) {
+        self.answered_by(Answer::given()).await;
+    }
+
+    /// Says that this is the answer with what this call was handed, wherever it is on its way.
+    pub async fn answered_by(mut self, answer: Answer) {
         if !self.taken.is_empty() {
             // Losing this only means that those messages are offered again.
             let _ = self.ask(Ask::Taken).await;
@@ -384,7 +395,8 @@ impl Call {
             .bus()
             .look(|state| !state.handed_to(self.seat.session(), self.id).is_empty());
         if holds {
-            self.seat.note_answered([self.id]);
+            let call = self.id;
+            self.seat.note_answered([Answered { call, answer }]);
         }
         self.holds = false;
     }
@@ -452,16 +464,20 @@ mod tests {
     use crate::domain::member::MemberKind;
     use crate::sys::clock;
 
+    async fn join(bus: &Bus, name: &str) -> Seat {
+        let wish = Wish::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    }
+
     #[tokio::test]
     async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let mut seats = Vec::new();
         for number in 0..=limits::HANDED_AT_ONCE + 20 {
-            let wish = Wish::Chosen(Name::parse(&format!("m{number}")).unwrap());
-            let (kind, roles) = (MemberKind::Peer, Vec::new());
-            let seat = Seat::join(&bus, Joining { wish, kind, roles }).await;
-            seats.push(seat.unwrap());
+            seats.push(join(&bus, &format!("m{number}")).await);
         }
         let lead = seats.pop().unwrap();
         let waiting = |seat: &Seat| {

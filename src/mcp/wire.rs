@@ -3,10 +3,15 @@
 //! A request keeps its place until its answer is written, so that a client that writes and does not read is read no further.
 //! Behind the places a few more requests are held, only so that what needs none still gets through: a cancellation, the
 //! answer to a question of ours, and the end of the input.
+//!
+//! Each request goes on with where in the input it begins, and with an [`Answer`] that learns when it is written: so it can be
+//! told which answers its client had before it asked.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
@@ -16,11 +21,13 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::reading::{self, Heard, IdScan, Refused};
+use crate::bus::Answer;
+use crate::sys::inflow::Inflow;
 use crate::sys::lines::{Line, Lines};
 
 /// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
@@ -35,6 +42,18 @@ const HELD: usize = 64;
 /// Bytes of lines that are held so: one line more may come on top.
 const HELD_BYTES: usize = LINE_BYTES;
 
+/// Answers that are remembered in case their client takes them back: more than a client has under way.
+pub(super) const REMEMBERED: usize = 2 * CALLS;
+
+/// When a request came, and what becomes of its answer.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    /// Where its line begins, in bytes of all that the client has said.
+    pub(super) at: u64,
+    /// Its answer.
+    pub(super) answer: Answer,
+}
+
 /// The place of a call. It is free again when the call's work has ended and its answer is written.
 #[derive(Clone, Debug)]
 struct Place {
@@ -43,25 +62,35 @@ struct Place {
 
 /// The transport of a server.
 pub(super) struct Wire<R, W> {
-    lines: Lines<R>,
+    lines: Lines<Gauged<R>>,
+    gauge: Arc<Gauge>,
     /// Looks at the line that is too long.
     scan: IdScan,
     output: Arc<Mutex<Output<W>>>,
     /// An answer to a line that is no request, on its way.
     reply: Option<BoxFuture<'static, io::Result<()>>>,
     places: Arc<Semaphore>,
-    /// The places of the requests that have no answer yet.
-    under_way: HashMap<RequestId, Place>,
+    /// The requests that have no answer yet.
+    under_way: HashMap<RequestId, UnderWay>,
+    /// The last answers that were written, or are being written.
+    answered: VecDeque<(RequestId, Answer)>,
     held: VecDeque<Held>,
     /// Cancelled at the end of the input.
     ended: CancellationToken,
     at_end: bool,
 }
 
-/// A request without a place, and the length of its line.
+/// A request that has its place.
+struct UnderWay {
+    place: Place,
+    answer: Answer,
+}
+
+/// A request without a place, the length of its line, and where that begins.
 struct Held {
     message: ClientJsonRpcMessage,
     bytes: usize,
+    at: u64,
 }
 
 impl<R, W> Wire<R, W>
@@ -70,9 +99,18 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     /// Speaks over these pipes; `ended` is cancelled at the end of the input.
-    pub(super) fn new(input: R, output: W, ended: CancellationToken) -> Self {
+    pub(super) fn new(input: R, inflow: Inflow, output: W, ended: CancellationToken) -> Self {
+        let gauge = Arc::new(Gauge {
+            read: SyncMutex::default(),
+            inflow,
+        });
+        let input = Gauged {
+            input,
+            gauge: Arc::clone(&gauge),
+        };
         Self {
             lines: Lines::new(input, LINE_BYTES),
+            gauge,
             scan: IdScan::default(),
             output: Arc::new(Mutex::new(Output {
                 pipe: Some(output),
@@ -82,6 +120,7 @@ where
             reply: None,
             places: Arc::new(Semaphore::new(CALLS)),
             under_way: HashMap::new(),
+            answered: VecDeque::new(),
             held: VecDeque::new(),
             ended,
             at_end: false,
@@ -125,8 +164,8 @@ where
                     self.refuse(&Refused::new(None, ErrorCode::INVALID_REQUEST, message));
                     return None;
                 }
-                let bytes = line.len();
-                self.held.push_back(Held { message, bytes });
+                let (bytes, at) = (line.len(), self.lines.line_at());
+                self.held.push_back(Held { message, bytes, at });
                 None
             }
             ClientJsonRpcMessage::Notification(notification) => {
@@ -134,8 +173,7 @@ where
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // Its answer will not be written. The work keeps its place until it has ended.
-                    self.under_way.remove(id);
+                    self.take_back(id);
                     let held = self.held.len();
                     self.held.retain(|held| !is_request(&held.message, id));
                     if self.held.len() < held {
@@ -145,6 +183,20 @@ where
                 Some(message)
             }
             _ => Some(message),
+        }
+    }
+
+    /// Hears that the client does not want an answer: nothing that comes behind this proves that it was read.
+    fn take_back(&mut self, id: &RequestId) {
+        // If it is not written yet, it never will be. The work keeps its place until it has ended.
+        let under_way = self.under_way.remove(id).map(|one| one.answer);
+        let answered = || {
+            let mut answered = self.answered.iter().rev();
+            let found = answered.find(|(request, _)| request == id);
+            found.map(|(_, answer)| answer.clone())
+        };
+        if let Some(answer) = under_way.or_else(answered) {
+            answer.take_back();
         }
     }
 
@@ -166,14 +218,23 @@ where
 
     /// Gives the first held request its place.
     fn begin(&mut self, permit: OwnedSemaphorePermit) -> Option<ClientJsonRpcMessage> {
-        let mut message = self.held.pop_front()?.message;
+        let Held {
+            mut message, at, ..
+        } = self.held.pop_front()?;
         if let ClientJsonRpcMessage::Request(request) = &mut message {
             let place = Place {
                 _permit: Arc::new(permit),
             };
+            let answer = Answer::default();
+            let extensions = request.request.extensions_mut();
             // It goes with the request until the work for it has ended.
-            request.request.extensions_mut().insert(place.clone());
-            self.under_way.insert(request.id.clone(), place);
+            extensions.insert(place.clone());
+            extensions.insert(Arrival {
+                at,
+                answer: answer.clone(),
+            });
+            let under_way = UnderWay { place, answer };
+            self.under_way.insert(request.id.clone(), under_way);
         }
         Some(message)
     }
@@ -195,13 +256,26 @@ where
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let place = answered.and_then(|id| self.under_way.remove(id));
-        let output = Arc::clone(&self.output);
+        let under_way = answered.and_then(|id| {
+            let under_way = self.under_way.remove(id)?;
+            self.answered
+                .push_back((id.clone(), under_way.answer.clone()));
+            Some(under_way)
+        });
+        if self.answered.len() > REMEMBERED {
+            self.answered.pop_front();
+        }
+        let (output, gauge) = (Arc::clone(&self.output), Arc::clone(&self.gauge));
         async move {
             let line = serde_json::to_vec(&item)?;
             drop(item);
             let written = output.lock().await.write(line).await;
-            drop(place);
+            if let Some(UnderWay { place, answer }) = under_way {
+                if written.is_ok() {
+                    answer.give(gauge.said());
+                }
+                drop(place);
+            }
             written
         }
     }
@@ -253,6 +327,46 @@ where
 
 fn is_request(message: &ClientJsonRpcMessage, id: &RequestId) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(request) if request.id == *id)
+}
+
+/// How much a client has said.
+struct Gauge {
+    /// How many bytes of its input have been read. Held while more are read.
+    read: SyncMutex<u64>,
+    inflow: Inflow,
+}
+
+impl Gauge {
+    /// Returns how many bytes the client has written, those included that are not read yet, as far as that can be told.
+    fn said(&self) -> u64 {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        *read + self.inflow.unread()
+    }
+}
+
+/// An input that keeps its gauge.
+struct Gauged<R> {
+    input: R,
+    gauge: Arc<Gauge>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Gauged<R> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let mut read = this
+            .gauge
+            .read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let polled = Pin::new(&mut this.input).poll_read(context, buffer);
+        *read += (buffer.filled().len() - before) as u64;
+        polled
+    }
 }
 
 /// The pipe to the client, and what is still to be written to it.
