@@ -1,8 +1,9 @@
 //! A client's pipes: its lines in, ours out, and never more of its calls than have a place.
 //!
-//! A request keeps its place until its answer is written, so that a client that writes and does not read is read no further.
-//! Behind the places a few more requests are held, only so that what needs none still gets through: a cancellation, the
-//! answer to a question of ours, and the end of the input.
+//! A request keeps its place until its answer is written. Behind the places a few more requests are held, and one that comes when
+//! there is no room for it is refused: so what needs no place always gets through, a cancellation, the answer to a question of
+//! ours, and the end of the input. A client that writes and does not read is read no further once a few refusals wait to be
+//! written, too; of its input only the end is then heard.
 //!
 //! Each request goes on with where in the input it begins, and with an [`Answer`] that learns when it is written: so it can be
 //! told which answers its client had before it asked.
@@ -12,8 +13,9 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, GetExtensions, RequestId,
@@ -23,6 +25,7 @@ use rmcp::transport::Transport;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::reading::{self, Heard, IdScan, Refused};
@@ -42,8 +45,20 @@ const HELD: usize = 64;
 /// Bytes of lines that are held so: one line more may come on top.
 const HELD_BYTES: usize = LINE_BYTES;
 
+/// Refusals that wait to be written.
+const REFUSALS: usize = 64;
+
+/// Bytes of refusals that wait so: a request chooses its id, and one refusal more may come on top.
+const REFUSAL_BYTES: usize = 1024 * 1024;
+
+/// The code of a refusal that is worth another try: the first of those that are free for servers.
+const TRY_AGAIN: ErrorCode = ErrorCode(-32000);
+
 /// Answers that are remembered in case their client takes them back: more than a client has under way.
 pub(super) const REMEMBERED: usize = 2 * CALLS;
+
+/// How often it is looked whether the input has ended that is not read.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// When a request came, and what becomes of its answer.
 #[derive(Clone, Debug)]
@@ -67,14 +82,16 @@ pub(super) struct Wire<R, W> {
     /// Looks at the line that is too long.
     scan: IdScan,
     output: Arc<Mutex<Output<W>>>,
-    /// An answer to a line that is no request, on its way.
-    reply: Option<BoxFuture<'static, io::Result<()>>>,
+    /// A refusal that is being written, and those that come after it.
+    refusing: Option<BoxFuture<'static, io::Result<()>>>,
+    refusals: VecDeque<Vec<u8>>,
     places: Arc<Semaphore>,
     /// The requests that have no answer yet.
     under_way: HashMap<RequestId, UnderWay>,
     /// The last answers that were written, or are being written.
     answered: VecDeque<(RequestId, Answer)>,
     held: VecDeque<Held>,
+    look: Interval,
     /// Cancelled at the end of the input.
     ended: CancellationToken,
     at_end: bool,
@@ -108,6 +125,8 @@ where
             input,
             gauge: Arc::clone(&gauge),
         };
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             lines: Lines::new(input, LINE_BYTES),
             gauge,
@@ -117,11 +136,13 @@ where
                 rest: Vec::new(),
                 written: 0,
             })),
-            reply: None,
+            refusing: None,
+            refusals: VecDeque::new(),
             places: Arc::new(Semaphore::new(CALLS)),
             under_way: HashMap::new(),
             answered: VecDeque::new(),
             held: VecDeque::new(),
+            look,
             ended,
             at_end: false,
         }
@@ -130,6 +151,17 @@ where
     fn has_room(&self) -> bool {
         let bytes: usize = self.held.iter().map(|held| held.bytes).sum();
         self.held.len() < HELD && bytes < HELD_BYTES
+    }
+
+    /// Says whether whatever is read next can be taken in, or refused.
+    fn may_read(&self) -> bool {
+        let bytes: usize = self.refusals.iter().map(Vec::len).sum();
+        !self.at_end && self.refusals.len() < REFUSALS && bytes < REFUSAL_BYTES
+    }
+
+    fn end(&mut self) {
+        self.at_end = true;
+        self.ended.cancel();
     }
 
     /// Takes a line in; returns what needs no place.
@@ -144,8 +176,7 @@ where
                 return None;
             }
             None => {
-                self.at_end = true;
-                self.ended.cancel();
+                self.end();
                 return None;
             }
         };
@@ -162,6 +193,15 @@ where
                 if self.is_known(&request.id) {
                     let message = format!("a request with the id `{}` is under way", request.id);
                     self.refuse(&Refused::new(None, ErrorCode::INVALID_REQUEST, message));
+                    return None;
+                }
+                if !self.has_room() {
+                    let message = format!(
+                        "{CALLS} calls are under way and {} wait for a place: try again when one of them is answered",
+                        self.held.len()
+                    );
+                    let id = serde_json::to_value(&request.id).ok();
+                    self.refuse(&Refused::new(id, TRY_AGAIN, message));
                     return None;
                 }
                 let (bytes, at) = (line.len(), self.lines.line_at());
@@ -205,15 +245,23 @@ where
         self.under_way.contains_key(id) || held.any(|held| is_request(&held.message, id))
     }
 
-    /// Answers a line that is no request.
+    /// Answers a line that is no request, or a request that finds no room.
     fn refuse(&mut self, refused: &Refused) {
         tracing::debug!("refused a line: {}", refused.error.message);
         let answer = json!({ "jsonrpc": "2.0", "id": refused.id, "error": refused.error });
-        let line = answer.to_string().into_bytes();
-        let output = Arc::clone(&self.output);
-        self.reply = Some(Box::pin(
-            async move { output.lock().await.write(line).await },
-        ));
+        self.refusals.push_back(answer.to_string().into_bytes());
+    }
+
+    /// Begins to write the next refusal.
+    fn write_refusals(&mut self) {
+        if self.refusing.is_none()
+            && let Some(line) = self.refusals.pop_front()
+        {
+            let output = Arc::clone(&self.output);
+            self.refusing = Some(Box::pin(
+                async move { output.lock().await.write(line).await },
+            ));
+        }
     }
 
     /// Gives the first held request its place.
@@ -283,21 +331,14 @@ where
     /// Cancel-safe, as the library drops it whenever it has something else to do.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if let Some(reply) = &mut self.reply {
-                let written = reply.await;
-                self.reply = None;
-                if let Err(error) = written {
-                    tracing::debug!("the client's end of the output is closed: {error}");
-                    self.ended.cancel();
-                    return None;
-                }
-            }
-            if self.at_end && self.held.is_empty() {
+            self.write_refusals();
+            if self.at_end && self.held.is_empty() && self.refusing.is_none() {
                 return None;
             }
-            let may_read = !self.at_end && self.has_room();
+            let may_read = self.may_read();
+            let is_deaf = !may_read && !self.at_end;
             let places = Arc::clone(&self.places);
-            let scan = &mut self.scan;
+            let (scan, refusing) = (&mut self.scan, &mut self.refusing);
             let heard = tokio::select! {
                 biased;
                 permit = places.acquire_owned(), if !self.held.is_empty() => {
@@ -307,7 +348,23 @@ where
                         None => continue,
                     }
                 }
+                written = OptionFuture::from(refusing.as_mut()), if refusing.is_some() => {
+                    self.refusing = None;
+                    if let Some(Err(error)) = written {
+                        tracing::debug!("the client's end of the output is closed: {error}");
+                        self.end();
+                        return None;
+                    }
+                    continue;
+                }
                 line = self.lines.next(|part| scan.feed(part)), if may_read => line,
+                _ = self.look.tick(), if is_deaf => {
+                    if self.gauge.inflow.is_closed() {
+                        tracing::debug!("the client's end of the input is closed, and it reads no answers");
+                        self.end();
+                    }
+                    continue;
+                }
             };
             let line = heard.unwrap_or_else(|error| {
                 tracing::warn!("failed to read from the client: {error}");
