@@ -246,6 +246,7 @@ impl Call {
         let mut changes = self.seat.bus().changes();
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
+        let in_turn = self.steered()?;
         let wait = Ask::Wait {
             call: self.id,
             from,
@@ -257,7 +258,8 @@ impl Call {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
             _ => false,
         };
-        let is_return = |event: &Event| matches!(event, Event::MessageReturned { session, .. } if *session == self.seat.session());
+        // What else has come back was due, and was in no turn.
+        let is_return = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
         if asked.events.iter().any(is_return)
             && let Some(letter) = self.letter()?
         {
@@ -302,6 +304,13 @@ impl Call {
                 return self.end_wait().await;
             }
         }
+    }
+
+    /// Returns the calls with messages that are in the turn of the session.
+    fn steered(&self) -> Result<Vec<CallId>, BusError> {
+        let (bus, session) = (self.seat.bus(), self.seat.session());
+        bus.refresh()?;
+        Ok(bus.look(|state| state.calls_handed_by(session, Way::Steer)))
     }
 
     /// Ends the wait at its deadline, unless a message has just come.
@@ -453,6 +462,7 @@ fn as_sent(event: &Event) -> Option<&Sent> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use futures::future::join_all;
 
@@ -503,6 +513,28 @@ mod tests {
         let (answers, ()) = tokio::join!(join_all(seats.iter().map(waiting)), sending);
         let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
         assert!(answers.iter().all(got));
+        bus.close().await;
+    }
+
+    #[tokio::test]
+    async fn what_came_back_at_its_deadline_was_in_no_turn() {
+        let late = Arc::new(AtomicU64::new(0));
+        let added = Arc::clone(&late);
+        let store = Store::new(Arc::new(move || {
+            let mut now = clock::now();
+            now.tick.ms += added.load(Ordering::Relaxed);
+            now
+        }));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let mut send = ann.call();
+        send.send("bob".into(), "hello".into(), None).await.unwrap();
+        let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
+        let taken = unproven.wait(None, None, no_time).await.unwrap();
+        assert!(matches!(taken, Waited::Message(_)));
+        late.store(limits::HANDED_MS, Ordering::Relaxed);
+        let again = bob.call().wait(None, None, no_time).await.unwrap();
+        assert!(matches!(again, Waited::Message(_)), "{again:?}");
         bus.close().await;
     }
 }
