@@ -537,4 +537,25 @@ mod tests {
         assert!(matches!(again, Waited::Message(_)), "{again:?}");
         bus.close().await;
     }
+
+    #[tokio::test]
+    async fn spaces_are_no_text_however_many() {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, _bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let spaces = || " ".repeat(limits::INLINE_BYTES + 1);
+        let mut call = ann.call();
+        let is_empty = |error: BusError| matches!(error, BusError::Refused(Refusal::Empty { .. }));
+        let sent = call.send("bob".into(), spaces(), None).await;
+        assert!(is_empty(sent.unwrap_err()));
+        let told = call.broadcast(spaces()).await;
+        assert!(is_empty(told.unwrap_err()));
+        let (nudge, ttl) = (Duration::from_secs(1), Duration::from_secs(2));
+        let opened = call.open_request(spaces(), None, nudge, ttl).await;
+        assert!(is_empty(opened.unwrap_err()));
+        let why = Some(spaces());
+        let opened = call.open_request("do it".into(), why, nudge, ttl).await;
+        assert!(is_empty(opened.unwrap_err()));
+        bus.close().await;
+    }
 }
