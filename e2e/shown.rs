@@ -1,5 +1,6 @@
 //! What a model was shown, and what counts as seen: whole results, whole storms, and words that came into a turn that did not go on.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -324,9 +325,13 @@ async fn dialogue() -> Duration {
         let assigned = scene.lead.call("assign_task", task).await;
         tasks.push(assigned["task_id"].as_str().unwrap().to_owned());
     }
-    for name in ["left", "right"] {
-        scene.lead.until_waiting(name).await;
-    }
+    // Not until both wait at once: one may have given up by the time the other is there. The ball wakes it then.
+    until("both have begun to wait", || {
+        let waits = scene.stage.events_of("wait_started").into_iter();
+        let waiters: BTreeSet<_> = waits.map(|wait| wait["session"].to_string()).collect();
+        waiters.len() == 2
+    })
+    .await;
     scene.lead.send("left", "ball 0").await;
     let (mut balls, mut last, mut slowest) = (0, Instant::now(), Duration::ZERO);
     while balls < THROWS {

@@ -1,18 +1,19 @@
 //! One call of a tool: what a member does on the bus while it lasts, and what it is handed.
 //!
-//! What a call is handed counts as seen when the next call of the same session comes after its answer; a call that is
+//! What a call is handed counts as seen when a call of the same session comes from a client that had its answer; a call that is
 //! cancelled gives it back. So a call ends in [`Call::answered`] or [`Call::give_back`]; one that is dropped gives back too.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::answer::Answer;
 use super::error::BusError;
 use super::event::{Addressees, Event, Sent};
 use super::handle::{Bus, Receipt};
 use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
-use super::seat::Seat;
+use super::seat::{Answered, Seat};
 use super::state::{Message, Request};
 use crate::domain::id::{CallId, MessageId, RequestId};
 use crate::domain::message::{Author, MessageKind, Priority, Way};
@@ -25,7 +26,7 @@ pub struct Call {
     seat: Seat,
     id: CallId,
     /// Earlier calls whose taking this one proves, until that is on the bus.
-    taken: Vec<CallId>,
+    taken: Vec<Answered>,
     /// Whether something was handed to this call, or may have been.
     holds: bool,
 }
@@ -69,7 +70,7 @@ pub enum Claimed {
 }
 
 impl Call {
-    pub(super) fn new(seat: Seat, taken: Vec<CallId>) -> Self {
+    pub(super) fn new(seat: Seat, taken: Vec<Answered>) -> Self {
         Self {
             seat,
             id: ids::call(),
@@ -90,7 +91,7 @@ impl Call {
 
     /// Asks for something; with the first success it is on the bus that earlier answers were taken.
     pub async fn ask(&mut self, ask: Ask) -> Result<Receipt, BusError> {
-        let taken = self.taken.clone();
+        let taken = self.proven();
         let receipt = self
             .seat
             .bus()
@@ -192,7 +193,7 @@ impl Call {
     ) -> Result<Vec<Letter>, BusError> {
         let (bus, session) = (self.seat.bus().clone(), self.seat.session());
         bus.refresh()?;
-        let mut readable = bus.readable(session, &pick, &self.taken);
+        let mut readable = bus.readable(session, &pick, &self.proven());
         readable.fit(room);
         if readable.is_empty() {
             return readable.failed.map_or(Ok(Vec::new()), Err);
@@ -245,6 +246,7 @@ impl Call {
         let mut changes = self.seat.bus().changes();
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
+        let in_turn = self.steered()?;
         let wait = Ask::Wait {
             call: self.id,
             from,
@@ -256,7 +258,8 @@ impl Call {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
             _ => false,
         };
-        let is_return = |event: &Event| matches!(event, Event::MessageReturned { session, .. } if *session == self.seat.session());
+        // What else has come back was due, and was in no turn.
+        let is_return = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
         if asked.events.iter().any(is_return)
             && let Some(letter) = self.letter()?
         {
@@ -301,6 +304,13 @@ impl Call {
                 return self.end_wait().await;
             }
         }
+    }
+
+    /// Returns the calls with messages that are in the turn of the session.
+    fn steered(&self) -> Result<Vec<CallId>, BusError> {
+        let (bus, session) = (self.seat.bus(), self.seat.session());
+        bus.refresh()?;
+        Ok(bus.look(|state| state.calls_handed_by(session, Way::Steer)))
     }
 
     /// Ends the wait at its deadline, unless a message has just come.
@@ -373,8 +383,18 @@ impl Call {
         }
     }
 
-    /// Says that the answer with what this call was handed has been given.
-    pub async fn answered(mut self) {
+    /// Returns the calls whose taking this one proves, and which the bus does not know of yet.
+    fn proven(&self) -> Vec<CallId> {
+        self.taken.iter().map(|answered| answered.call).collect()
+    }
+
+    /// Says that the answer with what this call was handed has been given, to a caller in this process.
+    pub async fn answered(self) {
+        self.answered_by(Answer::given()).await;
+    }
+
+    /// Says that this is the answer with what this call was handed, wherever it is on its way.
+    pub async fn answered_by(mut self, answer: Answer) {
         if !self.taken.is_empty() {
             // Losing this only means that those messages are offered again.
             let _ = self.ask(Ask::Taken).await;
@@ -384,7 +404,8 @@ impl Call {
             .bus()
             .look(|state| !state.handed_to(self.seat.session(), self.id).is_empty());
         if holds {
-            self.seat.note_answered([self.id]);
+            let call = self.id;
+            self.seat.note_answered([Answered { call, answer }]);
         }
         self.holds = false;
     }
@@ -441,6 +462,7 @@ fn as_sent(event: &Event) -> Option<&Sent> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use futures::future::join_all;
 
@@ -452,16 +474,20 @@ mod tests {
     use crate::domain::member::MemberKind;
     use crate::sys::clock;
 
+    async fn join(bus: &Bus, name: &str) -> Seat {
+        let wish = Wish::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    }
+
     #[tokio::test]
     async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let mut seats = Vec::new();
         for number in 0..=limits::HANDED_AT_ONCE + 20 {
-            let wish = Wish::Chosen(Name::parse(&format!("m{number}")).unwrap());
-            let (kind, roles) = (MemberKind::Peer, Vec::new());
-            let seat = Seat::join(&bus, Joining { wish, kind, roles }).await;
-            seats.push(seat.unwrap());
+            seats.push(join(&bus, &format!("m{number}")).await);
         }
         let lead = seats.pop().unwrap();
         let waiting = |seat: &Seat| {
@@ -487,6 +513,49 @@ mod tests {
         let (answers, ()) = tokio::join!(join_all(seats.iter().map(waiting)), sending);
         let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
         assert!(answers.iter().all(got));
+        bus.close().await;
+    }
+
+    #[tokio::test]
+    async fn what_came_back_at_its_deadline_was_in_no_turn() {
+        let late = Arc::new(AtomicU64::new(0));
+        let added = Arc::clone(&late);
+        let store = Store::new(Arc::new(move || {
+            let mut now = clock::now();
+            now.tick.ms += added.load(Ordering::Relaxed);
+            now
+        }));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let mut send = ann.call();
+        send.send("bob".into(), "hello".into(), None).await.unwrap();
+        let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
+        let taken = unproven.wait(None, None, no_time).await.unwrap();
+        assert!(matches!(taken, Waited::Message(_)));
+        late.store(limits::HANDED_MS, Ordering::Relaxed);
+        let again = bob.call().wait(None, None, no_time).await.unwrap();
+        assert!(matches!(again, Waited::Message(_)), "{again:?}");
+        bus.close().await;
+    }
+
+    #[tokio::test]
+    async fn spaces_are_no_text_however_many() {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, _bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let spaces = || " ".repeat(limits::INLINE_BYTES + 1);
+        let mut call = ann.call();
+        let is_empty = |error: BusError| matches!(error, BusError::Refused(Refusal::Empty { .. }));
+        let sent = call.send("bob".into(), spaces(), None).await;
+        assert!(is_empty(sent.unwrap_err()));
+        let told = call.broadcast(spaces()).await;
+        assert!(is_empty(told.unwrap_err()));
+        let (nudge, ttl) = (Duration::from_secs(1), Duration::from_secs(2));
+        let opened = call.open_request(spaces(), None, nudge, ttl).await;
+        assert!(is_empty(opened.unwrap_err()));
+        let why = Some(spaces());
+        let opened = call.open_request("do it".into(), why, nudge, ttl).await;
+        assert!(is_empty(opened.unwrap_err()));
         bus.close().await;
     }
 }

@@ -26,9 +26,11 @@ pub mod handle;
 pub mod letter;
 mod readable;
 mod history;
+mod answer;
 pub mod seat;
 pub mod call;
 
+pub use self::answer::Answer;
 pub use self::call::{Call, Claimed, SentMessage, Waited};
 pub use self::error::BusError;
 pub use self::handle::{Bus, Receipt};

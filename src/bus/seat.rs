@@ -6,6 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::answer::Answer;
 use super::call::Call;
 use super::error::BusError;
 use super::handle::{Bus, Receipt};
@@ -35,14 +36,21 @@ pub struct Joining {
     pub roles: Vec<String>,
 }
 
+/// A call that was answered with messages.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    pub(super) call: CallId,
+    pub(super) answer: Answer,
+}
+
 /// One live session of a member, in this process. Cheap to clone.
 #[derive(Clone)]
 pub struct Seat {
     bus: Bus,
     session: SessionId,
     name: Name,
-    /// Calls that were answered with messages, and whose taking the next call proves.
-    answered: Arc<Mutex<Vec<CallId>>>,
+    /// Calls that were answered with messages, and whose taking a call proves that begins behind the answer.
+    answered: Arc<Mutex<Vec<Answered>>>,
     /// How many bytes of an answer its model is shown.
     answer_bytes: usize,
 }
@@ -172,12 +180,30 @@ impl Seat {
         self.bus.submit_as(id, me, Vec::new(), ask).await
     }
 
-    /// Begins a call of a tool. That it came proves that the answers before it were taken, and what hooks handed over.
+    /// Begins a call of a tool, by a caller that has all answers that were given. That it came proves that they were taken.
     pub fn call(&self) -> Call {
-        let mut taken = std::mem::take(&mut *self.answered());
-        let by_hooks = |state: &State| state.calls_handed_by(self.session, Way::Hook);
-        taken.extend(self.bus.look(by_hooks));
+        self.call_at(u64::MAX)
+    }
+
+    /// Begins a call that its client has asked for with what begins at this byte of all that it says. That proves that the answers
+    /// were taken that it had before; others may still be on their way to it.
+    pub fn call_at(&self, byte: u64) -> Call {
+        let mut answered = self.answered();
+        let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
+        let taken = taken.collect();
+        drop(answered);
         Call::new(self.clone(), taken)
+    }
+
+    /// Begins a call that shows that the model has been asked after all that hooks have handed over, or is asked now: that is
+    /// proven to be taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
+    pub fn call_behind_a_step(&self) -> Call {
+        let by_hooks = |state: &State| state.calls_handed_by(self.session, Way::Hook);
+        let taken = self.bus.look(by_hooks).into_iter().map(|call| Answered {
+            call,
+            answer: Answer::given(),
+        });
+        Call::new(self.clone(), taken.collect())
     }
 
     /// Says goodbye and removes the presence.
@@ -205,7 +231,7 @@ impl Seat {
         let was_noted = {
             let mut answered = self.answered();
             let before = answered.len();
-            answered.retain(|noted| *noted != call);
+            answered.retain(|noted| noted.call != call);
             answered.len() < before
         };
         if was_noted {
@@ -221,11 +247,11 @@ impl Seat {
     }
 
     /// Notes calls that were answered with messages.
-    pub(super) fn note_answered(&self, calls: impl IntoIterator<Item = CallId>) {
+    pub(super) fn note_answered(&self, calls: impl IntoIterator<Item = Answered>) {
         self.answered().extend(calls);
     }
 
-    fn answered(&self) -> MutexGuard<'_, Vec<CallId>> {
+    fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -61,8 +61,10 @@ struct Occasion {
 /// Where what is said goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// Beside the result of a tool, or beside a prompt: the hook's event.
-    Context(&'static str),
+    /// Context beside the result of a tool.
+    BesideResult,
+    /// Context beside a prompt of the user.
+    BesidePrompt,
     /// Into a turn that begins in place of the stop.
     NextTurn(Prolonging),
 }
@@ -125,8 +127,8 @@ impl Occasion {
     fn place(&self) -> Option<Place> {
         match self.hook_event_name.as_str() {
             _ if self.agent_id.is_some() => None,
-            "PostToolUse" => Some(Place::Context("PostToolUse")),
-            "UserPromptSubmit" => Some(Place::Context("UserPromptSubmit")),
+            "PostToolUse" => Some(Place::BesideResult),
+            "UserPromptSubmit" => Some(Place::BesidePrompt),
             "Stop" if self.prompt_id.is_some() => Some(Place::NextTurn(Prolonging::ByContext)),
             "Stop" => Some(Place::NextTurn(Prolonging::ByReason)),
             _ => None,
@@ -147,10 +149,14 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     found.filter(|session| bus.is_held(*session))
 }
 
-/// Hands over what is unread, if this is the occasion. That the hook is run proves that the model has what hooks said before.
+/// Hands over what is unread, if this is the occasion.
 async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Result<(), Failure> {
     let seat = Seat::beside(bus, session)?;
-    let mut call = seat.call();
+    let mut call = if place.is_behind_a_step() {
+        seat.call_behind_a_step()
+    } else {
+        seat.call()
+    };
     // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
     let letters = if matches!(place, Place::NextTurn(_)) && again {
         Ok(Vec::new())
@@ -189,10 +195,20 @@ async fn take(call: &mut Call) -> Result<Vec<Letter>, Failure> {
 }
 
 impl Place {
+    /// Says whether the model has been asked since the tools before this have answered, or is asked now with what they brought. A
+    /// hook behind a tool may be one of several in one step.
+    fn is_behind_a_step(self) -> bool {
+        match self {
+            Self::BesideResult => false,
+            Self::BesidePrompt | Self::NextTurn(_) => true,
+        }
+    }
+
     /// Writes the answer as Claude Code reads it.
     fn answer(self, words: &str) -> String {
         let event = match self {
-            Self::Context(event) => event,
+            Self::BesideResult => "PostToolUse",
+            Self::BesidePrompt => "UserPromptSubmit",
             Self::NextTurn(Prolonging::ByContext) => "Stop",
             Self::NextTurn(Prolonging::ByReason) => {
                 return json!({ "decision": "block", "reason": words }).to_string();
@@ -216,9 +232,9 @@ mod tests {
     #[test]
     fn words_go_where_the_hook_can_carry_them_and_nowhere_else() {
         let tool = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": { "a": [1] } });
-        assert_eq!(place(&tool), Some(Place::Context("PostToolUse")));
+        assert_eq!(place(&tool), Some(Place::BesideResult));
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
-        assert_eq!(place(&prompt), Some(Place::Context("UserPromptSubmit")));
+        assert_eq!(place(&prompt), Some(Place::BesidePrompt));
         let stop = json!({ "hook_event_name": "Stop", "stop_hook_active": false });
         assert_eq!(place(&stop), Some(Place::NextTurn(Prolonging::ByReason)));
         let stop = json!({ "hook_event_name": "Stop", "prompt_id": "p-1" });
@@ -232,7 +248,7 @@ mod tests {
     #[test]
     fn the_answer_is_what_claude_code_reads() {
         let answer: Value =
-            serde_json::from_str(&Place::Context("PostToolUse").answer("a \"b\"\nc")).unwrap();
+            serde_json::from_str(&Place::BesideResult.answer("a \"b\"\nc")).unwrap();
         let expected = json!({
             "hookSpecificOutput": { "hookEventName": "PostToolUse", "additionalContext": "a \"b\"\nc" }
         });

@@ -156,7 +156,7 @@ pub enum Way {
 
 impl Way {
     /// Says whether the model's own turn proves the taking, however long it takes, rather than the member's next call: the bridge
-    /// that holds the session sees the turn, a hook its next step.
+    /// that holds the session sees the turn, a hook its next stop or prompt.
     pub fn is_by_turn(self) -> bool {
         !matches!(self, Self::Pull | Self::Piggyback)
     }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::opening::Opening;
 use super::server::Server;
 use super::wire::Wire;
+use crate::sys::inflow::Inflow;
 
 /// How long answers that are under way may take to be written once the input has ended: a client that does not read any
 /// more must not keep the process.
@@ -30,11 +31,26 @@ pub enum Ended {
 /// Serves on stdin and stdout; see [`serve`].
 pub async fn serve_stdio(server: &Server, stop: CancellationToken) -> Ended {
     let (input, output) = rmcp::transport::stdio_pipes();
-    serve(server, input, output, stop).await
+    let inflow = Inflow::of(std::io::stdin());
+    serve_over(server, (input, inflow), output, stop).await
 }
 
 /// Serves until the input ends or `stop` is cancelled. Nothing of the server runs any more when it returns.
 pub async fn serve<R, W>(server: &Server, input: R, output: W, stop: CancellationToken) -> Ended
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    serve_over(server, (input, Inflow::default()), output, stop).await
+}
+
+/// Does the same where something can be told of the input without reading it.
+async fn serve_over<R, W>(
+    server: &Server,
+    (input, inflow): (R, Inflow),
+    output: W,
+    stop: CancellationToken,
+) -> Ended
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -48,7 +64,7 @@ where
             () = gone.cancelled() => {}
         }
     });
-    let transport = Opening::new(Wire::new(input, output, ending.clone()));
+    let transport = Opening::new(Wire::new(input, inflow, output, ending.clone()));
     let serving = run(server.clone(), transport, &stop);
     let ended = tokio::select! {
         ended = serving => ended,

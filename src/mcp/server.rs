@@ -28,6 +28,7 @@ use super::schema::INBOX;
 use super::seating::Seating;
 use super::tool::{AnyTool, Mail, Patience, Prepared};
 use super::user::User;
+use super::wire::{self, Arrival};
 use crate::bus::rules::{Ask, Pick};
 use crate::bus::{BusError, Seat};
 use crate::domain::id::CallId;
@@ -49,8 +50,8 @@ const ANNOUNCE_AGAIN: Duration = Duration::from_millis(500);
 /// How long a client may keep the list of tools: it never changes while a server lives.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 
-/// Answered calls that are remembered in case their client takes them back: more than a client has under way.
-const RECENT: usize = 32;
+/// Answered calls that are remembered in case their client takes them back: as many as the wire remembers.
+const RECENT: usize = wire::REMEMBERED;
 
 /// How much room an answer has to have before messages ride along on it: for one with a sentence.
 const LEAST_ROOM: usize = 2 * limits::HEADER_BYTES;
@@ -194,9 +195,10 @@ impl Server {
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
         };
         self.prove_tools(&seat);
-        // That this call came proves that the answers before it were taken, whatever becomes of this one.
+        // That this call came proves that the answers that its client had were taken, whatever becomes of this one.
+        let arrival = context.extensions.get::<Arrival>();
         let mut caller = Caller {
-            call: seat.call(),
+            call: seat.call_at(arrival.map_or(0, |arrival| arrival.at)),
             progress: Progress::of(context),
         };
         let prepared = offered
@@ -265,7 +267,9 @@ impl Server {
             if !was_read {
                 return caller.call.give_back().await;
             }
-            caller.call.answered().await;
+            let arrival = context.extensions.get::<Arrival>();
+            let answer = arrival.map(|arrival| arrival.answer.clone());
+            caller.call.answered_by(answer.unwrap_or_default()).await;
             self.remember(context.id.clone(), id);
             // Taken back just now: the answer will not be sent.
             if context.ct.is_cancelled() {

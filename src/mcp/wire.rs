@@ -1,14 +1,21 @@
 //! A client's pipes: its lines in, ours out, and never more of its calls than have a place.
 //!
-//! A request keeps its place until its answer is written, so that a client that writes and does not read is read no further.
-//! Behind the places a few more requests are held, only so that what needs none still gets through: a cancellation, the
-//! answer to a question of ours, and the end of the input.
+//! A request keeps its place until its answer is written. Behind the places a few more requests are held, and one that comes when
+//! there is no room for it is refused: so what needs no place always gets through, a cancellation, the answer to a question of
+//! ours, and the end of the input. A client that writes and does not read is read no further once a few refusals wait to be
+//! written, too; of its input only the end is then heard.
+//!
+//! Each request goes on with where in the input it begins, and with an [`Answer`] that learns when it is written: so it can be
+//! told which answers its client had before it asked.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, GetExtensions, RequestId,
@@ -16,11 +23,14 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::reading::{self, Heard, IdScan, Refused};
+use crate::bus::Answer;
+use crate::sys::inflow::Inflow;
 use crate::sys::lines::{Line, Lines};
 
 /// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
@@ -35,6 +45,30 @@ const HELD: usize = 64;
 /// Bytes of lines that are held so: one line more may come on top.
 const HELD_BYTES: usize = LINE_BYTES;
 
+/// Refusals that wait to be written.
+const REFUSALS: usize = 64;
+
+/// Bytes of refusals that wait so: a request chooses its id, and one refusal more may come on top.
+const REFUSAL_BYTES: usize = 1024 * 1024;
+
+/// The code of a refusal that is worth another try: the first of those that are free for servers.
+const TRY_AGAIN: ErrorCode = ErrorCode(-32000);
+
+/// Answers that are remembered in case their client takes them back: more than a client has under way.
+pub(super) const REMEMBERED: usize = 2 * CALLS;
+
+/// How often it is looked whether the input has ended that is not read.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// When a request came, and what becomes of its answer.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    /// Where its line begins, in bytes of all that the client has said.
+    pub(super) at: u64,
+    /// Its answer.
+    pub(super) answer: Answer,
+}
+
 /// The place of a call. It is free again when the call's work has ended and its answer is written.
 #[derive(Clone, Debug)]
 struct Place {
@@ -43,25 +77,37 @@ struct Place {
 
 /// The transport of a server.
 pub(super) struct Wire<R, W> {
-    lines: Lines<R>,
+    lines: Lines<Gauged<R>>,
+    gauge: Arc<Gauge>,
     /// Looks at the line that is too long.
     scan: IdScan,
     output: Arc<Mutex<Output<W>>>,
-    /// An answer to a line that is no request, on its way.
-    reply: Option<BoxFuture<'static, io::Result<()>>>,
+    /// A refusal that is being written, and those that come after it.
+    refusing: Option<BoxFuture<'static, io::Result<()>>>,
+    refusals: VecDeque<Vec<u8>>,
     places: Arc<Semaphore>,
-    /// The places of the requests that have no answer yet.
-    under_way: HashMap<RequestId, Place>,
+    /// The requests that have no answer yet.
+    under_way: HashMap<RequestId, UnderWay>,
+    /// The last answers that were written, or are being written.
+    answered: VecDeque<(RequestId, Answer)>,
     held: VecDeque<Held>,
+    look: Interval,
     /// Cancelled at the end of the input.
     ended: CancellationToken,
     at_end: bool,
 }
 
-/// A request without a place, and the length of its line.
+/// A request that has its place.
+struct UnderWay {
+    place: Place,
+    answer: Answer,
+}
+
+/// A request without a place, the length of its line, and where that begins.
 struct Held {
     message: ClientJsonRpcMessage,
     bytes: usize,
+    at: u64,
 }
 
 impl<R, W> Wire<R, W>
@@ -70,19 +116,33 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     /// Speaks over these pipes; `ended` is cancelled at the end of the input.
-    pub(super) fn new(input: R, output: W, ended: CancellationToken) -> Self {
+    pub(super) fn new(input: R, inflow: Inflow, output: W, ended: CancellationToken) -> Self {
+        let gauge = Arc::new(Gauge {
+            read: SyncMutex::default(),
+            inflow,
+        });
+        let input = Gauged {
+            input,
+            gauge: Arc::clone(&gauge),
+        };
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             lines: Lines::new(input, LINE_BYTES),
+            gauge,
             scan: IdScan::default(),
             output: Arc::new(Mutex::new(Output {
                 pipe: Some(output),
                 rest: Vec::new(),
                 written: 0,
             })),
-            reply: None,
+            refusing: None,
+            refusals: VecDeque::new(),
             places: Arc::new(Semaphore::new(CALLS)),
             under_way: HashMap::new(),
+            answered: VecDeque::new(),
             held: VecDeque::new(),
+            look,
             ended,
             at_end: false,
         }
@@ -91,6 +151,17 @@ where
     fn has_room(&self) -> bool {
         let bytes: usize = self.held.iter().map(|held| held.bytes).sum();
         self.held.len() < HELD && bytes < HELD_BYTES
+    }
+
+    /// Says whether whatever is read next can be taken in, or refused.
+    fn may_read(&self) -> bool {
+        let bytes: usize = self.refusals.iter().map(Vec::len).sum();
+        !self.at_end && self.refusals.len() < REFUSALS && bytes < REFUSAL_BYTES
+    }
+
+    fn end(&mut self) {
+        self.at_end = true;
+        self.ended.cancel();
     }
 
     /// Takes a line in; returns what needs no place.
@@ -105,8 +176,7 @@ where
                 return None;
             }
             None => {
-                self.at_end = true;
-                self.ended.cancel();
+                self.end();
                 return None;
             }
         };
@@ -125,8 +195,17 @@ where
                     self.refuse(&Refused::new(None, ErrorCode::INVALID_REQUEST, message));
                     return None;
                 }
-                let bytes = line.len();
-                self.held.push_back(Held { message, bytes });
+                if !self.has_room() {
+                    let message = format!(
+                        "{CALLS} calls are under way and {} wait for a place: try again when one of them is answered",
+                        self.held.len()
+                    );
+                    let id = serde_json::to_value(&request.id).ok();
+                    self.refuse(&Refused::new(id, TRY_AGAIN, message));
+                    return None;
+                }
+                let (bytes, at) = (line.len(), self.lines.line_at());
+                self.held.push_back(Held { message, bytes, at });
                 None
             }
             ClientJsonRpcMessage::Notification(notification) => {
@@ -134,8 +213,7 @@ where
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // Its answer will not be written. The work keeps its place until it has ended.
-                    self.under_way.remove(id);
+                    self.take_back(id);
                     let held = self.held.len();
                     self.held.retain(|held| !is_request(&held.message, id));
                     if self.held.len() < held {
@@ -148,32 +226,63 @@ where
         }
     }
 
+    /// Hears that the client does not want an answer: nothing that comes behind this proves that it was read.
+    fn take_back(&mut self, id: &RequestId) {
+        // If it is not written yet, it never will be. The work keeps its place until it has ended.
+        let under_way = self.under_way.remove(id).map(|one| one.answer);
+        let answered = || {
+            let mut answered = self.answered.iter().rev();
+            let found = answered.find(|(request, _)| request == id);
+            found.map(|(_, answer)| answer.clone())
+        };
+        if let Some(answer) = under_way.or_else(answered) {
+            answer.take_back();
+        }
+    }
+
     fn is_known(&self, id: &RequestId) -> bool {
         let mut held = self.held.iter();
         self.under_way.contains_key(id) || held.any(|held| is_request(&held.message, id))
     }
 
-    /// Answers a line that is no request.
+    /// Answers a line that is no request, or a request that finds no room.
     fn refuse(&mut self, refused: &Refused) {
         tracing::debug!("refused a line: {}", refused.error.message);
         let answer = json!({ "jsonrpc": "2.0", "id": refused.id, "error": refused.error });
-        let line = answer.to_string().into_bytes();
-        let output = Arc::clone(&self.output);
-        self.reply = Some(Box::pin(
-            async move { output.lock().await.write(line).await },
-        ));
+        self.refusals.push_back(answer.to_string().into_bytes());
+    }
+
+    /// Begins to write the next refusal.
+    fn write_refusals(&mut self) {
+        if self.refusing.is_none()
+            && let Some(line) = self.refusals.pop_front()
+        {
+            let output = Arc::clone(&self.output);
+            self.refusing = Some(Box::pin(
+                async move { output.lock().await.write(line).await },
+            ));
+        }
     }
 
     /// Gives the first held request its place.
     fn begin(&mut self, permit: OwnedSemaphorePermit) -> Option<ClientJsonRpcMessage> {
-        let mut message = self.held.pop_front()?.message;
+        let Held {
+            mut message, at, ..
+        } = self.held.pop_front()?;
         if let ClientJsonRpcMessage::Request(request) = &mut message {
             let place = Place {
                 _permit: Arc::new(permit),
             };
+            let answer = Answer::default();
+            let extensions = request.request.extensions_mut();
             // It goes with the request until the work for it has ended.
-            request.request.extensions_mut().insert(place.clone());
-            self.under_way.insert(request.id.clone(), place);
+            extensions.insert(place.clone());
+            extensions.insert(Arrival {
+                at,
+                answer: answer.clone(),
+            });
+            let under_way = UnderWay { place, answer };
+            self.under_way.insert(request.id.clone(), under_way);
         }
         Some(message)
     }
@@ -195,13 +304,26 @@ where
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let place = answered.and_then(|id| self.under_way.remove(id));
-        let output = Arc::clone(&self.output);
+        let under_way = answered.and_then(|id| {
+            let under_way = self.under_way.remove(id)?;
+            self.answered
+                .push_back((id.clone(), under_way.answer.clone()));
+            Some(under_way)
+        });
+        if self.answered.len() > REMEMBERED {
+            self.answered.pop_front();
+        }
+        let (output, gauge) = (Arc::clone(&self.output), Arc::clone(&self.gauge));
         async move {
             let line = serde_json::to_vec(&item)?;
             drop(item);
             let written = output.lock().await.write(line).await;
-            drop(place);
+            if let Some(UnderWay { place, answer }) = under_way {
+                if written.is_ok() {
+                    answer.give(gauge.said());
+                }
+                drop(place);
+            }
             written
         }
     }
@@ -209,21 +331,14 @@ where
     /// Cancel-safe, as the library drops it whenever it has something else to do.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if let Some(reply) = &mut self.reply {
-                let written = reply.await;
-                self.reply = None;
-                if let Err(error) = written {
-                    tracing::debug!("the client's end of the output is closed: {error}");
-                    self.ended.cancel();
-                    return None;
-                }
-            }
-            if self.at_end && self.held.is_empty() {
+            self.write_refusals();
+            if self.at_end && self.held.is_empty() && self.refusing.is_none() {
                 return None;
             }
-            let may_read = !self.at_end && self.has_room();
+            let may_read = self.may_read();
+            let is_deaf = !may_read && !self.at_end;
             let places = Arc::clone(&self.places);
-            let scan = &mut self.scan;
+            let (scan, refusing) = (&mut self.scan, &mut self.refusing);
             let heard = tokio::select! {
                 biased;
                 permit = places.acquire_owned(), if !self.held.is_empty() => {
@@ -233,7 +348,23 @@ where
                         None => continue,
                     }
                 }
+                written = OptionFuture::from(refusing.as_mut()), if refusing.is_some() => {
+                    self.refusing = None;
+                    if let Some(Err(error)) = written {
+                        tracing::debug!("the client's end of the output is closed: {error}");
+                        self.end();
+                        return None;
+                    }
+                    continue;
+                }
                 line = self.lines.next(|part| scan.feed(part)), if may_read => line,
+                _ = self.look.tick(), if is_deaf => {
+                    if self.gauge.inflow.is_closed() {
+                        tracing::debug!("the client's end of the input is closed, and it reads no answers");
+                        self.end();
+                    }
+                    continue;
+                }
             };
             let line = heard.unwrap_or_else(|error| {
                 tracing::warn!("failed to read from the client: {error}");
@@ -253,6 +384,46 @@ where
 
 fn is_request(message: &ClientJsonRpcMessage, id: &RequestId) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(request) if request.id == *id)
+}
+
+/// How much a client has said.
+struct Gauge {
+    /// How many bytes of its input have been read. Held while more are read.
+    read: SyncMutex<u64>,
+    inflow: Inflow,
+}
+
+impl Gauge {
+    /// Returns how many bytes the client has written, those included that are not read yet, as far as that can be told.
+    fn said(&self) -> u64 {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        *read + self.inflow.unread()
+    }
+}
+
+/// An input that keeps its gauge.
+struct Gauged<R> {
+    input: R,
+    gauge: Arc<Gauge>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Gauged<R> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let mut read = this
+            .gauge
+            .read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let polled = Pin::new(&mut this.input).poll_read(context, buffer);
+        *read += (buffer.filled().len() - before) as u64;
+        polled
+    }
 }
 
 /// The pipe to the client, and what is still to be written to it.

@@ -26,6 +26,9 @@ pub struct Lines<R> {
     too_long: bool,
     /// Whether anything of the current line was read.
     begun: bool,
+    /// How many bytes belong to lines, the current one's too, and how many stand before it.
+    taken: u64,
+    line_at: u64,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -37,7 +40,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             line: Vec::new(),
             too_long: false,
             begun: false,
+            taken: 0,
+            line_at: 0,
         }
+    }
+
+    /// Returns how many bytes stand before the line that was read last, or is being read.
+    pub fn line_at(&self) -> u64 {
+        self.line_at
     }
 
     /// Returns the next line, or `None` at the end. A last line without newline counts. `over` sees the bytes of a line
@@ -48,7 +58,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if buffer.is_empty() {
                 return Ok(self.begun.then(|| self.end_line()));
             }
-            self.begun = true;
+            if !self.begun {
+                self.begun = true;
+                self.line_at = self.taken;
+            }
             let newline = buffer.iter().position(|byte| *byte == b'\n');
             let part = &buffer[..newline.unwrap_or(buffer.len())];
             if !self.too_long && self.line.len() + part.len() > self.longest {
@@ -64,6 +77,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             let taken = part.len() + usize::from(newline.is_some());
             self.bytes.consume(taken);
+            self.taken += taken as u64;
             if newline.is_some() {
                 return Ok(Some(self.end_line()));
             }
@@ -159,6 +173,22 @@ mod tests {
             Some(Line::Whole(b"ab".to_vec()))
         );
         assert_eq!(seen, 100_000);
+    }
+
+    #[tokio::test]
+    async fn each_line_begins_behind_the_one_before() {
+        let input = b"ab\n\n\xf0\x9f\x98\x80abc\nlast";
+        let mut reader = Lines::new(input.as_slice(), 5);
+        let mut begin = Vec::new();
+        while reader
+            .next(|_| {})
+            .await
+            .expect("a slice can be read")
+            .is_some()
+        {
+            begin.push(reader.line_at());
+        }
+        assert_eq!(begin, [0, 3, 4, 12]);
     }
 
     #[tokio::test]

@@ -222,6 +222,14 @@ async fn lines_that_are_no_messages_between_good_calls_end_nothing() {
     stage.check_nobody_is_left();
 }
 
+#[tokio::test]
+async fn the_end_of_the_input_is_heard_of_a_client_that_reads_no_answers() {
+    let stage = Stage::new("[agents.default]");
+    let mut raw = Raw::open(stage.start(&["peer", "--name", "ann"]).await).await;
+    raw.flood().await;
+    raw.close().await;
+}
+
 /// Checks that every tool of a peer answers with a sentence while the bus cannot be used, and works once it can.
 async fn check_refused_bus(stage: &Stage, sentence: &str, repair: impl FnOnce()) {
     let mut peer = Raw::open(stage.start(&["peer", "--name", "ann"]).await).await;

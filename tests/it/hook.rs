@@ -80,7 +80,7 @@ fn context(answer: &Value, event: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_unread_goes_into_the_session_once_and_the_next_hook_proves_it() {
+async fn what_is_unread_goes_into_the_session_once_and_its_next_stop_proves_it() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -108,17 +108,26 @@ async fn what_is_unread_goes_into_the_session_once_and_the_next_hook_proves_it()
     lead.close().await;
 }
 
+/// The tools that a model calls in one step run at once or one after the other, and only then it is asked again.
 #[tokio::test]
-async fn a_call_of_a_tool_proves_what_a_hook_said_before() {
+async fn no_hook_and_no_call_of_the_same_step_proves_what_a_hook_said() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
-    ann.send("orchestrator", "hello").await;
-    let answer = hook(&stage).on("UserPromptSubmit").await.unwrap();
-    assert!(context(&answer, "UserPromptSubmit").contains("hello"));
+    let hook = hook(&stage);
     let seen = || stage.events_of("message_seen").len();
-    assert_eq!(seen(), 0);
-    lead.until("list_agents", json!({}), |_| seen() == 1).await;
+    for (proof, number) in [("UserPromptSubmit", 1), ("Stop", 2)] {
+        ann.send("orchestrator", "hello").await;
+        let answer = hook.on("PostToolUse").await.unwrap();
+        assert!(context(&answer, "PostToolUse").contains("hello"));
+        assert_eq!(hook.on("PostToolUse").await, None);
+        lead.call("list_agents", json!({})).await;
+        lead.call("list_agents", json!({})).await;
+        assert_eq!(seen(), number - 1, "before {proof}");
+        assert_eq!(hook.on(proof).await, None);
+        assert_eq!(seen(), number, "after {proof}");
+    }
+    assert_eq!(lead.all_heard().await, Vec::<Value>::new());
     ann.close().await;
     lead.close().await;
 }

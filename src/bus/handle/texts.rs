@@ -21,13 +21,17 @@ pub(super) fn set_aside(body: &mut Body) -> Option<Long> {
     let Body::Text(text) = body else {
         return None;
     };
-    if text.len() <= limits::INLINE_BYTES {
+    if !is_long(text) {
         return None;
     }
     let (id, text) = (ids::blob(), std::mem::take(text));
     let bytes = text.len() as u64;
     *body = Body::Blob { id, bytes };
     Some(Long { id, text })
+}
+
+fn is_long(text: &str) -> bool {
+    text.len() > limits::INLINE_BYTES
 }
 
 impl Bus {
@@ -37,13 +41,15 @@ impl Bus {
         &self,
         mut command: Command,
     ) -> Result<Command, BusError> {
-        let texts = command.ask.texts_mut().into_iter();
-        let long: Vec<_> = texts.filter_map(set_aside).collect();
-        if long.is_empty() {
+        let mut texts = command.ask.texts_mut().into_iter();
+        if !texts.any(|body| matches!(body, Body::Text(text) if is_long(text))) {
             return Ok(command);
         }
         self.refresh()?;
+        // With the texts in their places: that one is empty is seen only there.
         self.look_whether_refused(&command)?;
+        let texts = command.ask.texts_mut().into_iter();
+        let long: Vec<_> = texts.filter_map(set_aside).collect();
         for text in long {
             self.store(text).await?;
         }

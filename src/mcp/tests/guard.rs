@@ -8,9 +8,11 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::fixture::{Client, PATIENCE, Team};
+use crate::bus::Seat;
 use crate::bus::rules::Pick;
+use crate::bus::state::State;
 use crate::domain::message::Way;
-use crate::mcp::{About, AnyTool, Caller, Seating, Server, Tool, ToolError, endpoint};
+use crate::mcp::{About, AnyTool, Caller, Ended, Seating, Server, Tool, ToolError, endpoint};
 
 /// Takes what is unread and then does as its word says.
 struct Odd {
@@ -136,6 +138,97 @@ async fn an_answer_that_is_taken_back_counts_as_never_given() {
         .call("wait_for_message", json!({ "timeout_seconds": 20 }))
         .await;
     assert_eq!(read["message"]["content"], "hello");
+}
+
+#[tokio::test]
+async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
+    let team = Team::new();
+    let (mut ann, _carl) = (team.member("ann").await, team.seat("carl").await);
+    let seat = team.seat("bob").await;
+    let mut bob = Client::of(endpoint::server(Seating::taken(seat.clone())));
+    bob.initialize().await;
+    // Every place but one is kept by a wait, so the second call is read and has to wait for the end of the first.
+    for _ in 1..64 {
+        let wait = json!({ "from": "carl", "timeout_seconds": 120 });
+        bob.begin_call("wait_for_message", wait).await;
+    }
+    let wait = json!({ "from": "ann", "timeout_seconds": 120 });
+    let first = bob.begin_call("wait_for_message", wait.clone()).await;
+    let second = bob.begin_call("list_agents", json!({})).await;
+    all_wait(&seat, 64).await;
+    ann.call("send_message", json!({ "to": "bob", "content": "hello" }))
+        .await;
+    let answer = bob.result(&first).await;
+    assert_eq!(answer["message"]["content"], "hello");
+    bob.result(&second).await;
+    // So the client can still say that it has no use for the first answer.
+    bob.notify("notifications/cancelled", json!({ "requestId": first }))
+        .await;
+    let again = bob.call("wait_for_message", wait).await;
+    assert_eq!(again["message"]["content"], "hello");
+    // A call behind the answer proves it.
+    bob.call("list_agents", json!({})).await;
+    assert!(holds_nothing(&seat));
+    assert_eq!(bob.close().await, Ended::Closed);
+}
+
+#[tokio::test]
+async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let seat = team.seat("bob").await;
+    let mut bob = Client::of(endpoint::server(Seating::taken(seat.clone())));
+    bob.initialize().await;
+    for round in 0..20 {
+        let content = format!("number {round}");
+        ann.call("send_message", json!({ "to": "bob", "content": content }))
+            .await;
+        let call = |id: &str, tool: &str| {
+            let params = json!({ "name": tool, "arguments": {} });
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+        };
+        let (first, second) = (format!("a{round}"), format!("b{round}"));
+        let both = [
+            call(&first, "check_messages").to_string(),
+            call(&second, "list_agents").to_string(),
+        ];
+        bob.line(&both.join("\n")).await;
+        let answers = [bob.next().await, bob.next().await];
+        let with_it = answers.iter().find(|answer| {
+            let text = answer["result"]["content"][0]["text"].as_str();
+            text.is_some_and(|text| text.contains(&content))
+        });
+        let with_it = with_it.expect("one of them has the message")["id"].clone();
+        assert!(!holds_nothing(&seat), "nothing proves it yet");
+        bob.notify("notifications/cancelled", json!({ "requestId": with_it }))
+            .await;
+        let again = bob
+            .call("wait_for_message", json!({ "timeout_seconds": 20 }))
+            .await;
+        assert_eq!(again["message"]["content"], content);
+        bob.call("list_agents", json!({})).await;
+        assert!(holds_nothing(&seat));
+    }
+}
+
+/// Waits until so many calls of a session wait for a message.
+async fn all_wait(seat: &Seat, calls: usize) {
+    let mut changes = seat.bus().changes();
+    let waits = || {
+        let of = |state: &State| state.session(seat.session()).map(|live| live.waits.len());
+        seat.bus().look(of)
+    };
+    while waits() != Some(calls) {
+        let next = tokio::time::timeout(PATIENCE, changes.changed()).await;
+        next.expect("they begin in time").unwrap();
+    }
+}
+
+/// Says whether no call of a session holds messages that nothing has proven.
+fn holds_nothing(seat: &Seat) -> bool {
+    seat.bus().refresh().unwrap();
+    let held = |state: &State| state.session(seat.session()).unwrap().handed.is_empty();
+    seat.bus().look(held)
 }
 
 #[tokio::test]

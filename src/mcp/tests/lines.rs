@@ -205,10 +205,32 @@ async fn with_all_places_taken_a_call_can_still_be_cancelled() {
 }
 
 #[tokio::test]
+async fn with_no_room_for_more_calls_a_call_is_refused_and_a_cancellation_heard() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let mut waits = Vec::new();
+    for _ in 0..128 {
+        let wait = json!({ "timeout_seconds": 120 });
+        waits.push(ann.begin_call("wait_for_message", wait).await);
+    }
+    for _ in 0..3 {
+        let one_more = ann.begin_call("list_agents", json!({})).await;
+        let answer = ann.end(&one_more).await;
+        says(&answer, &one_more, -32000, "try again");
+    }
+    for wait in &waits[..65] {
+        ann.notify("notifications/cancelled", json!({ "requestId": wait }))
+            .await;
+    }
+    ann.call("list_agents", json!({})).await;
+    assert_eq!(ann.close().await, Ended::Closed);
+}
+
+#[tokio::test]
 async fn the_end_of_the_input_is_seen_with_all_places_taken() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
-    for _ in 0..70 {
+    for _ in 0..200 {
         let wait = json!({ "timeout_seconds": 120 });
         ann.begin_call("wait_for_message", wait).await;
     }

@@ -1,5 +1,7 @@
 //! A client that says whatever it likes, line by line: for what a well-made client never does.
 
+use std::time::Duration;
+
 use cli_team_bridge::supervisor::{Pipes, Supervised};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
@@ -78,6 +80,17 @@ impl Raw {
         let params = json!({ "name": tool, "arguments": arguments });
         let id = self.request("tools/call", params).await;
         self.answer(id).await
+    }
+
+    /// Asks for the tools again and again, and reads no answer, until the program has read nothing for a second.
+    pub(crate) async fn flood(&mut self) {
+        let patience = Duration::from_secs(1);
+        while tokio::time::timeout(patience, self.request("tools/list", json!({})))
+            .await
+            .is_ok()
+        {
+            assert!(self.calls < 20_000, "it reads on and on");
+        }
     }
 
     /// Closes the input, and checks that the program ends well.

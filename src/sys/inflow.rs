@@ -1,0 +1,95 @@
+//! What can be told of a pipe that is read, without reading it.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// A pipe or a socket that something is read from.
+#[derive(Debug, Default)]
+pub struct Inflow {
+    /// None where nothing can be told.
+    pipe: Option<OwnedFd>,
+}
+
+impl Inflow {
+    /// Looks at what is read from there.
+    pub fn of(pipe: impl AsFd) -> Self {
+        // Without a descriptor of its own nothing can be told.
+        let pipe = pipe.as_fd().try_clone_to_owned().ok();
+        Self { pipe }
+    }
+
+    /// Returns how many bytes have been written to it and not been read.
+    pub fn unread(&self) -> u64 {
+        let pipe = self.pipe.as_ref();
+        pipe.and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok())
+            .unwrap_or(0)
+    }
+
+    /// Says whether nobody can write to it any more, whatever is still to be read.
+    pub fn is_closed(&self) -> bool {
+        let Some(pipe) = &self.pipe else {
+            return false;
+        };
+        // Of a pipe it is told without being asked for. Nothing else is asked for; a look that failed says nothing.
+        let mut polled = [PollFd::new(pipe.as_fd(), half_closed())];
+        poll(&mut polled, PollTimeout::ZERO).is_ok_and(|told| told > 0)
+    }
+}
+
+/// What tells that the other side of a socket writes no more, while it may still read.
+#[cfg(target_os = "linux")]
+fn half_closed() -> PollFlags {
+    PollFlags::from_bits_retain(nix::libc::POLLRDHUP)
+}
+
+/// Elsewhere nothing tells it before the socket is closed.
+#[cfg(not(target_os = "linux"))]
+fn half_closed() -> PollFlags {
+    PollFlags::empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    #[cfg(target_os = "linux")]
+    use std::net::Shutdown;
+    #[cfg(target_os = "linux")]
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_and_the_end_are_told_unread() {
+        let (mut read, mut written) = std::io::pipe().unwrap();
+        let inflow = Inflow::of(&read);
+        assert_eq!(inflow.unread(), 0);
+        written.write_all(b"hello").unwrap();
+        assert_eq!(inflow.unread(), 5);
+        read.read_exact(&mut [0; 2]).unwrap();
+        assert_eq!(inflow.unread(), 3);
+        assert!(!inflow.is_closed());
+        drop(written);
+        assert!(inflow.is_closed());
+        assert_eq!(inflow.unread(), 3);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_socket_is_closed_when_the_other_side_writes_no_more() {
+        let (read, mut written) = UnixStream::pair().unwrap();
+        let inflow = Inflow::of(&read);
+        written.write_all(b"hello").unwrap();
+        assert_eq!(inflow.unread(), 5);
+        assert!(!inflow.is_closed());
+        written.shutdown(Shutdown::Write).unwrap();
+        assert!(inflow.is_closed());
+    }
+
+    #[test]
+    fn nothing_is_told_where_nothing_can_be() {
+        let inflow = Inflow::default();
+        assert_eq!(inflow.unread(), 0);
+        assert!(!inflow.is_closed());
+    }
+}
