@@ -54,11 +54,8 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let directory = project.bus_directory();
     let config = load(&project.root, arguments.config.as_deref())?;
     tell_what_does_not_count(&config);
-    let outside = Outside {
-        directory: directory.clone(),
-        networks: store::networks(&config),
-        foreign: store::foreign(arguments.adopt),
-    };
+    let foreign = store::foreign(arguments.adopt);
+    let outside = Outside::new(directory.clone(), store::networks(&config), foreign);
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),

@@ -1,11 +1,10 @@
 //! The one place where a bus is opened: everything else is given one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bus::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::log::LogError;
-use crate::bus::rules::Ask;
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
 use crate::sys::disk::{Disk, RealDisk};
@@ -21,9 +20,43 @@ const ADOPT: &str = "BRIDGE_ADOPT";
 /// A bus that is led or joined from outside, and has to prove that it was made where it is.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
-    pub(super) directory: PathBuf,
-    pub(super) networks: Networks,
-    pub(super) foreign: Foreign,
+    directory: PathBuf,
+    networks: Networks,
+    origin: Origin,
+    telling: Telling,
+}
+
+impl Outside {
+    /// Names a bus from outside.
+    pub(super) fn new(directory: PathBuf, networks: Networks, foreign: Foreign) -> Self {
+        Self {
+            directory,
+            networks,
+            origin: proven(foreign),
+            telling: Telling::default(),
+        }
+    }
+
+    fn open(&self) -> Result<Opened, BusError> {
+        let log = open(&self.directory, self.networks, self.origin.clone())?;
+        if let Some(aside) = log.put_aside() {
+            *self.telling.lock() = Some(aside.to_owned());
+        }
+        Ok(Opened {
+            bus: Bus::open(Box::new(log))?,
+            telling: self.telling.clone(),
+        })
+    }
+}
+
+/// What a bus is called now that was put aside: kept over each joining that fails, until the bus has taken that it is told.
+#[derive(Clone, Debug, Default)]
+struct Telling(Arc<Mutex<Option<String>>>);
+
+impl Telling {
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Says what becomes of a foreign bus; `adopt` is what the command line says.
@@ -47,37 +80,32 @@ pub(super) fn proven(foreign: Foreign) -> Origin {
 /// A bus, and what who joins it has to know.
 pub(super) struct Opened {
     pub(super) bus: Bus,
-    told: Option<String>,
+    telling: Telling,
 }
 
 impl Opened {
     /// Joins the bus.
     pub(super) async fn join(self, joining: Joining) -> Result<Seat, BusError> {
-        let seat = Seat::join(&self.bus, joining).await?;
-        if let Some(told) = self.told {
-            seat.ask(Ask::TellPutAside(told)).await?;
-        }
+        let told = self.telling.lock().clone();
+        let seat = Seat::join_after(&self.bus, joining, told).await?;
+        *self.telling.lock() = None;
         Ok(seat)
     }
 }
 
-fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<Opened, BusError> {
+fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<FileLog, LogError> {
     let options = Options {
         networks,
         origin,
         ..Options::default()
     };
-    let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
-    let told = log.put_aside().map(str::to_owned);
-    Ok(Opened {
-        bus: Bus::open(Box::new(log))?,
-        told,
-    })
+    FileLog::open(directory, Arc::new(RealDisk), options)
 }
 
 /// Opens the bus in a directory that this process itself has made. Blocks for the milliseconds that reading a snapshot takes.
 pub(super) fn open_own_bus(directory: &Path) -> Result<Bus, BusError> {
-    Ok(open(directory, Networks::Allowed, Origin::Believed)?.bus)
+    let log = open(directory, Networks::Allowed, Origin::Believed)?;
+    Bus::open(Box::new(log))
 }
 
 /// Opens the bus that is in a directory, and makes none; none where it is foreign.
@@ -93,11 +121,7 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
 
 /// Opens a bus from outside, or makes it, on a thread of its own, so that the server answers meanwhile.
 pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError> {
-    let Outside {
-        directory,
-        networks,
-        foreign,
-    } = outside;
+    let directory = outside.directory.clone();
     if team::is_tracked_by_git(&directory, std::env::vars_os().collect()).await {
         let refused = LogError::Refused {
             path: directory,
@@ -108,7 +132,7 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError>
         tracing::error!("failed to open the bus: {refused}");
         return Err(refused.into());
     }
-    aside(move || open(&directory, networks, proven(foreign))).await
+    aside(move || outside.open()).await
 }
 
 /// Opens a bus that must be there: who was started by somebody on it makes no new one in its place.
@@ -147,7 +171,14 @@ pub(super) fn networks(config: &Config) -> Networks {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::bus::rules::Wish;
+    use crate::bus::state::State;
+    use crate::domain::member::MemberKind;
+    use crate::domain::name::Name;
+    use crate::sys::lock::LockFile;
 
     #[tokio::test]
     async fn who_was_started_on_a_bus_makes_no_new_one_in_its_place() {
@@ -159,5 +190,39 @@ mod tests {
 
         open_own_bus(&directory).unwrap().close().await;
         assert!(open_present_bus_aside(directory).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn that_a_bus_was_put_aside_is_told_by_the_first_joining_that_is_written() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("project/.claude/bridge");
+        std::fs::create_dir(place.path().join("project")).unwrap();
+        open_own_bus(&directory).unwrap().close().await;
+        let home = place.path().join("home");
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.clone().into()));
+        let mut outside = Outside::new(directory.clone(), Networks::Allowed, Foreign::PutAside);
+        outside.origin = Origin::Proven(Proof {
+            state,
+            foreign: Foreign::PutAside,
+        });
+        let joining = Joining {
+            wish: Wish::Like(Name::parse("orchestrator").unwrap()),
+            kind: MemberKind::Orchestrator,
+            roles: Vec::new(),
+        };
+
+        let opened = outside.open().unwrap();
+        let lock = LockFile::open(&directory.join("lock")).unwrap();
+        let held = lock.acquire(Duration::ZERO).unwrap().unwrap();
+        let busy = opened.join(joining.clone()).await.err();
+        assert!(matches!(busy, Some(BusError::Log(LogError::Busy { .. }))));
+        drop(held);
+        // The second takes the name of the first, and what it has not read.
+        for _ in 0..2 {
+            let seat = outside.open().unwrap().join(joining.clone()).await.unwrap();
+            let unread = |state: &State| state.unread(seat.name()).count();
+            assert_eq!(seat.bus().look(unread), 1);
+            seat.bus().close().await;
+        }
     }
 }
