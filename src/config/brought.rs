@@ -22,18 +22,24 @@ const SHOWN_CHARACTERS: usize = 200;
 /// A file that a project brings, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brought {
-    /// Where it is, links resolved.
+    /// Where it is, without a link on the way.
     pub path: PathBuf,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl Brought {
-    /// Names a file by its place and the bytes that were read of it.
+    /// Names a file by where it is, links resolved, and the bytes that were read of it.
     pub fn of(path: &Path, bytes: &[u8]) -> Self {
+        // One that is gone by now has no other name, and nobody can say yes to it.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self::at(path, bytes)
+    }
+
+    /// Names a file by the place that a project has for it, whatever is there, and the bytes that were read of it.
+    pub fn at(path: PathBuf, bytes: &[u8]) -> Self {
         Self {
-            // One that is gone by now has no other name, and nobody can say yes to it.
-            path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+            path,
             sha256: HEXLOWER.encode(&Sha256::digest(bytes)),
         }
     }

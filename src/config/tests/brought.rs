@@ -184,3 +184,47 @@ fn a_mode_that_a_project_takes_back_needs_a_yes() {
         &[r#"  modes = rules = "yolo""#],
     );
 }
+
+#[test]
+fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
+    use std::os::unix::fs::symlink;
+    const FILE: &str = "project/.claude/bridge.toml";
+    let text = "[agents.a]\ncommand = 'sh'";
+    let trusted = Place::new().project(text);
+    let own = trusted.load().unwrap().project_file().unwrap().file.clone();
+    let refused = |place: &Place| place.load().unwrap_err().to_string();
+
+    // The file itself is a link, or what it is in.
+    let other = Place::new();
+    let (theirs, mine) = (trusted.path(FILE), other.path(FILE));
+    std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
+    symlink(&theirs, &mine).unwrap();
+    assert!(
+        refused(&other).contains("leads out of the project"),
+        "{}",
+        refused(&other)
+    );
+    let other = Place::new();
+    let mine = other.path(FILE);
+    std::fs::create_dir_all(mine.parent().unwrap().parent().unwrap()).unwrap();
+    symlink(theirs.parent().unwrap(), mine.parent().unwrap()).unwrap();
+    assert!(
+        refused(&other).contains("leads out of the project"),
+        "{}",
+        refused(&other)
+    );
+
+    // A link inside of a project is a file of that project.
+    let other = Place::new();
+    let mine = other.path(FILE);
+    std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
+    std::fs::write(mine.parent().unwrap().join("shared.toml"), text).unwrap();
+    symlink("shared.toml", &mine).unwrap();
+    let file = other.load().unwrap().project_file().unwrap().file.clone();
+    assert_eq!(file.sha256, own.sha256);
+    assert!(
+        file.path.ends_with(".claude/bridge.toml"),
+        "{}",
+        file.quoted()
+    );
+}
