@@ -247,11 +247,11 @@ pub(super) fn of_gates(
     })
 }
 
-/// Returns what needs a yes among the limits: what is higher than it was.
+/// Returns what needs a yes among the limits.
 pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     let numbers = before.numbers().into_iter().zip(now.numbers());
-    let higher = numbers.filter_map(|((_, before), (key, now))| {
-        let widens = now.is_from_project() && now.value > before.value;
+    let asked = numbers.filter_map(|((_, before, unasked), (key, now, _))| {
+        let needs_yes = now.is_from_project() && !unasked.allows(before.value, now.value);
         let value = format!("{} ({} without it)", now.value, before.value);
         widens.then_some(Demand { key, value })
     });

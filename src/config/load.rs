@@ -262,7 +262,7 @@ impl Layers {
             .iter()
             .any(|(source, layer)| is_project(source) && layer.resume == Some(Resume::Auto));
         let mut guarded = agreed.clone();
-        guarded.limits = guarded.limits.lowered_to(&before.limits);
+        guarded.limits = guarded.limits.guarded_by(&before.limits);
         if brought::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
             guarded.gate_env = before.gate_env;
         }

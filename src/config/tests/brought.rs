@@ -95,7 +95,7 @@ fn what_narrows_or_only_names_needs_none() {
         "[agents.codex]\nenv_pass = []\nfile_system = false",
         "[agents.codex]\nroles = ['x']\ndefault_model = 'y'\nrestart = 'on_failure'\nsettle_ms = 5\none_session = true\n\
          mid_turn = 'never'\npermission_seconds = 60",
-        "[limits]\nagents = 1\nretention_days = 1\nallow_network_file_system = false",
+        "[limits]\nagents = 1\nallow_network_file_system = false",
         "[workflows]\ngate_env = []\nresume = 'auto'",
     ] {
         check(project, &[]);
@@ -227,4 +227,19 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
         "{}",
         file.quoted()
     );
+}
+
+#[test]
+fn keeping_the_log_for_a_shorter_or_a_longer_time_needs_a_yes() {
+    for (days, line) in [
+        (29, "[limits] retention_days = 29 (30 without it)"),
+        (31, "[limits] retention_days = 31 (30 without it)"),
+    ] {
+        let project = format!("[limits]\nretention_days = {days}");
+        check(&project, &[line]);
+        let mut config = load(&project);
+        assert_eq!(config.limits().retention_days.value, 30);
+        config.agree();
+        assert_eq!(config.limits().retention_days.value, days);
+    }
 }
