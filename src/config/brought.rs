@@ -230,7 +230,10 @@ pub(super) fn more_passed(
     now: &Sourced<Vec<EnvPattern>>,
     before: Option<&Sourced<Vec<EnvPattern>>>,
 ) -> Option<String> {
-    let is_known = |pattern| before.is_some_and(|before| before.value.contains(pattern));
+    let is_known = |pattern: &EnvPattern| {
+        let mut before = before.iter().flat_map(|before| &before.value);
+        before.any(|known| known.covers(pattern))
+    };
     let widens = now.is_from_project() && !now.value.iter().all(is_known);
     let names: Vec<_> = now.value.iter().map(EnvPattern::to_string).collect();
     widens.then(|| format!("{names:?}"))

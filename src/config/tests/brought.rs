@@ -243,3 +243,15 @@ fn keeping_the_log_for_a_shorter_or_a_longer_time_needs_a_yes() {
         assert_eq!(config.limits().retention_days.value, days);
     }
 }
+
+#[test]
+fn what_a_pattern_covers_needs_no_yes() {
+    for names in ["['OPENAI_API_*']", "['OPENAI_KEY', 'HF_TOKEN']"] {
+        check(&format!("[agents.codex]\nenv_pass = {names}"), &[]);
+    }
+    check("[workflows]\ngate_env = ['DATABASE_URL']", &[]);
+    check(
+        "[workflows]\ngate_env = ['*DATABASE_*']",
+        &[r#"[workflows] gate_env = ["*DATABASE_*"]"#],
+    );
+}
