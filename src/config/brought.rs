@@ -44,10 +44,15 @@ impl Brought {
         }
     }
 
-    /// Returns the place, quoted: a name may hold whatever a terminal takes for a command.
+    /// Returns the place, quoted.
     pub fn quoted(&self) -> String {
-        format!("{:?}", self.path.to_string_lossy())
+        quoted(&self.path)
     }
+}
+
+/// Returns a place, quoted so that it stays on its line and is no command of a terminal.
+pub fn quoted(path: &Path) -> String {
+    format!("{:?}", path.to_string_lossy())
 }
 
 /// The project's own `bridge.toml`, and what of it needs a yes.
@@ -256,9 +261,9 @@ pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     let asked = numbers.filter_map(|((_, before, unasked), (key, now, _))| {
         let needs_yes = now.is_from_project() && !unasked.allows(before.value, now.value);
         let value = format!("{} ({} without it)", now.value, before.value);
-        widens.then_some(Demand { key, value })
+        needs_yes.then_some(Demand { key, value })
     });
-    let mut demands: Vec<_> = higher.collect();
+    let mut demands: Vec<_> = asked.collect();
     let now = &now.allow_network_file_system;
     if now.is_from_project() && now.value && !before.allow_network_file_system.value {
         demands.push(Demand {
