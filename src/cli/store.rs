@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::trust;
+use crate::bus::file::counterparts;
 use crate::bus::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::log::LogError;
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
+use crate::sys::clock;
 use crate::sys::disk::{Disk, RealDisk};
 use crate::sys::state_directory::StateDirectory;
 use crate::team;
@@ -35,6 +38,11 @@ impl Outside {
             origin: proven(foreign),
             telling: Telling::default(),
         }
+    }
+
+    /// Returns the directory of the bus.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     fn open(&self) -> Result<Opened, BusError> {
@@ -117,6 +125,24 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
     };
     let log = FileLog::open_present(directory, &disk, options)?;
     log.map(|log| Bus::open(Box::new(log))).transpose()
+}
+
+/// Notes which bus is in use, and forgets those that are long gone.
+pub(super) fn keep_counterparts(directory: &Path) {
+    let Some(state) = StateDirectory::of_process() else {
+        return;
+    };
+    let now_ms = clock::now().wall_ms;
+    let kept = counterparts::note_use(&state, directory)
+        .and_then(|()| counterparts::forget_the_gone(&state, now_ms))
+        .and_then(|buses| Ok(buses + trust::store().forget_the_gone(now_ms)?));
+    match kept {
+        Ok(0) => {}
+        Ok(gone) => {
+            tracing::debug!("{gone} files of the state directory were of places that are gone");
+        }
+        Err(error) => tracing::debug!("the state directory was not cleared up: {error}"),
+    }
 }
 
 /// Opens a bus from outside, or makes it, on a thread of its own, so that the server answers meanwhile.

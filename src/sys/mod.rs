@@ -9,6 +9,7 @@ pub mod clock;
 pub mod disk;
 pub mod ears;
 pub mod family;
+pub mod forgetting;
 pub mod ids;
 pub mod lines;
 pub mod process;

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::live::{Team, TeamError};
 use crate::config::{Brought, Config, quoted};
 use crate::domain::name::Name;
+use crate::sys::forgetting::{self, Place};
 use crate::sys::state_directory::StateDirectory;
 
 /// The folder of the yeses in the state directory.
@@ -88,6 +89,25 @@ impl Trust {
         Ok(revoked)
     }
 
+    /// Removes each yes to a file whose project is long gone; returns how many.
+    pub fn forget_the_gone(&self, now_ms: i64) -> io::Result<usize> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(0);
+        };
+        forgetting::forget(directory, now_ms, |_, record| {
+            let record = std::str::from_utf8(record).unwrap_or_default();
+            let place = record.trim_end().split_once(' ').map(|(_, place)| place);
+            let path = place.and_then(|place| place.strip_prefix('"')?.strip_suffix('"'));
+            match path {
+                // With something else still there, it is no empty place at which a disk is missing.
+                Some(path) if !path.contains('\\') => {
+                    forgetting::look(Path::new(path), holds_something)
+                }
+                _ => Place::Unknown,
+            }
+        })
+    }
+
     /// Returns the names of all yeses, and what they say.
     fn records(&self) -> io::Result<Vec<(String, String)>> {
         let Some(directory) = &self.kept_in else {
@@ -108,6 +128,10 @@ impl Trust {
             config.agree();
         }
     }
+}
+
+fn holds_something(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Returns the name of a yes: that of the place and the bytes together.
@@ -255,5 +279,23 @@ mod tests {
         assert_eq!(trust.revoke(one).unwrap(), 0);
         assert_eq!(files.map(|file| trust.has(&file)), [false, false, true]);
         assert_eq!(Trust::default().revoke(one).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_yes_to_a_file_whose_project_is_long_gone_is_forgotten() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let [there, gone, empty] = ["there", "gone/a", "disk/a"].map(|name| home.path().join(name));
+        std::fs::write(&there, "").unwrap();
+        // Of a disk that is not mounted only the empty directory is left.
+        std::fs::create_dir(home.path().join("disk")).unwrap();
+        for path in [&there, &gone, &empty] {
+            trust.add(&Brought::at(path.clone(), b"x")).unwrap();
+        }
+        let long = i64::MAX;
+        assert_eq!(trust.forget_the_gone(long).unwrap(), 1);
+        let left = [there, gone, empty].map(|path| trust.has(&Brought::at(path, b"x")));
+        assert_eq!(left, [true, false, true]);
     }
 }
