@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::trust;
+use super::{Failure, below, trust};
 use crate::bus::file::counterparts;
 use crate::bus::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::log::LogError;
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
+use crate::domain::name::Name;
 use crate::sys::clock;
 use crate::sys::disk::{Disk, RealDisk};
+use crate::sys::lock::LifeLock;
 use crate::sys::state_directory::StateDirectory;
 use crate::team;
 
@@ -127,6 +129,30 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
     log.map(|log| Bus::open(Box::new(log))).transpose()
 }
 
+/// Finds an agent at work on any bus that this user has made, as `find` finds one on one of them. Blocks, and opens only buses that
+/// somebody works on.
+pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Option<Name>, Failure> {
+    let Some(state) = StateDirectory::of_process() else {
+        return Ok(None); // Then no bus was made, and no yes is kept.
+    };
+    for directory in counterparts::known(&state)? {
+        if is_in_use(&directory)
+            && let Some(bus) = open_present_bus(&directory)?
+            && let Some(agent) = find(&bus)
+        {
+            return Ok(Some(agent));
+        }
+    }
+    Ok(None)
+}
+
+/// Says whether anybody holds a presence on a bus.
+fn is_in_use(directory: &Path) -> bool {
+    let presences = std::fs::read_dir(directory.join("presence"));
+    let mut presences = presences.into_iter().flatten().flatten();
+    presences.any(|presence| LifeLock::is_held(&presence.path()).unwrap_or(true))
+}
+
 /// Notes which bus is in use, and forgets those that are long gone.
 pub(super) fn keep_counterparts(directory: &Path) {
     let Some(state) = StateDirectory::of_process() else {
@@ -158,7 +184,14 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError>
         tracing::error!("failed to open the bus: {refused}");
         return Err(refused.into());
     }
-    aside(move || outside.open()).await
+    aside(move || {
+        let opened = outside.open()?;
+        match below::hidden_agent(&opened.bus) {
+            Some(agent) => Err(hides(directory, &agent).into()),
+            None => Ok(opened),
+        }
+    })
+    .await
 }
 
 /// Opens a bus that must be there: who was started by somebody on it makes no new one in its place.
@@ -172,6 +205,18 @@ pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, Bu
         }
     })
     .await
+}
+
+/// Says why nobody joins a bus from here as long as that agent lives.
+fn hides(bus: PathBuf, agent: &Name) -> LogError {
+    LogError::Refused {
+        path: bus,
+        reason: format!(
+            "`{agent}` is an agent of this team that cannot be seen from the PID namespace that this process runs in (a container, \
+             `bwrap` or `unshare`), so this process may run below it, and what runs below an agent does not lead or join: start \
+             it where the bridge of `{agent}` runs or outside of all containers, or end `{agent}` first"
+        ),
+    }
 }
 
 async fn aside<T: Send + 'static>(
@@ -203,7 +248,6 @@ mod tests {
     use crate::bus::rules::Wish;
     use crate::bus::state::State;
     use crate::domain::member::MemberKind;
-    use crate::domain::name::Name;
     use crate::sys::lock::LockFile;
 
     #[tokio::test]

@@ -66,6 +66,7 @@ pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if !agreed {
         return Err("not trusted: what is shown above does not count".into());
     }
+    below::refuse_an_agents_yes()?;
     trust.add(&file)?;
     ui::tell(
         "Trusted, as it is now: any change of the file needs a yes of its own. Limits count from an orchestrator's next start.",

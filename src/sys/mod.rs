@@ -14,6 +14,7 @@ pub mod ids;
 pub mod lines;
 pub mod process;
 pub mod resolve;
+pub mod sight;
 pub mod signals;
 pub mod state_directory;
 pub mod terminal;
