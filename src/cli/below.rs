@@ -4,8 +4,9 @@
 //! agent may clear an environment, and whatever leaves its parent falls to the guard. Where there is no `/proc` only the own
 //! environment tells.
 //!
-//! In a PID namespace of its own a process does not see who has started it, and an agent's process can make one. There the bus
-//! decides: beside a live agent that is not seen from here nobody joins it. In a container where the whole team is, all are seen.
+//! In a PID namespace of its own a process does not see who has started it, and an agent's process can make one. There the buses of
+//! this user decide: while an agent is at work that is not seen from here, nobody leads or joins. In a container where all of them
+//! are, they are seen.
 
 use std::io::{IsTerminal as _, stdin};
 
@@ -63,15 +64,8 @@ pub(super) fn refuse_to(act: &str) -> Result<(), Failure> {
 /// Refuses a yes that an agent at work may be saying: below it, where it cannot be seen from here, or without a terminal, as what has
 /// left the tree of its agent (`at`, `systemd-run`) has none. While no agent is at work, containers and CI need neither.
 pub(super) fn refuse_an_agents_yes() -> Result<(), Failure> {
-    if sight::look() != Sight::Whole
-        && let Some(agent) = store::agent_at_work(hidden_agent)?
-    {
-        return Err(format!(
-            "`{agent}` is an agent at work that cannot be seen from the PID namespace that this process runs in (a container, \
-             `bwrap` or `unshare`), so this process may run below it, and an agent cannot say yes for its user: say it where the \
-             bridge of `{agent}` runs or outside of all containers, or end `{agent}` first"
-        )
-        .into());
+    if let Some(agent) = hidden_anywhere()? {
+        return Err(hides(&agent, "say yes for its user").into());
     }
     if !stdin().is_terminal()
         && !terminal::is_there()
@@ -93,6 +87,23 @@ pub(super) fn serve(instead_of: &'static str) -> Result<(), Failure> {
         tracing::debug!("no identity: {error}");
         format!("{why}, and an agent cannot {instead_of}: {ADVICE}")
     })
+}
+
+/// Says why something is not done here as long as that agent is at work.
+pub(super) fn hides(agent: &Name, act: &str) -> String {
+    format!(
+        "`{agent}` is an agent at work that cannot be seen from the PID namespace that this process runs in (a container, `bwrap` \
+         or `unshare`), so this process may run below it, and an agent cannot {act}: do that where the bridge of `{agent}` runs \
+         or outside of all containers, or end `{agent}` first"
+    )
+}
+
+/// Returns an agent at work, on any bus of this user, that may be above this process without being seen from here.
+pub(super) fn hidden_anywhere() -> Result<Option<Name>, Failure> {
+    if sight::look() == Sight::Whole {
+        return Ok(None);
+    }
+    store::agent_at_work(hidden_agent)
 }
 
 /// Returns a live agent of a bus that may be above this process without being seen from here.

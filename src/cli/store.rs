@@ -185,9 +185,19 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError>
         return Err(refused.into());
     }
     aside(move || {
+        // First without the bus: to open it may put it aside.
+        let hidden = below::hidden_anywhere().map_err(|error| {
+            tracing::error!("it cannot be told which agents are at work: {error}");
+            let why = "it cannot be told from this PID namespace whether this process runs below an agent at work";
+            refused(&directory, why.to_owned())
+        })?;
+        let hides = |agent: &Name| refused(&directory, below::hides(agent, "lead or join a team"));
+        if let Some(agent) = hidden {
+            return Err(hides(&agent).into());
+        }
         let opened = outside.open()?;
         match below::hidden_agent(&opened.bus) {
-            Some(agent) => Err(hides(directory, &agent).into()),
+            Some(agent) => Err(hides(&agent).into()),
             None => Ok(opened),
         }
     })
@@ -207,15 +217,10 @@ pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, Bu
     .await
 }
 
-/// Says why nobody joins a bus from here as long as that agent lives.
-fn hides(bus: PathBuf, agent: &Name) -> LogError {
+fn refused(bus: &Path, reason: String) -> LogError {
     LogError::Refused {
-        path: bus,
-        reason: format!(
-            "`{agent}` is an agent of this team that cannot be seen from the PID namespace that this process runs in (a container, \
-             `bwrap` or `unshare`), so this process may run below it, and what runs below an agent does not lead or join: start \
-             it where the bridge of `{agent}` runs or outside of all containers, or end `{agent}` first"
-        ),
+        path: bus.to_owned(),
+        reason,
     }
 }
 

@@ -166,13 +166,21 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
     let lead = stage.orchestrator().await;
     lead.start("ann", "wait").await;
     lead.until_waiting("ann").await;
-    for command in [&["orchestrator"][..], &["peer", "--name", "eve"]] {
-        let command = [command, &["--project", &project]].concat();
+    // Also the team of another project, and then to answer for the user there.
+    let other = stage.home().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let other = other.to_str().unwrap();
+    for (command, project) in [
+        (&["orchestrator"][..], &*project),
+        (&["peer", "--name", "eve"], &project),
+        (&["orchestrator"], other),
+    ] {
+        let command = [command, &["--project", project]].concat();
         let mut hidden = Raw::open(secluded(&stage, &command).await).await;
         let answer = hidden.call("list_agents", json!({})).await;
         let told = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(
-            told.contains("`ann` is an agent of this team that cannot be seen"),
+            told.contains("`ann` is an agent at work that cannot be seen"),
             "{answer}"
         );
         assert!(told.contains("end `ann` first"), "{answer}");
