@@ -30,6 +30,7 @@ mod retention;
 mod segments;
 #[cfg(test)]
 mod simulated;
+mod site;
 mod snapshot;
 mod sweep;
 mod sync;
