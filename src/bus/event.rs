@@ -536,7 +536,7 @@ pub enum Event {
     StepReturned(StepReturned),
     /// See [`StepEnded`].
     StepEnded(StepEnded),
-    /// A segment could not be synced and is not written to again.
+    /// A segment could not be synced; what stands before this is a copy of it.
     SegmentFailed {
         /// The first seq of the segment.
         segment: u64,

@@ -9,6 +9,7 @@ use super::launch::Identity;
 use super::live::{Team, TeamError};
 use super::past::{Origin, told_return};
 use crate::bus::event::{Body, Event, Starting};
+use crate::bus::log::LogError;
 use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
 use crate::bus::seat::token_hash;
 use crate::bus::state::{Permission, Task};
@@ -21,6 +22,9 @@ use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
 use crate::domain::workflow::StepOf;
 use crate::sys::ids;
+
+/// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
+const ANNOUNCEMENTS: usize = 5;
 
 /// Work for an agent.
 #[derive(Clone, Debug, Default)]
@@ -178,14 +182,11 @@ impl Team {
         };
         self.bus().hold(session)?;
         let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
-        let receipt = match self.inner.seat.ask(ask).await {
-            Ok(receipt) => receipt,
-            Err(error) => {
-                self.bus().release(session);
-                return Err(error.into());
-            }
-        };
-        let (task, agent) = (assigned_in(&receipt)?, named_in(&receipt)?);
+        if let Err(error) = self.announce(ask).await {
+            self.bus().release(session);
+            return Err(error.into());
+        }
+        let (task, agent) = self.announced(session)?;
         let called_back = origin
             .name
             .map(|name| told_return(&name, origin.earlier.as_ref()));
@@ -216,6 +217,28 @@ impl Team {
             offers: self.inner.offers.clone(),
         });
         Ok(Assigned { task, agent, note })
+    }
+
+    /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
+    /// stands in the log has to be followed by the agent.
+    async fn announce(&self, ask: Ask) -> Result<(), BusError> {
+        let id = ids::command();
+        let mut more = 1..ANNOUNCEMENTS;
+        loop {
+            match self.inner.seat.ask_again(id, ask.clone()).await {
+                Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
+                outcome => return outcome.map(drop),
+            }
+        }
+    }
+
+    /// Returns the first task and the name of an agent that is about to start.
+    fn announced(&self, session: SessionId) -> Result<(TaskId, Name), BusError> {
+        let announced = self.bus().look(|state| {
+            let task = state.tasks_of(session).next()?;
+            Some((task.id.clone(), task.agent.clone()))
+        });
+        announced.ok_or(BusError::Closed)
     }
 
     fn profile(&self, name: &str, assignment: &Assignment) -> Result<Profile, TeamError> {
@@ -335,12 +358,4 @@ fn assigned_in(receipt: &Receipt) -> Result<TaskId, BusError> {
         _ => None,
     });
     id.ok_or(BusError::Closed)
-}
-
-fn named_in(receipt: &Receipt) -> Result<Name, BusError> {
-    let name = receipt.events.iter().find_map(|event| match event {
-        Event::MemberStarting(starting) => Some(starting.name.clone()),
-        _ => None,
-    });
-    name.ok_or(BusError::Closed)
 }

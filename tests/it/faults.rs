@@ -38,17 +38,17 @@ const ECHO: &str = "
 const TIMES: u64 = 2;
 
 /// A bridge over a log that fails, one agent of it, and who leads.
-struct Troupe {
-    faults: Faults,
-    team: Team,
+pub(crate) struct Troupe {
+    pub(crate) faults: Faults,
+    pub(crate) team: Team,
     /// A bus of its own.
-    bus: Bus,
-    lead: Seat,
+    pub(crate) bus: Bus,
+    pub(crate) lead: Seat,
     session: SessionId,
 }
 
 impl Troupe {
-    async fn new(stage: &Stage) -> Self {
+    pub(crate) async fn new(stage: &Stage) -> Self {
         let directory = stage.bus();
         let bus = open_files(&directory);
         let lead = join(&bus, Wish::Chosen(name("lead")), MemberKind::Orchestrator).await;
@@ -115,7 +115,7 @@ impl Troupe {
         assert!(waited.is_ok(), "it never came true that {what}: {agent:?}");
     }
 
-    async fn assign(&self, prompt: &str) -> TaskId {
+    pub(crate) async fn assign(&self, prompt: &str) -> TaskId {
         let task = NewTask {
             prompt: Bus::body(prompt.to_owned()),
             model: None,
@@ -132,7 +132,7 @@ impl Troupe {
         assigned.unwrap()
     }
 
-    async fn send(&self, text: &str) -> MessageId {
+    pub(crate) async fn send(&self, text: &str) -> MessageId {
         let mut call = self.lead.call();
         let sent = call.send("scripted".to_owned(), text.to_owned(), None);
         let sent = sent.await.unwrap();
@@ -145,20 +145,20 @@ impl Troupe {
     }
 
     /// Returns the output of a task that is done.
-    fn output(&self, id: &TaskId) -> String {
+    pub(crate) fn output(&self, id: &TaskId) -> String {
         let task = self.task(id);
         assert_eq!(task.status, TaskStatus::Done, "{task:?}");
         self.bus.text(task.output.unwrap()).unwrap()
     }
 
     /// Counts the events in the log that a test looks for.
-    fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
+    pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
         let (entries, _) = self.bus.read_after(Place::default(), usize::MAX).unwrap();
         let events = entries.iter().flat_map(|(_, entry)| &entry.events);
         events.filter(|event| is(event)).count()
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.faults.mend();
         self.team.shutdown(std::future::pending()).await;
         self.team
@@ -179,7 +179,7 @@ fn bus_session(bus: &Bus, task: &TaskId) -> SessionId {
 }
 
 /// Nothing is to be done, nothing is in anybody's hands, and the agent says so.
-fn at_rest(state: &State, session: SessionId) -> bool {
+pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
     let rests = |live: &Session| {
         live.running.is_none()
             && live.queue.is_empty()
@@ -240,7 +240,7 @@ async fn any_write_may_fail(door: Door, fault: Fault) {
 }
 
 /// Says whether words have been in the prompt of any turn.
-fn was_prompted(stage: &Stage, words: &str) -> bool {
+pub(crate) fn was_prompted(stage: &Stage, words: &str) -> bool {
     let transcripts = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
     let mut texts = transcripts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
     texts.any(|text| text.contains(words))
@@ -305,5 +305,29 @@ async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
         })
         .await;
     assert!(troupe.output(&task).ends_with("all is said"));
+    troupe.end().await;
+}
+
+/// Else the bus would know of an agent that no bridge has, and its task would fail.
+#[tokio::test]
+async fn an_agent_is_started_also_when_it_is_unknown_whether_that_is_written() {
+    let stage = Stage::new(ECHO);
+    let troupe = Troupe::new(&stage).await;
+    for door in [Door::Append, Door::Sync] {
+        troupe.faults.fail(door, 1, TIMES, Fault::OutcomeUnknown);
+        let assignment = Assignment {
+            agent: "scripted".to_owned(),
+            prompt: "its first words".to_owned(),
+            ..Assignment::default()
+        };
+        let task = troupe.team.assign_to_new(assignment).await.unwrap().task;
+        troupe
+            .until("its task is over", |state| {
+                state.task(&task).unwrap().status.is_final()
+            })
+            .await;
+        assert!(troupe.output(&task).ends_with("its first words"));
+        troupe.faults.mend();
+    }
     troupe.end().await;
 }

@@ -14,6 +14,7 @@ mod bad_input;
 mod below;
 mod e2e_messaging;
 mod faults;
+mod faults_model;
 mod health;
 #[cfg(target_os = "linux")]
 mod hook;

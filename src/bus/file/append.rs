@@ -6,15 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::replacement::is_young;
 use super::segments::{CHUNK_BYTES, Stop};
 use super::{FileLog, failed};
-use crate::bus::event::{Entry, Event};
+use crate::bus::event::Entry;
 use crate::bus::line;
 use crate::bus::log::{Appended, Decide, LogError, Place, Proposal, Replica, Turn};
 use crate::bus::rules::Refusal;
 use crate::domain::time::Now;
 use crate::sys::disk::DiskFile;
-use crate::sys::ids;
 use crate::sys::lock::{Guard, LockFile, Queue};
 
 /// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
@@ -68,8 +68,6 @@ struct Target {
     segment: u64,
     file: Arc<dyn DiskFile>,
     offset: u64,
-    /// The segment that this one follows because it could not be synced.
-    failed: Option<u64>,
 }
 
 impl FileLog {
@@ -80,9 +78,12 @@ impl FileLog {
     ) -> Result<Appended, LogError> {
         let mut attempts = 0;
         let (prepared, guard, unfinished) = loop {
-            let prepared = match self.decide_before_locking(replica, decide)? {
-                Some(Decision::Append(prepared)) => prepared,
-                Some(other) => return Ok(without_append(other)),
+            let decision = match self.decide_before_locking(replica, decide)? {
+                Some(Decision::Refused(refusal)) => return Ok(Appended::Refused(refusal)),
+                Some(Decision::Nothing) if self.broken_off(replica).is_none() => {
+                    return self.without_append(replica);
+                }
+                Some(decision) => decision,
                 // The holder of the lock knows what comes next.
                 None => return Ok(Appended::Contended),
             };
@@ -97,19 +98,27 @@ impl FileLog {
             } else {
                 usize::MAX
             };
-            let walked = self.read_locked(replica, limit)?;
+            let mut walked = self.read_locked(replica, limit)?;
             if walked.stop == Stop::Limit {
                 // Who was away has much to read: not while others wait for it.
                 drop(guard);
                 self.read_new(replica, usize::MAX)?;
                 continue;
             }
-            if before == (replica.place, replica.next_seq) {
-                break (prepared, guard, walked.unfinished);
+            if let Some(broken) = self.broken_off(replica) {
+                let replaced = self.replace(replica, broken);
+                replaced.map_err(|error| after(&decision, error))?;
+                walked = self.read_locked(replica, usize::MAX)?;
             }
-            match self.decide(replica, decide)? {
+            let decision = if before == (replica.place, replica.next_seq) {
+                decision
+            } else {
+                self.decide(replica, decide)?
+            };
+            match decision {
                 Decision::Append(prepared) => break (prepared, guard, walked.unfinished),
-                other => return Ok(without_append(other)),
+                Decision::Nothing => return self.without_append(replica),
+                Decision::Refused(refusal) => return Ok(Appended::Refused(refusal)),
             }
         };
         self.write(replica, prepared, guard, unfinished)
@@ -159,7 +168,7 @@ impl FileLog {
             && let Some(file) = self.segments.file(segment)?
         {
             let path = self.segments.path(segment);
-            // A failure is noted, and the roll then happens under that sign.
+            // A failure is noted: then the segment is replaced.
             self.syncer.sync_segment(segment, &file, path);
         }
         Ok(())
@@ -184,35 +193,20 @@ impl FileLog {
             return Err(LogError::Removed);
         }
         let target = self.target(replica, prepared.entry.seq, unfinished)?;
-        let (notice, prepared) = match target.failed {
-            None => (None, prepared),
-            Some(segment) => {
-                let (notice, prepared) = behind_notice(segment, prepared)?;
-                (Some(notice), prepared)
-            }
-        };
-        let mut bytes = Vec::new();
-        let lines = match &notice {
-            None => &prepared.line,
-            Some(notice) => {
-                bytes.extend_from_slice(&notice.line);
-                bytes.extend_from_slice(&prepared.line);
-                &bytes
-            }
-        };
-        self.write_once(&target, lines)?;
+        self.write_once(&target, &prepared.line)?;
         drop(guard);
 
         let path = self.segments.path(target.segment);
-        self.syncer.appended(target.segment, &target.file, path);
+        let end = target.offset + prepared.line.len() as u64;
+        self.syncer.goes_on_in(target.segment);
+        self.syncer
+            .appended((target.segment, end), &target.file, path);
         let before = replica.next_seq.max(1);
         replica.place = Place {
             segment: target.segment,
             offset: target.offset,
         };
-        for written in notice.iter().chain([&prepared]) {
-            apply(replica, written);
-        }
+        apply(replica, &prepared);
         self.damaged_end = None;
         let step = self.options.snapshot_events;
         if before / step != replica.next_seq / step
@@ -232,17 +226,14 @@ impl FileLog {
             .is_due(percent, |from| self.segments.bytes_between(from, place))
     }
 
-    /// Writes with one call, or leaves the segment without a part of a line. A line that was written whole stays: somebody may
-    /// have read it, and its number is used.
-    fn write_once(&mut self, target: &Target, lines: &[u8]) -> Result<(), LogError> {
-        let (written, error) = match target.file.append(lines) {
-            Ok(written) if written == lines.len() => return Ok(()),
-            Ok(written) => (written, std::io::ErrorKind::StorageFull.into()),
-            Err(error) => (0, error),
+    /// Writes with one call, or leaves the segment without a part of the line.
+    fn write_once(&mut self, target: &Target, line: &[u8]) -> Result<(), LogError> {
+        let error = match target.file.append(line) {
+            Ok(written) if written == line.len() => return Ok(()),
+            Ok(_) => std::io::ErrorKind::StorageFull.into(),
+            Err(error) => error,
         };
-        let last_newline = lines[..written].iter().rposition(|byte| *byte == b'\n');
-        let whole = last_newline.map_or(0, |at| at as u64 + 1);
-        if let Err(error) = target.file.truncate(target.offset + whole) {
+        if let Err(error) = target.file.truncate(target.offset) {
             // The next holder of the lock cuts it off.
             tracing::warn!(%error, "failed to take back an unfinished line of the log");
         }
@@ -257,48 +248,53 @@ impl FileLog {
     fn target(&mut self, replica: &Replica, seq: u64, unfinished: u64) -> Result<Target, LogError> {
         let Place { segment, offset } = replica.place;
         if segment == 0 {
-            return self.new_segment(seq, None);
+            return self.new_segment(seq);
         }
         let file = self.segments.file(segment)?.ok_or(LogError::Removed)?;
-        if self.syncer.has_failed(segment) || self.segments.has_failed(segment) {
-            return self.new_segment(seq, Some(segment));
-        }
+        let path = self.segments.path(segment);
         if unfinished > 0 {
             file.truncate(offset)
-                .map_err(|error| failed("heal", &self.segments.path(segment), error))?;
+                .map_err(|error| failed("heal", &path, error))?;
         }
         if offset >= self.options.segment_bytes {
-            let path = self.segments.path(segment);
-            let is_on_disk = self.syncer.sync_segment(segment, &file, path);
-            return self.new_segment(seq, (!is_on_disk).then_some(segment));
+            if self.syncer.sync_segment(segment, &file, path.clone()) {
+                return self.new_segment(seq);
+            }
+            // Whoever comes next replaces it.
+            let error = std::io::Error::other("the disk did not take it");
+            return Err(failed("sync", &path, error));
         }
-        if offset == 0 {
-            // Whoever made it may have died before its name was on disk.
+        if is_young(replica) {
             self.segments.sync_directory()?;
         }
         Ok(Target {
             segment,
             file,
             offset,
-            failed: None,
         })
     }
 
-    fn new_segment(&mut self, seq: u64, failed: Option<u64>) -> Result<Target, LogError> {
+    fn new_segment(&mut self, seq: u64) -> Result<Target, LogError> {
         let file = self.segments.create(seq)?;
         Ok(Target {
             segment: seq,
             file,
             offset: 0,
-            failed,
         })
+    }
+
+    /// Ends a command that has nothing to append, which is acknowledged as soon as this process has synced.
+    fn without_append(&mut self, replica: &Replica) -> Result<Appended, LogError> {
+        self.rely_on(replica)?;
+        Ok(Appended::Nothing)
     }
 }
 
-fn without_append(decision: Decision) -> Appended {
-    match decision {
-        Decision::Refused(refusal) => Appended::Refused(refusal),
-        Decision::Nothing | Decision::Append(_) => Appended::Nothing,
+/// Names what follows for a command from that a segment could not be replaced: one that was done already may not be on disk.
+fn after(decision: &Decision, error: LogError) -> LogError {
+    match (decision, error) {
+        (Decision::Nothing, LogError::Io { source, .. }) => LogError::OutcomeUnknown { source },
+        (_, error) => error,
     }
 }
 
@@ -311,10 +307,6 @@ fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError>
         by: proposal.by,
         events: proposal.events,
     };
-    encode(entry)
-}
-
-fn encode(entry: Entry) -> Result<Prepared, LogError> {
     let line = line::encode(&entry);
     if line.len() > line::MAX_LINE_BYTES {
         return Err(LogError::TooLong {
@@ -323,21 +315,6 @@ fn encode(entry: Entry) -> Result<Prepared, LogError> {
         });
     }
     Ok(Prepared { entry, line })
-}
-
-/// Puts the event that a segment failed before an entry.
-fn behind_notice(segment: u64, prepared: Prepared) -> Result<(Prepared, Prepared), LogError> {
-    let mut entry = prepared.entry;
-    let notice = encode(Entry {
-        seq: entry.seq,
-        ts: entry.ts,
-        tick: entry.tick,
-        id: ids::command(),
-        by: None,
-        events: vec![Event::SegmentFailed { segment }],
-    })?;
-    entry.seq = notice.entry.next_seq();
-    Ok((notice, encode(entry)?))
 }
 
 /// Applies an entry of which all events are known, and moves the replica behind its line.

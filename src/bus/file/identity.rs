@@ -1,12 +1,14 @@
-//! `bus.json`: the format of a bus, its id, and the secret that ties it to the place where it was made.
+//! `bus.json`: the format of a bus, its id, the secret that ties it to the place where it was made, and that place.
 
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
+use super::site::Sighting;
 use super::{failed, snapshot};
 use crate::bus::log::LogError;
 use crate::sys::disk::Disk;
@@ -31,6 +33,9 @@ struct Identity {
     /// What its counterpart in the user's state directory has too (see `origin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
+    /// Where that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made: Option<Value>,
 }
 
 /// What a bus says of itself, whatever its format.
@@ -40,6 +45,15 @@ pub(super) struct Known {
     pub(super) id: Option<Uuid>,
     #[serde(default)]
     pub(super) secret: Option<String>,
+    #[serde(default)]
+    made: Option<Value>,
+}
+
+impl Known {
+    /// Returns where the bus was when it got its secret, as far as it says so.
+    pub(super) fn made(&self) -> Option<Sighting> {
+        Sighting::deserialize(self.made.as_ref()?).ok()
+    }
 }
 
 /// Reads the id of a bus, or gives it one.
@@ -75,15 +89,17 @@ pub(super) fn write(
     disk: &dyn Disk,
     directory: &Path,
     id: Uuid,
-    secret: Option<String>,
+    secret: Option<(String, &Sighting)>,
 ) -> Result<(), LogError> {
     let path = directory.join("bus.json");
     let temporary = directory.join(TEMPORARY);
+    let (secret, made) = secret.unzip();
     let identity = Identity {
         format: FORMAT,
         least: None,
         id: Some(id),
         secret,
+        made: made.map(|made| serde_json::to_value(made).expect("a sighting is plain data")),
     };
     let mut text = serde_json::to_vec(&identity).expect("an identity is plain data");
     text.push(b'\n');

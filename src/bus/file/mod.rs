@@ -4,7 +4,7 @@
 //! bus.json              the format and the id
 //! lock                  flock'ed for a write; empty; never renamed, never deleted
 //! log/<first-seq>.jsonl the segments
-//! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more
+//! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more, and replaced
 //! snapshot/<seq>.json   the state at some seq; the newest two
 //! agents.json           who is here now; a view
 //! presence/<session>    locked while that session lives; its time is the heartbeat
@@ -26,10 +26,12 @@ mod identity;
 mod origin;
 mod presence;
 mod read;
+mod replacement;
 mod retention;
 mod segments;
 #[cfg(test)]
 mod simulated;
+mod site;
 mod snapshot;
 mod sweep;
 mod sync;

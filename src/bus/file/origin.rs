@@ -12,16 +12,16 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::identity::{self, Known};
+use super::site::{Sighting, Site};
 use super::{Options, directory, exclude, failed};
 use crate::bus::log::LogError;
 use crate::domain::time::iso8601;
-use crate::sys::disk::{Disk, Identity, RealDisk, file_system};
+use crate::sys::disk::{Disk, RealDisk};
 use crate::sys::ids;
 use crate::sys::lock::{LifeLock, LockFile};
 use crate::sys::state_directory::StateDirectory;
@@ -69,22 +69,7 @@ struct Counterpart {
     path: PathBuf,
     secret: String,
     #[serde(flatten)]
-    site: Site,
-    /// The boot in which the device had that number: another boot may give it another one.
-    boot: u32,
-}
-
-/// Where a directory is, as exactly as the system can tell.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Site {
-    device: u64,
-    inode: u64,
-    /// The file system's own id; zero where it has none.
-    #[serde(default)]
-    file_system: u64,
-    /// When the directory was made, in nanoseconds since 1970, where that is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    born_ns: Option<u64>,
+    seen: Sighting,
 }
 
 /// What a bus directory turns out to be.
@@ -106,34 +91,6 @@ impl Unprovable {
     fn of(what: &'static str, error: &io::Error) -> Self {
         tracing::error!("{what}: {error}");
         Self(what)
-    }
-}
-
-impl Site {
-    fn of(directory: &Path) -> io::Result<Self> {
-        let metadata = std::fs::symlink_metadata(directory)?;
-        let Identity { device, inode } = Identity::from(&metadata);
-        // Where the system keeps no such time, there is none to compare.
-        let born = metadata.created().ok();
-        let born = born.and_then(|born| born.duration_since(SystemTime::UNIX_EPOCH).ok());
-        Ok(Self {
-            device,
-            inode,
-            file_system: file_system(directory)?,
-            born_ns: born.and_then(|born| u64::try_from(born.as_nanos()).ok()),
-        })
-    }
-
-    /// Says whether this is the same directory, as it was seen in another boot or in this one.
-    fn is(&self, now: &Self, same_boot: bool) -> bool {
-        let same_device = self.device == now.device
-            || !same_boot
-            || (self.file_system != 0 && self.file_system == now.file_system);
-        let same_birth = match (self.born_ns, now.born_ns) {
-            (Some(before), Some(now)) => before == now,
-            _ => true,
-        };
-        self.inode == now.inode && same_device && same_birth
     }
 }
 
@@ -215,15 +172,15 @@ impl Opening<'_> {
         let taken_over = self.proof.foreign == Foreign::TakenOver;
         let bus = match self.look()? {
             Ok(Found::Own) => return Ok(None),
-            Ok(Found::Unmade) => self.make(ids::blob())?,
+            Ok(Found::Unmade) => self.make(ids::blob(), ids::token())?,
             Ok(Found::Foreign) | Err(_) if taken_over => {
                 if let Err(LogError::Newer) = identity::load(self.disk, directory) {
                     return Err(LogError::Newer);
                 }
-                let known = identity::look(self.disk, directory)?;
-                let bus = known.and_then(|known| known.id);
+                let known = identity::look(self.disk, directory)?.unwrap_or_default();
+                let secret = self.secret_to_keep(&known)?.unwrap_or_else(ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
-                self.make(bus.unwrap_or_else(ids::blob))?
+                self.make(known.id.unwrap_or_else(ids::blob), secret)?
             }
             Ok(Found::Foreign) => {
                 *put_aside = Some(self.put_aside()?);
@@ -243,29 +200,46 @@ impl Opening<'_> {
             let found = if empty { Found::Unmade } else { Found::Foreign };
             return Ok(self.counterparts().map(|_| found));
         };
-        let site = Site::of(self.directory);
-        let site = site.map_err(|error| failed("look at", self.directory, error))?;
-        Ok(self.prove(&known, &site))
+        Ok(self.prove(&known, &self.seen_now()?))
     }
 
-    fn prove(&self, known: &Known, site: &Site) -> Result<Found, Unprovable> {
+    fn sighting(&self) -> io::Result<Sighting> {
+        Ok(Sighting {
+            site: Site::of(self.directory)?,
+            boot: (self.options.clock)().tick.boot,
+        })
+    }
+
+    fn seen_now(&self) -> Result<Sighting, LogError> {
+        let seen = self.sighting();
+        seen.map_err(|error| failed("look at", self.directory, error))
+    }
+
+    /// Returns the secret of a bus that is taken over in the very place where it was made: another home of its user believes it
+    /// there, and goes on to. A copy and one that was moved get a secret of their own.
+    fn secret_to_keep(&self, known: &Known) -> Result<Option<String>, LogError> {
+        let now = self.seen_now()?;
+        let is_in_place = known.made().is_some_and(|made| made.is(&now));
+        Ok(known.secret.clone().filter(|_| is_in_place))
+    }
+
+    fn prove(&self, known: &Known, now: &Sighting) -> Result<Found, Unprovable> {
         let counterparts = self.counterparts()?;
         let (Some(id), Some(secret)) = (known.id, &known.secret) else {
             return Ok(Found::Foreign);
         };
-        let name = name(id, site);
+        let name = name(id, &now.site);
         let kept = counterparts.read(&name).map_err(|error| {
             Unprovable::of("what proves where it was made cannot be read", &error)
         })?;
         let kept: Option<Counterpart> = kept.and_then(|text| serde_json::from_slice(&text).ok());
-        let boot = self.boot();
         let Some(kept) = kept else {
             return Ok(Found::Foreign);
         };
-        if kept.secret != *secret || !kept.site.is(site, kept.boot == boot) {
+        if kept.secret != *secret || !kept.seen.is(now) {
             return Ok(Found::Foreign);
         }
-        if kept.boot != boot || kept.site != *site {
+        if kept.seen != *now {
             // So that in this boot nothing on another device passes for it.
             let renewed = self.note(&counterparts, (id, secret.clone()));
             if let Err(error) = renewed {
@@ -276,8 +250,7 @@ impl Opening<'_> {
     }
 
     /// Makes the identity of the bus, and its counterpart before it.
-    fn make(&self, bus: Uuid) -> Result<Uuid, LogError> {
-        let secret = ids::token();
+    fn make(&self, bus: Uuid, secret: String) -> Result<Uuid, LogError> {
         let noted = self.counterparts().and_then(|counterparts| {
             let noted = self.note(&counterparts, (bus, secret.clone()));
             noted.map_err(|error| {
@@ -292,19 +265,19 @@ impl Opening<'_> {
             ),
             Err(why) => return Err(self.refused(why.to_string())),
         }
-        identity::write(self.disk, self.directory, bus, Some(secret))?;
+        let made = self.seen_now()?;
+        identity::write(self.disk, self.directory, bus, Some((secret, &made)))?;
         Ok(bus)
     }
 
     fn note(&self, counterparts: &StateDirectory, bus: (Uuid, String)) -> io::Result<()> {
         let (id, secret) = bus;
-        let site = Site::of(self.directory)?;
-        let name = name(id, &site);
+        let seen = self.sighting()?;
+        let name = name(id, &seen.site);
         let counterpart = Counterpart {
             path: self.directory.to_owned(),
             secret,
-            site,
-            boot: self.boot(),
+            seen,
         };
         let text = serde_json::to_vec(&counterpart)?;
         counterparts.write(&name, &text)
@@ -369,10 +342,6 @@ impl Opening<'_> {
             "there is no place to keep what proves where it was made",
         ))?;
         Ok(state.inner(COUNTERPARTS))
-    }
-
-    fn boot(&self) -> u32 {
-        (self.options.clock)().tick.boot
     }
 
     fn refused(&self, reason: String) -> LogError {

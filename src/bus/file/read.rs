@@ -43,7 +43,7 @@ impl FileLog {
         // What it lacks may be in that one alone.
         replica.skipped_events |= newest.is_for_newer;
         self.segments.refresh()?;
-        if replica.place.segment == 0 && self.segments.oldest().is_some_and(|oldest| oldest > 1) {
+        if replica.place.segment == 0 && !self.segments.has_beginning() {
             return Err(if newest.is_for_newer {
                 LogError::Newer
             } else {
@@ -188,6 +188,7 @@ impl FileLog {
             .segments
             .walk(from, limit, scope, &mut |place, next, line| {
                 match take(replica, place, &line)? {
+                    Taken::Known => {}
                     Taken::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
                     Taken::Applied(events) => {
                         *damaged_end = None;
@@ -241,9 +242,30 @@ impl FileLog {
         if max == 0 {
             return Ok((entries, place));
         }
-        let walked = self
-            .segments
-            .walk(place, usize::MAX, Scope::Log, &mut |place, _, line| {
+        let mut from = self.segments.standing(place)?;
+        loop {
+            let walked = self.walk_for_entries(from, max, &mut entries)?;
+            let standing = self.segments.standing(walked.place)?;
+            // A segment that was replaced meanwhile goes on in the one that has taken its place.
+            if walked.stop == Stop::Gone && standing != walked.place {
+                from = standing;
+                continue;
+            }
+            if walked.stop == Stop::Gone && entries.is_empty() {
+                return Err(LogError::Gone);
+            }
+            return Ok((entries, walked.place));
+        }
+    }
+
+    fn walk_for_entries(
+        &mut self,
+        from: Place,
+        max: usize,
+        entries: &mut Vec<(Place, Entry)>,
+    ) -> Result<Walked, LogError> {
+        self.segments
+            .walk(from, usize::MAX, Scope::Log, &mut |place, _, line| {
                 if let RawLine::Whole(line) = line {
                     match line::decode(line) {
                         Decoded::Entry { entry, .. } => entries.push((place, entry)),
@@ -256,11 +278,7 @@ impl FileLog {
                 } else {
                     Next::Enough
                 })
-            })?;
-        if walked.stop == Stop::Gone && entries.is_empty() {
-            return Err(LogError::Gone);
-        }
-        Ok((entries, walked.place))
+            })
     }
 
     /// Reads one event of the line at a place.
@@ -273,6 +291,7 @@ impl FileLog {
             return event.map_or(Err(LogError::Gone), |(_, event)| Ok(event.clone()));
         }
         let mut found = Err(LogError::Gone);
+        let place = self.segments.standing(place)?;
         self.segments
             .walk(place, usize::MAX, Scope::Segment, &mut |at, _, line| {
                 if let RawLine::Whole(line) = line
@@ -296,6 +315,8 @@ impl FileLog {
 
 enum Taken {
     Applied(Vec<(u16, Event)>),
+    /// It is the copy of a line that was taken from the segment before.
+    Known,
     Damaged,
 }
 
@@ -305,6 +326,12 @@ fn take(replica: &mut Replica, place: Place, line: &RawLine<'_>) -> Result<Taken
         return Ok(Taken::Damaged);
     };
     match line::decode(line) {
+        // Only copies have a seq below the name of their segment.
+        Decoded::Entry { entry, .. }
+            if entry.seq < replica.next_seq && entry.seq < place.segment =>
+        {
+            Ok(Taken::Known)
+        }
         // A seq that was there already cannot be: the line was put there by something else than an append.
         Decoded::Entry { entry, .. } if entry.seq < replica.next_seq => Ok(Taken::Damaged),
         Decoded::Entry {

@@ -22,9 +22,6 @@ pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Segments that go with one snapshot: more than a log grows from one to the next, unless it is much smaller than its state.
 const SEGMENTS_AT_ONCE: usize = 16;
 
-/// Looking for the end of a segment's first line goes on by so many bytes.
-const CHUNK_BYTES: usize = 64 * 1024;
-
 /// Old transcripts that belong to no task of a segment and are removed at once; the next snapshot goes on.
 const TRANSCRIPTS_AT_ONCE: usize = 256;
 
@@ -79,7 +76,7 @@ pub(super) fn apply(
         // The next segment began when this one was full: all in it is older than that.
         let is_old = |began_ms: i64| began_ms < since_ms;
         if is_needed(two[0])
-            || !began_ms(disk, &path(two[1]))?.is_some_and(is_old)
+            || !began_ms(disk, parts, two[1])?.is_some_and(is_old)
             || !remove(disk, parts, state, &path(two[0]))?
         {
             break;
@@ -120,29 +117,22 @@ pub(super) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns when the first entry of a segment was written; none when that cannot be told.
-fn began_ms(disk: &dyn Disk, path: &Path) -> io::Result<Option<i64>> {
-    let file = match disk.open(path) {
-        Ok(file) => file,
+/// Returns when the first entry of a segment's own was written; none when that cannot be told. Those before it are copies, of a
+/// segment that it has replaced.
+fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64) -> io::Result<Option<i64>> {
+    let bytes = match disk.read(&parts.log.join(segments::file_name(segment))) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut bytes = Vec::new();
-    loop {
-        let filled = bytes.len();
-        bytes.resize(filled + CHUNK_BYTES, 0);
-        let read = file.read_at(&mut bytes[filled..], filled as u64)?;
-        bytes.truncate(filled + read);
-        if let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            return Ok(match line::decode(&bytes[..end]) {
-                Decoded::Entry { entry, .. } => Some(entry.ts),
-                Decoded::Damaged | Decoded::Newer => None,
-            });
-        }
-        if read == 0 || bytes.len() > line::MAX_LINE_BYTES {
-            return Ok(None);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        match line::decode(line) {
+            Decoded::Entry { entry, .. } if entry.seq >= segment => return Ok(Some(entry.ts)),
+            Decoded::Entry { .. } | Decoded::Damaged => {}
+            Decoded::Newer => break,
         }
     }
+    Ok(None)
 }
 
 /// Returns the long texts and the tasks that the events of a segment name; nothing when it has a line of a newer version.

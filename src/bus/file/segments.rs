@@ -28,15 +28,19 @@ const OPEN_FILES: usize = 4;
 
 /// The segments of one log.
 pub(super) struct Segments {
-    disk: Arc<dyn Disk>,
-    directory: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) directory: PathBuf,
     identity: Stamp,
-    /// The first seq of each, oldest first.
-    names: Vec<u64>,
+    /// The first seq of each that is read, oldest first: not of those that were replaced.
+    pub(super) names: Vec<u64>,
+    /// Whether the log is there from its first event on.
+    has_beginning: bool,
     /// Those that somebody could not sync.
-    failed: BTreeSet<u64>,
+    pub(super) failed: BTreeSet<u64>,
+    /// The seqs of the first lines that were looked at.
+    pub(super) first_seqs: BTreeMap<u64, u64>,
     /// What the directory looks like as long as `names` is right; none when that cannot be told.
-    settled: Option<Stamp>,
+    pub(super) settled: Option<Stamp>,
     open: BTreeMap<u64, Arc<dyn DiskFile>>,
     buffer: Vec<u8>,
 }
@@ -108,7 +112,9 @@ impl Segments {
             directory,
             identity,
             names: Vec::new(),
+            has_beginning: true,
             failed: BTreeSet::new(),
+            first_seqs: BTreeMap::new(),
             settled: None,
             open: BTreeMap::new(),
             buffer: vec![0; CHUNK_BYTES],
@@ -141,6 +147,8 @@ impl Segments {
         self.names = names.iter().filter_map(|name| parse(name)).collect();
         self.names.sort_unstable();
         self.failed = names.iter().filter_map(|name| parse_mark(name)).collect();
+        self.has_beginning = self.oldest().is_none_or(|oldest| oldest == 1);
+        self.leave_out_replaced()?;
         self.look_at_open_files()?;
         let age_ms = i128::from(clock::now().wall_ms) - stamp.modified_ns / 1_000_000;
         self.settled = (age_ms > i128::from(UNSETTLED_MS)).then_some(stamp);
@@ -172,6 +180,11 @@ impl Segments {
             self.names.retain(|name| *name != segment);
         }
         Ok(())
+    }
+
+    /// Says whether the log is there from its first event on, as last looked.
+    pub(super) fn has_beginning(&self) -> bool {
+        self.has_beginning
     }
 
     /// Returns the oldest segment, as last looked.
@@ -230,6 +243,12 @@ impl Segments {
     pub(super) fn next(&self, segment: u64) -> Option<u64> {
         let next = self.names.partition_point(|name| *name <= segment);
         self.names.get(next).copied()
+    }
+
+    /// Returns the segment before, as last looked.
+    pub(super) fn previous(&self, segment: u64) -> Option<u64> {
+        let before = self.names.partition_point(|name| *name < segment);
+        before.checked_sub(1).map(|index| self.names[index])
     }
 
     /// Says whether looking costs one call until something changes.

@@ -2,16 +2,17 @@
 //!
 //! A failed sync is never tried again on the same segment: the system forgets what it could not write, so a second try would
 //! succeed and mean nothing. So the segment is marked as failed for other processes too, which would otherwise write behind what
-//! is perhaps not there: a sync of theirs succeeds, because the system tells of a failure once.
+//! is perhaps not there: a sync of theirs succeeds, because the system tells of a failure once. What becomes of its lines is told in
+//! `replacement`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::{segments, texts};
-use crate::bus::log::{Durability, LogError};
+use crate::bus::log::{Durability, LogError, Place};
 use crate::domain::id::TaskId;
 use crate::sys::disk::{Disk, DiskFile};
 
@@ -36,10 +37,10 @@ struct Pending {
     dirty: BTreeMap<u64, Dirty>,
     /// Segments that could not be synced.
     failed: BTreeSet<u64>,
-    /// The last append of which it is unknown whether it is on disk.
+    /// The last append of which it is unknown whether it is on disk; zero when there is none.
     unknown_through: u64,
-    /// Whether nobody has been told of the last failure.
-    untold: bool,
+    /// Up to where the log surely is on disk.
+    synced: Place,
     error: Option<LogError>,
 }
 
@@ -48,6 +49,8 @@ struct Dirty {
     file: Arc<dyn DiskFile>,
     path: PathBuf,
     last: u64,
+    /// Where the last append ends.
+    end: u64,
 }
 
 impl Syncer {
@@ -66,19 +69,42 @@ impl Syncer {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an append.
-    pub(super) fn appended(&self, segment: u64, file: &Arc<dyn DiskFile>, path: PathBuf) {
+    /// Notes an append that ends at this offset of a segment.
+    pub(super) fn appended(
+        &self,
+        (segment, end): (u64, u64),
+        file: &Arc<dyn DiskFile>,
+        path: PathBuf,
+    ) {
         let mut pending = self.pending();
         pending.appended += 1;
         let last = pending.appended;
         if pending.failed.contains(&segment) {
             // Its sync failed after this append had chosen it.
             pending.unknown_through = last;
-            pending.untold = true;
             return;
         }
         let file = Arc::clone(file);
-        pending.dirty.insert(segment, Dirty { file, path, last });
+        let dirty = Dirty {
+            file,
+            path,
+            last,
+            end,
+        };
+        pending.dirty.insert(segment, dirty);
+    }
+
+    /// Says whether the log surely is on disk up to a place.
+    pub(super) fn has_synced(&self, place: Place) -> bool {
+        self.pending().synced >= place
+    }
+
+    /// Notes that the log goes on in a segment. Those before it that failed were replaced, so nothing in them is unknown any more.
+    pub(super) fn goes_on_in(&self, segment: u64) {
+        let mut pending = self.pending();
+        if pending.failed.last().is_some_and(|last| *last < segment) {
+            pending.unknown_through = 0;
+        }
     }
 
     /// Says whether a segment must not be written to any more.
@@ -99,15 +125,22 @@ impl Syncer {
         path: PathBuf,
     ) -> bool {
         let _turn = self.turn();
-        let last = {
+        let (last, end) = {
             let pending = self.pending();
             if pending.failed.contains(&segment) {
                 return false;
             }
-            pending.dirty.get(&segment).map_or(0, |dirty| dirty.last)
+            let dirty = pending.dirty.get(&segment);
+            dirty.map_or((0, 0), |dirty| (dirty.last, dirty.end))
         };
         let file = Arc::clone(file);
-        self.sync_one(segment, &Dirty { file, path, last })
+        let dirty = Dirty {
+            file,
+            path,
+            last,
+            end,
+        };
+        self.sync_one(segment, &dirty)
     }
 
     /// Syncs everything; says whether all that this process has ever appended is on disk now.
@@ -135,12 +168,9 @@ impl Syncer {
 
     /// Says how what was appended up to `target` fared.
     fn outcome(&self, target: u64) -> Result<(), LogError> {
-        let mut pending = self.pending();
-        let told = !std::mem::take(&mut pending.untold);
+        let pending = self.pending();
         match &pending.error {
-            Some(error) if !told || (target > 0 && target <= pending.unknown_through) => {
-                Err(error.clone())
-            }
+            Some(error) if target > 0 && target <= pending.unknown_through => Err(error.clone()),
             _ => Ok(()),
         }
     }
@@ -150,10 +180,16 @@ impl Syncer {
             source: Arc::new(error),
         });
         // What is on disk without a name is nowhere.
-        let outcome = outcome.and_then(|()| self.is_in_place(dirty));
+        let outcome = outcome
+            .and_then(|()| self.is_in_place(dirty))
+            .and_then(|()| self.has_no_mark(dirty));
         let mut pending = self.pending();
         match outcome {
             Ok(()) => {
+                pending.synced = pending.synced.max(Place {
+                    segment,
+                    offset: dirty.end,
+                });
                 if pending
                     .dirty
                     .get(&segment)
@@ -168,7 +204,6 @@ impl Syncer {
                 let last = pending.dirty.remove(&segment).map(|dirty| dirty.last);
                 if let Some(last) = last {
                     pending.unknown_through = pending.unknown_through.max(last);
-                    pending.untold = true;
                 }
                 pending.failed.insert(segment);
                 pending.error = Some(error);
@@ -179,22 +214,37 @@ impl Syncer {
         }
     }
 
-    /// Leaves a mark beside a segment that could not be synced, for who opens the log later. A disk that fails may not take it:
-    /// then this process alone knows.
+    /// Leaves a mark beside a segment that could not be synced, for other processes. A disk that fails may not take it: then this
+    /// process alone knows.
     fn mark_as_failed(&self, dirty: &Dirty) {
-        let path = segments::mark(&dirty.path);
-        let marked = match self.disk.create_new(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            outcome => outcome.map(drop),
-        };
-        let directory = path.parent().unwrap_or(&path);
-        let synced = marked.and_then(|()| self.disk.sync_directory(directory));
         // Without its directory the whole bus is gone.
-        if let Err(error) = synced
+        if let Err(error) = self.mark(&dirty.path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(path = %path.display(), %error, "failed to mark a segment that could not be synced");
+            tracing::warn!(path = %dirty.path.display(), %error, "failed to mark a segment that could not be synced");
         }
+    }
+
+    /// Leaves a mark beside a segment; it is found after a power cut when this returns.
+    pub(super) fn mark(&self, segment: &Path) -> io::Result<()> {
+        let path = segments::mark(segment);
+        match self.disk.create_new(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        self.disk.sync_directory(path.parent().unwrap_or(&path))
+    }
+
+    /// Fails for a segment that another process could not sync: the system may have told that one alone.
+    fn has_no_mark(&self, dirty: &Dirty) -> Result<(), LogError> {
+        if self.disk.identity(&segments::mark(&dirty.path)).is_err() {
+            return Ok(());
+        }
+        Err(LogError::OutcomeUnknown {
+            source: Arc::new(io::Error::other(
+                "another process could not write all of it",
+            )),
+        })
     }
 
     fn is_in_place(&self, dirty: &Dirty) -> Result<(), LogError> {

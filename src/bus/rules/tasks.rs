@@ -254,7 +254,11 @@ pub(super) fn result_taken(
 /// Ends all work of an agent that is no more.
 pub(super) fn end_work(writer: &mut Writer<'_>, agent: &Session, why: &str, stopped: bool) {
     let state = writer.state;
-    if let Some(task) = agent.running.as_ref().and_then(|id| state.task(id)) {
+    // More than one was begun only where a line with an end was lost.
+    let begun = state
+        .tasks_of(agent.id)
+        .filter(|task| !task.status.is_final() && !agent.queue.contains(&task.id));
+    for task in begun {
         let status = if stopped {
             TaskStatus::Cancelled
         } else {

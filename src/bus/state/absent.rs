@@ -39,9 +39,11 @@ impl State {
     /// Returns when the first absent name is given up, in milliseconds of the boot, if the machine runs until then.
     pub(super) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
         let until = *self.absent.values().min()?;
-        let wall_ms = self.watch.after(now).wall_ms();
-        let left_ms = u64::try_from(until.saturating_sub(wall_ms)).unwrap_or_default();
-        Some(now.tick.ms.saturating_add(left_ms))
+        let watch = self.watch.after(now);
+        let left_ms = u64::try_from(until.saturating_sub(watch.wall_ms())).unwrap_or_default();
+        // The last entry may have been written a moment after the caller looked at its clock.
+        let ms = watch.ms_of(now.tick.boot).unwrap_or(now.tick.ms);
+        Some(ms.saturating_add(left_ms))
     }
 
     /// Notes that nobody has a name any more. Of too many, the one that has waited longest is given up.

@@ -6,6 +6,7 @@ mod failed;
 mod origin;
 mod power;
 mod retention;
+mod retried;
 mod unlocked;
 mod versions;
 

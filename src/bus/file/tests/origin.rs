@@ -30,7 +30,12 @@ impl User {
     }
 
     fn state(&self) -> Option<StateDirectory> {
-        let state = self.base.join("state");
+        self.state_in("state")
+    }
+
+    /// Returns the state directory of another home.
+    fn state_in(&self, name: &str) -> Option<StateDirectory> {
+        let state = self.base.join(name);
         StateDirectory::find(|name| {
             (name == "XDG_STATE_HOME").then(|| state.clone().into_os_string())
         })
@@ -184,6 +189,38 @@ fn a_copy_that_is_taken_over_is_believed_from_then_on_and_so_is_the_original() {
     )
     .unwrap();
     assert_eq!(User::events(&mut user.open("copy")), 0);
+}
+
+#[test]
+fn a_second_home_takes_a_bus_over_in_its_place_and_the_first_one_keeps_its_proof() {
+    let user = User::new();
+    user.speak_in("project");
+    let second = |foreign| {
+        let state = user.state_in("second");
+        user.open_with("project", state, foreign, BOOT + 1).unwrap()
+    };
+    assert_eq!(User::events(&mut second(Foreign::TakenOver)), 1);
+    assert_eq!(User::events(&mut second(Foreign::PutAside)), 1);
+    assert_eq!(User::events(&mut user.open("project")), 1);
+    // A home that does not last, as in containers, takes nothing away either.
+    for state in [None, user.state_in("third")] {
+        user.open_with("project", state, Foreign::TakenOver, BOOT)
+            .unwrap();
+    }
+    assert_eq!(User::events(&mut user.open("project")), 1);
+    // In a copy the second home gets a secret of its own, as the first one does.
+    user.copy("project", "copy");
+    let state = user.state_in("second");
+    user.open_with("copy", state, Foreign::TakenOver, BOOT)
+        .unwrap();
+    let identity = |project| fs::read_to_string(user.bus(project).join("bus.json")).unwrap();
+    let secret = |project| {
+        let text: Value = serde_json::from_str(&identity(project)).unwrap();
+        text["secret"].as_str().unwrap().to_owned()
+    };
+    assert_ne!(secret("copy"), secret("project"));
+    assert_eq!(User::events(&mut user.open("project")), 1);
+    assert_eq!(user.aside("project"), [""; 0]);
 }
 
 #[test]

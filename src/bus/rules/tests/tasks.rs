@@ -135,3 +135,30 @@ fn work_is_for_agents_only() {
         Refusal::UnknownTask { .. }
     ));
 }
+
+#[test]
+fn the_end_of_an_agent_ends_also_the_work_whose_end_was_lost_with_a_line() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
+    let [first, second] = tasks.clone();
+    world.ask(lead, Ask::StartTask(first));
+    // The line with the end of the first was damaged.
+    world.append(crate::bus::contract::proposal(vec![Event::TaskStarted {
+        id: second,
+    }]));
+    let events = world.ask(
+        lead,
+        Ask::Leave {
+            session: agent,
+            departure: Departure::Failed,
+            detail: None,
+        },
+    );
+    for id in &tasks {
+        assert_eq!(status(&world, id), TaskStatus::Interrupted);
+        let ends = |event: &&Event| matches!(event, Event::TaskFinished(ended) if ended.id == *id);
+        assert_eq!(events.iter().filter(ends).count(), 1);
+    }
+}

@@ -189,3 +189,15 @@ fn a_state_that_an_older_version_wrote_is_taken_over() {
     while !world.due().is_empty() {}
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
 }
+
+#[test]
+fn an_absent_name_is_due_when_it_is_said_to_be_also_by_a_process_that_is_behind() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    world.pass(1_000);
+    world.leave(a);
+    // The last entry was written a moment after this process looked at its clock.
+    world.now.tick.ms -= 900;
+    world.now.tick.ms = world.state.earliest_due_ms(world.now).unwrap();
+    assert!(!world.due().is_empty());
+}

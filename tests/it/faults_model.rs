@@ -1,0 +1,246 @@
+//! A model of a bridge whose log fails at any step, reads and writes alike: with tasks, mail, a question for permission and a
+//! workflow at once, nothing is lost, all happens once, nothing is seen that was not shown, and nothing stays stuck.
+//!
+//! What fails, and when, follows from a seed, which is printed; `BRIDGE_FAULTS_SEED` plays one again.
+
+use cli_team_bridge::bus::event::Event;
+use cli_team_bridge::bus::faulty::{Door, Fault};
+use cli_team_bridge::bus::rules::{Ask, Saying};
+use cli_team_bridge::bus::state::{Delivery, State, Workflow};
+use cli_team_bridge::domain::id::{SessionId, TaskId};
+use cli_team_bridge::domain::member::MemberKind;
+use cli_team_bridge::domain::permission::Decision;
+use cli_team_bridge::domain::workflow::WorkflowStatus;
+use cli_team_bridge::sys::ids;
+use cli_team_bridge::workflow::Workflows;
+use cli_team_bridge::workflow::plan::{Draft, StepDraft};
+
+use crate::faults::{Troupe, at_rest, was_prompted};
+use crate::logs::name;
+use crate::support::{DEADLINE, PAUSE, Stage};
+
+/// Says what it was asked, and asks before it says it where it is told to.
+const SCRIPT: &str = "
+    [agents.scripted.start]
+    load = true
+    [[agents.scripted.turns]]
+    when = 'Your task: ask'
+    steps = [{ ask_permission = 'run it', kind = 'execute', on_reject = 'go_on', save = 'it' }, { say = '{{it.option}}' }]
+    [[agents.scripted.turns]]
+    steps = [{ say = '{{prompt}}' }]
+";
+
+const PROFILE: &str = "[agents.scripted]\npermissions = \"rules\"\n";
+
+const ROUNDS: u64 = 12;
+
+/// A failure comes within so many uses of its door.
+const WITHIN: u64 = 12;
+
+/// Numbers that follow from a seed: `SplitMix64`.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut value = self.0;
+        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (value ^ (value >> 31)) % limit
+    }
+}
+
+fn seed() -> u64 {
+    let given = std::env::var("BRIDGE_FAULTS_SEED").ok();
+    given.map_or_else(
+        || ids::session().0.as_u64_pair().1,
+        |seed| seed.parse().unwrap(),
+    )
+}
+
+/// Lets some of the doors fail somewhere in what comes.
+fn arm(troupe: &Troupe, random: &mut Random) {
+    for door in [Door::Append, Door::Sync, Door::Read, Door::CatchUp] {
+        if random.below(2) == 0 {
+            continue;
+        }
+        let fault = match door {
+            Door::Append => [Fault::Busy, Fault::Io, Fault::OutcomeUnknown]
+                [usize::try_from(random.below(3)).unwrap()],
+            Door::Sync => Fault::OutcomeUnknown,
+            _ => Fault::Io,
+        };
+        let (nth, times) = (1 + random.below(WITHIN), 1 + random.below(3));
+        println!("  {door:?} fails {times} times from the {nth}. on: {fault:?}");
+        troupe.faults.fail(door, nth, times, fault);
+    }
+}
+
+fn chain() -> Draft {
+    let step = |name: &str, prompt: &str, depends_on: &[&str]| StepDraft {
+        name: Some(name.to_owned()),
+        agent: "scripted".to_owned(),
+        prompt: prompt.to_owned(),
+        depends_on: depends_on.iter().map(ToString::to_string).collect(),
+        ..StepDraft::default()
+    };
+    Draft {
+        name: "chain".to_owned(),
+        steps: vec![
+            step("a", "first words", &[]),
+            step("b", "then {{steps.a.output}}", &["a"]),
+            step("c", "last {{steps.b.output}}", &["b"]),
+        ],
+    }
+}
+
+fn agents(state: &State) -> Vec<SessionId> {
+    let is_agent = |id: &SessionId| {
+        let session = state.session(*id);
+        session.is_some_and(|session| session.kind == MemberKind::Agent)
+    };
+    state.session_ids().filter(is_agent).collect()
+}
+
+/// Waits for something as who leads, who allows meanwhile whatever is asked.
+async fn until(troupe: &Troupe, what: &str, holds: impl Fn(&State) -> bool) {
+    let mut changes = troupe.bus.changes();
+    let waiting = async {
+        loop {
+            troupe.bus.refresh().unwrap();
+            let asked: Vec<_> = troupe.bus.look(|state| {
+                let open = state.open_permissions().into_iter();
+                open.map(|question| question.id.clone()).collect()
+            });
+            for question in asked {
+                let yes = Saying::Itself(Decision::AllowOnce);
+                troupe
+                    .lead
+                    .ask(Ask::AnswerPermission(question, yes))
+                    .await
+                    .unwrap();
+            }
+            if troupe.bus.look(&holds) {
+                return;
+            }
+            // Whoever writes last may ring nobody here.
+            let _ = tokio::time::timeout(PAUSE, changes.changed()).await;
+        }
+    };
+    let waited = tokio::time::timeout(DEADLINE, waiting).await;
+    let agents = troupe.bus.look(|state| {
+        let agents = agents(state).into_iter();
+        let told = agents.filter_map(|id| state.session(id).cloned());
+        told.collect::<Vec<_>>()
+    });
+    let flows: Vec<_> = troupe
+        .bus
+        .look(|state| state.workflows().into_iter().cloned().collect());
+    assert!(
+        waited.is_ok(),
+        "it never came true that {what}: {agents:?} {flows:?}"
+    );
+}
+
+/// Returns what came of a task that is over; nothing when its prompt could not be read, of which whoever assigned it is told.
+fn said(troupe: &Troupe, task: &TaskId, has_failed: bool) -> Option<String> {
+    let error = troupe
+        .bus
+        .look(|state| state.task(task).unwrap().error.clone());
+    let unread = error.is_some_and(|error| error.class == "bus");
+    (!(unread && has_failed)).then(|| troupe.output(task))
+}
+
+fn check_plain(troupe: &Troupe, (task, words): (&TaskId, &str), has_failed: bool) {
+    let said = said(troupe, task, has_failed);
+    assert!(said.is_none_or(|said| said.ends_with(words)));
+    check_once(troupe, task);
+}
+
+/// It was begun once and ended once.
+fn check_once(troupe: &Troupe, id: &TaskId) {
+    let begins = |event: &Event| matches!(event, Event::TaskStarted { id: begun } if begun == id);
+    let ends = |event: &Event| matches!(event, Event::TaskFinished(end) if end.id == *id);
+    let (begun, ended) = (troupe.count(begins), troupe.count(ends));
+    let task = troupe.bus.look(|state| state.task(id).cloned());
+    assert_eq!((begun, ended), (1, 1), "{task:?}");
+}
+
+/// Each step was done once, with the words of the one before; or one could not be read, and the rest was not begun.
+fn check_flow(troupe: &Troupe, flow: &Workflow, has_failed: bool) {
+    let tasks: Vec<_> = flow
+        .steps
+        .iter()
+        .filter_map(|step| step.task.clone())
+        .collect();
+    let mut all_said = tasks.len() == flow.steps.len();
+    for (step, task) in flow.steps.iter().zip(&tasks) {
+        assert_eq!(step.attempts, 1, "{step:?}");
+        check_once(troupe, task);
+        match said(troupe, task, has_failed) {
+            Some(said) => assert!(said.contains("first words"), "{said}"),
+            None => all_said = false,
+        }
+    }
+    let expected = if all_said {
+        WorkflowStatus::Done
+    } else {
+        WorkflowStatus::Failed
+    };
+    assert_eq!(flow.status, expected, "{flow:?}");
+    assert!(all_said || has_failed);
+}
+
+#[tokio::test]
+async fn whatever_of_the_log_fails_nothing_is_lost_or_stuck_and_all_happens_once() {
+    let mut random = Random(seed());
+    println!("BRIDGE_FAULTS_SEED={}", random.0);
+    let stage = Stage::new(SCRIPT).with_profiles(PROFILE);
+    let troupe = Troupe::new(&stage).await;
+    let workflows = Workflows::new(troupe.team.clone());
+    for round in 0..ROUNDS {
+        println!("round {round}");
+        let flow = workflows.plan(chain()).unwrap();
+        let flow = workflows.create(flow).await.unwrap().id;
+        let failed = troupe.faults.failed();
+        arm(&troupe, &mut random);
+        let words = format!("words number {round}");
+        let message = troupe.send(&words).await;
+        let asking = troupe.assign(&format!("ask {round}")).await;
+        let plain = troupe.assign(&format!("the plain {round}")).await;
+        let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
+        until(&troupe, "all comes to rest", |state| {
+            let flow = state.workflow(&flow).unwrap();
+            flow.status != WorkflowStatus::Running
+                && over(state, &asking)
+                && over(state, &plain)
+                && state.open_permissions().is_empty()
+                && agents(state).iter().all(|agent| at_rest(state, *agent))
+        })
+        .await;
+        let has_failed = troupe.faults.failed() > failed;
+        troupe.faults.mend();
+
+        // A question that cannot be put on the bus is answered with no, and an agent that hears no says so.
+        let said = said(&troupe, &asking, has_failed);
+        assert!(
+            said.as_ref()
+                .is_none_or(|said| said == "allow_once" || (said == "reject_once" && has_failed)),
+            "{said:?}"
+        );
+        check_plain(&troupe, (&plain, &format!("the plain {round}")), has_failed);
+        let flow = troupe.bus.look(|state| state.workflow(&flow).cloned());
+        check_flow(&troupe, &flow.unwrap(), has_failed);
+        check_once(&troupe, &asking);
+        let asks = |event: &Event| matches!(event, Event::PermissionAsked(asked) if asked.question.task.as_ref() == Some(&asking));
+        assert!(troupe.count(asks) <= 1, "it asks once");
+        let taken = troupe.bus.look(|state| {
+            let message = state.message(&message).unwrap();
+            message.delivery(&name("scripted"))
+        });
+        assert_eq!(taken, Some(Delivery::Seen));
+        assert!(was_prompted(&stage, &words), "{words} was never shown");
+    }
+    workflows.stop().await;
+    troupe.end().await;
+}
