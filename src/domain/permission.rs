@@ -222,9 +222,23 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
     KINDS.into_iter().find(|known| *known == kind)
 }
 
-/// Says whether a decision by the rules needs a look at where the paths lead.
-pub fn depends_on_places(policy: Policy, kind: &str) -> bool {
-    policy == Policy::Rules && matches!(kind, "read" | "search" | "edit")
+/// Says whether a call of the first kind can do more harm than one of the second. What is not one of ACP's is as bad as `other`.
+pub fn is_worse(kind: &str, than: &str) -> bool {
+    let harm = |kind| match known_kind(kind) {
+        Some("read") => 0,
+        Some("search") => 1,
+        Some("edit") => 2,
+        Some("move") => 4,
+        Some("delete") => 5,
+        Some("execute") => 6,
+        _ => 3,
+    };
+    harm(kind) > harm(than)
+}
+
+/// Says whether it has to be looked where the paths of a question lead: for the rules, or for who is asked.
+pub fn depends_on_places(policy: Policy) -> bool {
+    matches!(policy, Policy::Rules | Policy::Ask)
 }
 
 impl Ground {
@@ -356,6 +370,21 @@ mod tests {
     }
 
     #[test]
+    fn the_worse_of_two_kinds_is_never_one_that_the_rules_allow_more_of() {
+        let order = [
+            "read", "search", "edit", "other", "move", "delete", "execute",
+        ];
+        for (place, kind) in order.iter().enumerate() {
+            for (other_place, other) in order.iter().enumerate() {
+                assert_eq!(is_worse(kind, other), place > other_place, "{kind} {other}");
+            }
+        }
+        for kind in ["think", "fetch", "switch_mode", "", "Read", "comet"] {
+            assert!(is_worse(kind, "edit") && !is_worse(kind, "other"), "{kind}");
+        }
+    }
+
+    #[test]
     fn the_rules_ask_about_what_is_not_surely_inside() {
         for path in [
             "/etc/passwd",
@@ -407,7 +436,7 @@ mod tests {
             ".claude/bridge.toml",
             ".git/hooks/pre-commit",
             ".GIT/config",
-            ".claude",
+            ".claude/settings.json",
         ] {
             check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Allow);
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
@@ -425,6 +454,11 @@ mod tests {
                 format!("{PROJECT}/vendor/lib/{}/x", part.to_uppercase()),
             ] {
                 check_rules("edit", &path, Verdict::Ask);
+            }
+            for path in [
+                format!("{PROJECT}/{part}/x"),
+                format!("{PROJECT}/vendor/lib/{part}"),
+            ] {
                 check_rules("read", &path, Verdict::Allow);
             }
         }

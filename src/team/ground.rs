@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::domain::limits;
 use crate::domain::permission::{GUARDED, Ground};
-use crate::sys::resolve::resolve;
+use crate::sys::resolve::{destination, resolve};
 
 /// How long a look may take: it needs milliseconds.
 pub(super) const LOOK_LIMIT: Duration = Duration::from_secs(2);
@@ -46,6 +46,8 @@ pub(super) struct Found {
     pub(super) ground: Ground,
     /// Where the paths lead; `None` for one that cannot be told.
     pub(super) places: Vec<Option<PathBuf>>,
+    /// The same for who is asked: also where a path would lead if what its links name was there.
+    pub(super) leads: Vec<Option<PathBuf>>,
 }
 
 /// The looks of one agent.
@@ -95,12 +97,19 @@ impl Looks {
 impl Survey {
     /// Looks at the disk; gives up between two paths when it is late.
     fn look(self, until: Instant) -> Option<Found> {
-        let mut places = Vec::new();
+        let (mut places, mut leads) = (Vec::new(), Vec::new());
         for path in &self.paths {
             if Instant::now() > until {
                 return None;
             }
-            places.push(resolve(&self.cwd, path));
+            if !is_plain(path) {
+                places.push(None);
+                leads.push(None);
+                continue;
+            }
+            let place = resolve(&self.cwd, path);
+            leads.push(place.clone().or_else(|| destination(&self.cwd, path)));
+            places.push(place);
         }
         let mut guarded = Vec::new();
         // Links are followed, as the one of who keeps `.claude` or `.envrc` elsewhere in the project.
@@ -136,8 +145,18 @@ impl Survey {
                 also: self.also,
             },
             places,
+            leads,
         })
     }
+}
+
+/// Says whether a text is a path, and the same one to whatever reads it: no address, no `~` that some replace by a home
+/// directory, and nothing that was no text.
+fn is_plain(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| {
+        let is_lost = path.contains(char::REPLACEMENT_CHARACTER);
+        !path.is_empty() && !path.starts_with('~') && !path.contains("://") && !is_lost
+    })
 }
 
 /// Returns where the repository around a directory has its directories, which `.git` may only name.
@@ -308,6 +327,24 @@ mod tests {
         project.check("edit", ".envrc", Verdict::Ask);
         project.check("edit", "conf/env", Verdict::Ask);
         project.check("edit", "conf/other", Verdict::Allow);
+    }
+
+    #[test]
+    fn a_place_that_is_no_path_of_this_system_is_asked_about() {
+        let project = Project::new();
+        for path in [
+            "",
+            "~/.ssh/config",
+            "~ann/notes",
+            "file:///etc/passwd",
+            "ssh://host/a",
+            "half\u{fffd}",
+        ] {
+            project.check("read", path, Verdict::Ask);
+            project.check("edit", path, Verdict::Ask);
+        }
+        project.check("edit", "src/~backup", Verdict::Allow);
+        project.check("edit", "src/a:b", Verdict::Allow);
     }
 
     #[tokio::test]

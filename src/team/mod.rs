@@ -29,6 +29,7 @@ mod report;
 mod restart;
 mod results;
 mod room;
+mod shown;
 mod start;
 mod step;
 mod stop;
