@@ -199,7 +199,7 @@ pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], ground: &Gro
     match (policy, kind) {
         (Policy::Allow, _) => Verdict::Allow,
         (Policy::Deny, _) => Verdict::Reject,
-        (Policy::Rules, "read" | "search") => by_rules(Ground::is_bus),
+        (Policy::Rules, "read" | "search") => by_rules(Ground::shows_bus),
         (Policy::Rules, "edit") => by_rules(Ground::is_guarded),
         (Policy::Rules | Policy::Ask, _) => Verdict::Ask,
     }
@@ -249,10 +249,24 @@ impl Ground {
             || self.buses.iter().any(|bus| is_below(path, bus))
     }
 
+    /// Says whether who reads or searches a place reads a bus: one that is there, or below it. The project itself is left out: to
+    /// search it is what agents do all the time.
+    fn shows_bus(&self, path: &Path, inner: &Path) -> bool {
+        let usual = self.project.join(".claude/bridge");
+        let holds_one = || {
+            let mut buses = self.buses.iter().chain([&usual]);
+            buses.any(|bus| is_below(bus, path))
+        };
+        self.is_bus(path, inner) || inner != Path::new("") && holds_one()
+    }
+
     /// Says whether a place decides what programs of the user do, or what agents may.
     fn is_guarded(&self, path: &Path, inner: &Path) -> bool {
         let also = self.also.iter().map(String::as_str);
+        // Git takes no directory for its own that has no `HEAD`. So none is made of files that nobody was asked about.
+        let is_head = |name: &OsStr| folded(name) == "head";
         self.is_bus(path, inner)
+            || inner.file_name().is_some_and(is_head)
             || GUARDED.into_iter().chain(also).any(|part| has(inner, part))
             || self.guarded.iter().any(|place| is_below(path, place))
     }
@@ -443,6 +457,18 @@ mod tests {
         }
         check_rules("edit", &format!("{PROJECT}/.gitignore"), Verdict::Allow);
         check_rules("edit", &format!("{PROJECT}/src/.claude/x"), Verdict::Ask);
+    }
+
+    #[test]
+    fn what_holds_the_bus_is_read_no_more_freely_than_the_bus() {
+        for kind in ["read", "search"] {
+            for path in [".claude", ".CLAUDE", "settings"] {
+                check_rules(kind, &format!("{PROJECT}/{path}"), Verdict::Ask);
+            }
+            // The everyday search: what programs that search leave out is theirs to say.
+            check_rules(kind, PROJECT, Verdict::Allow);
+            check_rules(kind, &format!("{PROJECT}/src"), Verdict::Allow);
+        }
     }
 
     #[test]

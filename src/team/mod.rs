@@ -14,6 +14,7 @@ mod choose;
 mod files;
 mod git;
 mod ground;
+mod guarded;
 mod hearing;
 mod human;
 mod known;
