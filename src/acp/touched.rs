@@ -37,6 +37,14 @@ const HOLDS_PATHS: [&str; 10] = [
 /// What arguments are called that hold a command.
 const HOLDS_A_COMMAND: [&str; 3] = ["command", "cmd", "commandline"];
 
+/// The lines of a patch that name a file.
+const FILES_OF_A_PATCH: [&str; 4] = [
+    "*** Add File:",
+    "*** Update File:",
+    "*** Delete File:",
+    "*** Move to:",
+];
+
 /// The places and the kind of one message, or of all messages of a call together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Touched {
@@ -157,10 +165,11 @@ impl Touched {
     }
 
     fn see_arguments(&mut self, arguments: &Value) {
-        let Value::Object(fields) = arguments else {
-            let parts = arguments.as_array().into_iter().flatten();
-            parts.for_each(|part| self.see_arguments(part));
-            return;
+        let fields = match arguments {
+            Value::String(text) => return self.see_patch(text),
+            Value::Array(parts) => return parts.iter().for_each(|part| self.see_arguments(part)),
+            Value::Object(fields) => fields,
+            _ => return,
         };
         for (name, value) in fields {
             let name = name.replace(['_', '-'], "").to_lowercase();
@@ -187,6 +196,21 @@ impl Touched {
                 paths.for_each(|path| self.see_path(path.clone()));
             }
             self.see_arguments(value);
+        }
+    }
+
+    /// Reads the files of a patch, in the form in which codex and droid have models write one.
+    fn see_patch(&mut self, text: &str) {
+        if !text.trim_start().starts_with("*** Begin Patch") {
+            return;
+        }
+        for line in text.lines() {
+            let path = FILES_OF_A_PATCH
+                .iter()
+                .find_map(|of| line.trim_start().strip_prefix(of));
+            if let Some(path) = path {
+                self.see_path(path.trim().to_owned());
+            }
         }
     }
 }
@@ -235,6 +259,17 @@ mod tests {
             "edit",
             &["a", "b", "c", "d", "e", "f", "g", "h", "i"],
         );
+    }
+
+    #[test]
+    fn the_files_of_a_patch_are_told() {
+        let patch = "\n*** Begin Patch\n*** Update File: a b\n*** Move to: c\n@@\n-x\n+*** Add File: no\n\
+            *** Add File: d\r\n+x\n*** Delete File: e\n*** End Patch";
+        let paths = ["a b", "c", "d", "e"];
+        check(json!({"rawInput": {"input": patch}}), "other", &paths);
+        check(json!({"rawInput": patch}), "other", &paths);
+        let about = format!("How to write one:\n{patch}");
+        check(json!({"rawInput": {"content": about}}), "other", &[]);
     }
 
     #[test]

@@ -108,6 +108,9 @@ impl Survey {
             places.push(place);
         }
         let mut guarded = guarded::places(&self.root, &self.also);
+        // An edit that names a directory may change anything in it.
+        let directories = places.iter().flatten().filter(|place| place.is_dir());
+        guarded.extend(directories.cloned());
         let mut seen = HashSet::new();
         for place in places.iter().flatten() {
             let inside = |directory: &&Path| directory.starts_with(&self.root);
@@ -290,6 +293,17 @@ mod tests {
         }
         project.check("edit", "src/~backup", Verdict::Allow);
         project.check("edit", "src/a:b", Verdict::Allow);
+    }
+
+    #[test]
+    fn an_edit_that_names_a_directory_may_change_anything_in_it() {
+        let project = Project::new();
+        project.directory(".github/workflows").link("src", "in");
+        for path in [".", "src", "in", ".github"] {
+            project.check("edit", path, Verdict::Ask);
+            project.check("read", path, Verdict::Allow);
+        }
+        project.check("edit", "src/new", Verdict::Allow);
     }
 
     #[test]
