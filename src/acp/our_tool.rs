@@ -4,7 +4,7 @@
 //! merely contains our words may be another server's tool, or words that a model chose.
 
 use super::permission::PermissionRequest;
-use super::tool_calls::{ToolCall, name_in_meta};
+use super::tool_calls::{ToolCall, name_in_meta, stated_name};
 use super::update::ToolCallUpdate;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub struct OurTools<'a> {
 /// The first source that names any tool decides, in this order, so that a weaker one cannot overrule a stronger:
 ///
 /// 1. What the agent states as the tool's name (`name`, `_meta.toolName`, `_meta.claudeCode.toolName`), in the question
-///    or the call, now or earlier (claude, qwen). Where several are stated, all have to be ours.
+///    or the call, now or earlier (claude, qwen).
 /// 2. The `server` and `tool` beside the arguments of an earlier message, when the question says `is_mcp_tool_approval`
 ///    (codex). Without that mark the input is the model's: another server's tool may take arguments of these names.
 /// 3. A title that is nothing but the name in one of the known shapes (droid), unless any message says that the call
@@ -39,14 +39,13 @@ pub fn is_our_tool(
         .map(ToolCall::known)
         .filter(|earlier| earlier.id == now.id);
     let calls = || [Some(now), earlier].into_iter().flatten();
-    let in_meta = request.meta.as_ref().and_then(name_in_meta);
-    let of_calls = calls().flat_map(|call| call.touched.names());
-    let mut stated = in_meta
-        .into_iter()
-        .chain(of_calls.map(String::as_str))
-        .peekable();
-    if stated.peek().is_some() {
-        return stated.all(|name| ours.has(name));
+    let stated = request
+        .meta
+        .as_ref()
+        .and_then(name_in_meta)
+        .or_else(|| stated_name(now));
+    if let Some(name) = stated.or_else(|| earlier.and_then(stated_name)) {
+        return ours.has(name);
     }
     if is_codex_approval(request) {
         return [earlier, Some(now)]
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn no_message_takes_back_what_another_said_against_it() {
+    fn no_later_kind_takes_back_that_a_call_runs_a_command() {
         let titled = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "kind": "other"});
         for earlier in [
             json!({"toolCallId": "c", "kind": "execute"}),
@@ -292,14 +291,6 @@ mod tests {
         ] {
             assert!(!ours(json!({"toolCall": titled}), Some(earlier)));
         }
-        let named = json!({"toolCallId": "c", "_meta": {"toolName": "mcp__bridge__ping"}});
-        let other = json!({"toolCallId": "c", "name": "Bash"});
-        assert!(!ours(
-            json!({"toolCall": named.clone()}),
-            Some(other.clone())
-        ));
-        let marked = json!({"toolCall": other, "_meta": {"toolName": "mcp__bridge__ping"}});
-        assert!(!ours(marked, Some(named)));
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn shorten(text: &mut String, most: usize) {
 
 /// Returns the tool's name where the agent states it as such: `name`, `_meta.toolName` (qwen), or
 /// `_meta.claudeCode.toolName` (claude).
-fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
+pub(super) fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
     call.name
         .as_deref()
         .or_else(|| call.meta.as_ref().and_then(name_in_meta))

@@ -8,17 +8,13 @@ use serde_json::Value;
 use crate::domain::limits;
 use crate::domain::permission::is_worse;
 
-use super::tool_calls::name_in_meta;
 use super::update::{list, string};
 
 /// The longest path that is kept; the system takes none that is longer.
 const PATH_BYTES: usize = 4096;
 
-/// The longest kind and the longest name that are kept: they decide by being one that is known.
+/// The longest kind that is kept: it decides by being one that is known.
 const WORD_BYTES: usize = 128;
-
-/// The names of a call's tool that are kept.
-const MOST_NAMES: usize = 4;
 
 /// What the names of arguments that hold paths end with, without their case and their `_`.
 const HOLDS_PATHS: [&str; 10] = [
@@ -50,21 +46,12 @@ const FILES_OF_A_PATCH: [&str; 4] = [
 pub struct Touched {
     paths: Vec<String>,
     kind: Option<String>,
-    names: Vec<String>,
 }
 
 impl Touched {
     /// Reads the fields that all messages about a call share.
     pub(super) fn parse(raw: &Value) -> Self {
         let mut touched = Self::default();
-        for name in [
-            string(raw, "name"),
-            raw.get("_meta").and_then(name_in_meta).map(str::to_owned),
-        ] {
-            name.filter(|name| !name.is_empty())
-                .into_iter()
-                .for_each(|name| touched.see_name(name));
-        }
         if let Some(kind) = string(raw, "kind") {
             touched.see_kind(kind);
         }
@@ -95,14 +82,8 @@ impl Touched {
         self.kind.as_deref().unwrap_or("other")
     }
 
-    /// Returns the names that are stated as that of the tool: one too many stands as an empty one.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// Adds what another message says.
     pub(super) fn add(&mut self, told: Self) {
-        told.names.into_iter().for_each(|name| self.see_name(name));
         told.paths.into_iter().for_each(|path| self.see_path(path));
         if let Some(kind) = told.kind {
             self.see_kind(kind);
@@ -118,25 +99,7 @@ impl Touched {
     pub(super) fn bytes(&self) -> usize {
         let paths = self.paths.iter();
         let paths: usize = paths.map(|path| path.len() + size_of::<String>()).sum();
-        let names: usize = self.names.iter().map(String::len).sum();
-        paths + names + self.kind.as_ref().map_or(0, String::len)
-    }
-
-    fn see_name(&mut self, name: String) {
-        // A name that is longer is not one of ours.
-        let name = if name.len() > WORD_BYTES {
-            String::new()
-        } else {
-            name
-        };
-        if self.names.contains(&name) {
-            return;
-        }
-        if self.names.len() < MOST_NAMES {
-            self.names.push(name);
-        } else if let Some(last) = self.names.last_mut() {
-            last.clear();
-        }
+        paths + self.kind.as_ref().map_or(0, String::len)
     }
 
     fn see_kind(&mut self, kind: String) {
