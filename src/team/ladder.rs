@@ -298,7 +298,7 @@ impl Actor {
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
         let entered = self.enter_mode(self.policy_of(&task)).await;
-        let outcome = match (entered, self.seat.bus().text(task.prompt)) {
+        let outcome = match (entered, self.prompt_of(&task).await) {
             _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
             (Err(error), _) => Outcome::failed(error),
             (Ok(()), Ok(text)) => {

@@ -24,6 +24,7 @@ mod live;
 mod past;
 mod patience;
 mod proof;
+mod put_question;
 mod questions;
 mod renew;
 mod report;

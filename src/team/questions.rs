@@ -12,22 +12,24 @@ use tokio::time::Instant;
 
 use super::actor::Actor;
 use super::ground::{Found, Looks, Survey};
+use super::put_question::Fresh;
 use super::report::Refused;
 use super::transcript;
 use crate::acp::{
     Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCalls, Wanted, choose,
     is_our_tool,
 };
-use crate::bus::event::{Event, Question};
-use crate::bus::rules::{Ask, Asking, NewQuestion};
+use crate::bus::event::Question;
+use crate::bus::rules::Ask;
 use crate::bus::state::{State, Task};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Ground, Policy, Verdict, depends_on_places, judge};
 use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
+use crate::sys::ids;
 
 /// How much longer than the bus this bridge waits for the bus's own "no", before it says no itself.
-const SLACK: Duration = Duration::from_secs(10);
+pub(super) const SLACK: Duration = Duration::from_secs(10);
 
 /// Kinds of questions that are counted apart: more than ACP knows.
 const KINDS: usize = 16;
@@ -43,10 +45,10 @@ pub(super) struct Questions {
     settled: VecDeque<(Question, Decision)>,
     /// What it has answered in this turn, by kind.
     counted: Vec<Counted>,
-    /// What has to be put on the bus.
-    fresh: VecDeque<(Question, Asker)>,
+    /// What has to be put on the bus, in its order.
+    fresh: VecDeque<Fresh>,
     /// What waits for an answer.
-    waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<Waiting>,
 }
 
 /// What the policy answers to one kind of question in a turn. The first stands on the bus at once, the others in one event when
@@ -58,11 +60,11 @@ struct Counted {
     others: Option<(Question, u64)>,
 }
 
-struct Waiting {
-    id: PermissionId,
-    title: String,
-    asked: Asker,
-    until: Instant,
+pub(super) struct Waiting {
+    pub(super) id: PermissionId,
+    pub(super) title: String,
+    pub(super) asked: Asker,
+    pub(super) until: Instant,
 }
 
 /// What an agent wants, and what a look at its places has found, unless that took too long.
@@ -142,9 +144,17 @@ impl Questions {
         self.settled.push_back((question, decision));
     }
 
-    /// Returns when this bridge itself says no to a question.
+    /// Returns when this bridge itself says no to a question, or tries again to put one on the bus.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.waiting.iter().map(|waiting| waiting.until).min()
+        let again = self.fresh.front().and_then(|fresh| fresh.again);
+        let waiting = self.waiting.iter().map(|waiting| waiting.until);
+        waiting.chain(again).min()
+    }
+
+    /// Takes the next question that is to be put on the bus now.
+    fn take_fresh(&mut self, now: Instant) -> Option<Fresh> {
+        let is_early = |fresh: &Fresh| fresh.again.is_some_and(|again| now < again);
+        self.fresh.pop_front_if(|fresh| !is_early(fresh))
     }
 
     /// Takes the questions whose answer is known: by the bus, or because it is overdue.
@@ -245,7 +255,20 @@ impl Actor {
 
     /// Keeps a question until somebody has answered it.
     pub(super) fn ask_somebody(&mut self, question: Question, asked: Asker) {
-        self.questions.fresh.push_back((question, asked));
+        let limit = self.limit_of_questions();
+        self.questions.fresh.push_back(Fresh {
+            command: ids::command(),
+            question,
+            asked,
+            behind: 0,
+            tries: 0,
+            again: None,
+            until: Instant::now() + limit,
+        });
+    }
+
+    pub(super) fn limit_of_questions(&self) -> Duration {
+        Duration::from_secs(self.profile.permission_seconds.value)
     }
 
     /// Answers a question as the policy says, and keeps that for the bus.
@@ -276,8 +299,10 @@ impl Actor {
     /// Brings the questions on: to the bus, and their answers from there to the agent.
     pub(super) async fn tend_questions(&mut self) {
         self.record_settled().await;
-        while let Some((question, asked)) = self.questions.fresh.pop_front() {
-            self.put(question, asked).await;
+        while let Some(fresh) = self.questions.take_fresh(Instant::now()) {
+            if let Some(fresh) = self.put(fresh).await {
+                self.questions.fresh.push_front(fresh);
+            }
         }
         if self.questions.waiting.is_empty() {
             return;
@@ -287,41 +312,6 @@ impl Actor {
         let answered = bus.look(|state| questions.take_answered(state, Instant::now()));
         for (waiting, decision) in answered {
             self.tell(&waiting.title, waiting.asked, decision);
-        }
-    }
-
-    /// Puts a question on the bus. What nobody can be asked is answered with no.
-    async fn put(&mut self, question: Question, asked: Asker) {
-        let title = question.title.clone();
-        let limit = Duration::from_secs(self.profile.permission_seconds.value);
-        let offers = asked.offers();
-        let new = NewQuestion {
-            question,
-            offers,
-            timeout_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
-            to: if self.human.is_reachable() {
-                Asking::Human
-            } else {
-                Asking::Orchestrator
-            },
-        };
-        let receipt = self.write(Ask::AskPermission(Box::new(new))).await;
-        let id = receipt
-            .iter()
-            .flat_map(|receipt| &receipt.events)
-            .find_map(|event| match event {
-                Event::PermissionAsked(asked) => Some(asked.id.clone()),
-                _ => None,
-            });
-        if let Some(id) = id {
-            self.questions.waiting.push(Waiting {
-                id,
-                title,
-                asked,
-                until: Instant::now() + limit + SLACK,
-            });
-        } else {
-            self.tell(&title, asked, Decision::Reject);
         }
     }
 
@@ -393,7 +383,7 @@ impl Actor {
     }
 
     /// Tells the agent what was decided, or does it; returns what it was told.
-    fn tell(&mut self, title: &str, asked: Asker, decision: Decision) -> Decision {
+    pub(super) fn tell(&mut self, title: &str, asked: Asker, decision: Decision) -> Decision {
         let call = match &asked {
             Asker::Call(asked) => Some(asked.request().tool_call.id.clone()),
             Asker::Write(..) => None,
@@ -428,7 +418,7 @@ impl Actor {
 
 impl Asker {
     /// Returns what may be answered.
-    fn offers(&self) -> Vec<Decision> {
+    pub(super) fn offers(&self) -> Vec<Decision> {
         let Self::Call(asked) = self else {
             return vec![Decision::AllowOnce, Decision::Reject];
         };

@@ -232,7 +232,7 @@ impl End {
 }
 
 /// Returns the pause after so many tries in vain.
-fn pause(tries: u32) -> Duration {
+pub(super) fn pause(tries: u32) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
     doubled.min(LONGEST_PAUSE)
 }

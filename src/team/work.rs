@@ -11,9 +11,10 @@ use super::report::Spending;
 use super::start;
 use super::transcript;
 use super::turn::{Outcome, Turn};
-use super::unwritten::End;
+use super::unwritten::{self, End};
 use crate::acp::{AcpError, PromptOutcome};
 use crate::bus::event::{Body, Report};
+use crate::bus::log::LogError;
 use crate::bus::rules::{Ask, Ending};
 use crate::bus::state::Task;
 use crate::bus::{BusError, Letter};
@@ -32,6 +33,9 @@ use crate::sys::ids;
 /// What an agent is told that goes on with a task.
 const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
                        on from there.";
+
+/// How often a prompt is read again that cannot be read: over six seconds.
+const READS_AGAIN: u32 = 5;
 
 /// Unread messages that were taken for the model.
 #[derive(Default)]
@@ -60,7 +64,7 @@ impl Actor {
             self.finish(id, outcome, String::new()).await;
             return;
         }
-        let text = match self.seat.bus().text(task.prompt) {
+        let text = match self.prompt_of(&task).await {
             Ok(text) => text,
             Err(error) => {
                 let outcome = Outcome::error(TaskStatus::Failed, "bus", &error.told());
@@ -75,6 +79,21 @@ impl Actor {
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
+    /// Reads what a task is to do, again where that fails: descriptors that have run out, or a disk that hangs for a moment, are no end
+    /// of a task.
+    pub(super) async fn prompt_of(&self, task: &Task) -> Result<String, BusError> {
+        let mut pauses = (1..=READS_AGAIN).map(unwritten::pause);
+        loop {
+            let text = self.seat.bus().text(task.prompt);
+            match (text, pauses.next()) {
+                (Err(BusError::Log(LogError::Io { .. })), Some(pause)) => {
+                    tokio::time::sleep(pause).await;
+                }
+                (text, _) => return text,
+            }
+        }
+    }
+
     /// Goes on with the task in whose turn an earlier process ended, if its session could be taken up; else ends it.
     pub(super) async fn resume_task(&mut self, id: TaskId) {
         self.interrupted = None;
@@ -85,7 +104,7 @@ impl Actor {
                 .await;
             return;
         }
-        let text = self.seat.bus().text(task.prompt);
+        let text = self.prompt_of(&task).await;
         let (true, Ok(text)) = (self.resumed, text) else {
             let message = "the agent has crashed and was started again, without its session";
             let outcome = Outcome::error(TaskStatus::Interrupted, "crashed", message);

@@ -31,6 +31,13 @@ impl State {
         open
     }
 
+    /// Returns the newest question of a session, answered or not, if the state still has it.
+    pub fn newest_permission_of(&self, session: SessionId) -> Option<&Permission> {
+        let all = self.permissions.values();
+        let of_it = all.filter(|permission| permission.question.session == session);
+        of_it.max_by_key(|permission| permission.seq)
+    }
+
     /// Applies an event about a question.
     pub(super) fn permission_event(&mut self, event: &Event, at: &At) {
         match event {
