@@ -367,13 +367,15 @@ impl State {
         }
     }
 
-    /// Forgets a name that nobody has, that nobody chose, or whose time of waiting is over, once its inbox is empty.
+    /// Forgets a name that nobody has, once its inbox is empty: at once where nobody chose it and nothing that it assigned still has
+    /// to end, else when its time of waiting is over.
     pub(super) fn forget_member_if_idle(&mut self, name: &Name) {
         let Some(member) = self.members.get(name) else {
             return;
         };
-        let awaited = member.chosen && self.absent.contains_key(name);
-        if member.session.is_none() && !awaited && member.unread.is_empty() {
+        let is_left = member.session.is_none() && member.unread.is_empty();
+        let waits = || member.chosen || self.has_tasks_by(name);
+        if is_left && !(self.absent.contains_key(name) && waits()) {
             self.absent.remove(name);
             self.members.remove(name);
         }
