@@ -19,6 +19,7 @@ use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Broken, Ending};
 use crate::config::Profile;
 use crate::domain::id::SessionId;
+use crate::domain::limits;
 use crate::domain::member::Departure;
 use crate::domain::task::{TaskError, TaskStatus};
 
@@ -81,7 +82,8 @@ pub(super) async fn run(begin: Begin) {
             Err(ended) => ended,
         };
         // It may end with what the agent wrote on its stderr.
-        ended.detail = ended.detail.map(|detail| secrets.hidden(detail).into());
+        let written = |detail: String| secrets.hidden(detail).clipped(limits::ERROR_CHARS);
+        ended.detail = ended.detail.map(written);
         let mut unwritten = std::mem::take(&mut ended.unwritten);
         unwritten.write_all(&seat, &begin.hurry).await;
         let policy = begin.profile.restart.value;
@@ -117,8 +119,7 @@ pub(super) async fn run(begin: Begin) {
         };
         if let Some(error) = ended.error {
             let message = format!("{} has failed: {}", begin.identity.name, error.message);
-            let message = secrets.hidden(message).into();
-            let error = TaskError { message, ..error };
+            let error = TaskError { message, ..error }.written(&secrets);
             fail_queue(&mut unwritten, &seat, session, &error);
         }
         let departure = ended.departure;
