@@ -120,11 +120,43 @@ pub(super) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns when the first entry of a segment was written; none when that cannot be told.
+/// Returns when a segment began, none when that cannot be told: when its first entry was written, else, where that is damaged, when
+/// the first was that can be read, or when the file was last written.
 fn began_ms(disk: &dyn Disk, path: &Path) -> io::Result<Option<i64>> {
+    match first_ms(disk, path)? {
+        First::At(ms) => Ok(Some(ms)),
+        First::Unknown => Ok(None),
+        First::Damaged => match disk.read(path) {
+            Ok(bytes) => Ok(readable_ms(&bytes, path)),
+            Err(error) => gone(Err(error)).map(|()| None),
+        },
+    }
+}
+
+fn readable_ms(segment: &[u8], path: &Path) -> Option<i64> {
+    for line in segment.split(|byte| *byte == b'\n') {
+        match line::decode(line) {
+            Decoded::Entry { entry, .. } => return Some(entry.ts),
+            Decoded::Newer => return None,
+            Decoded::Damaged => {}
+        }
+    }
+    let touched_ns = disk::touched_ns(path).ok()?;
+    i64::try_from(touched_ns / 1_000_000).ok()
+}
+
+/// What the first line of a segment tells.
+enum First {
+    At(i64),
+    Damaged,
+    /// There is none, or a newer version wrote it.
+    Unknown,
+}
+
+fn first_ms(disk: &dyn Disk, path: &Path) -> io::Result<First> {
     let file = match disk.open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(First::Unknown),
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
@@ -135,12 +167,16 @@ fn began_ms(disk: &dyn Disk, path: &Path) -> io::Result<Option<i64>> {
         bytes.truncate(filled + read);
         if let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             return Ok(match line::decode(&bytes[..end]) {
-                Decoded::Entry { entry, .. } => Some(entry.ts),
-                Decoded::Damaged | Decoded::Newer => None,
+                Decoded::Entry { entry, .. } => First::At(entry.ts),
+                Decoded::Damaged => First::Damaged,
+                Decoded::Newer => First::Unknown,
             });
         }
-        if read == 0 || bytes.len() > line::MAX_LINE_BYTES {
-            return Ok(None);
+        if bytes.len() > line::MAX_LINE_BYTES {
+            return Ok(First::Damaged);
+        }
+        if read == 0 {
+            return Ok(First::Unknown);
         }
     }
 }
