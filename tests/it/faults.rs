@@ -21,7 +21,7 @@ use cli_team_bridge::sys::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
 
 use crate::logs::{join, name, open_files};
-use crate::support::{DEADLINE, Stage};
+use crate::support::{DEADLINE, Stage, until};
 
 /// Says what it was asked.
 const ECHO: &str = "
@@ -306,4 +306,39 @@ async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
         .await;
     assert!(troupe.output(&task).ends_with("all is said"));
     troupe.end().await;
+}
+
+/// A disk that is full takes nothing for as long as it is full.
+#[tokio::test]
+async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
+    for killed in [true, false] {
+        let stage = Stage::new(ECHO);
+        let troupe = Troupe::new(&stage).await;
+        let hanging = troupe.assign("hang").await;
+        let runs = |state: &State| {
+            let task = state.task(&hanging);
+            task.is_some_and(|task| task.status == TaskStatus::Running)
+        };
+        troupe.until("it hangs", runs).await;
+        troupe.faults.fail(Door::Append, 1, u64::MAX - 1, Fault::Io);
+        if killed {
+            let limit = std::time::Duration::from_secs(10);
+            troupe.team.kill_agent("scripted", limit).await.unwrap();
+            until("no agent is left", || stage.processes().is_empty()).await;
+            troupe.faults.mend();
+            let session = troupe.session;
+            let left = |state: &State| state.session(session).is_none();
+            troupe.until("it has left", left).await;
+            let status = troupe.task(&hanging).status;
+            assert_eq!(status, TaskStatus::Cancelled);
+        } else {
+            // A third of what a stop in good order may take.
+            let limit = std::time::Duration::from_secs(10);
+            let ending = troupe.team.shutdown(std::future::pending());
+            let ended = tokio::time::timeout(limit, ending).await;
+            assert!(ended.is_ok(), "it waits for the bus");
+            until("no agent is left", || stage.processes().is_empty()).await;
+        }
+        troupe.end().await;
+    }
 }
