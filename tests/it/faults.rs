@@ -19,6 +19,7 @@ use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
 use cli_team_bridge::domain::task::TaskStatus;
 use cli_team_bridge::sys::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
+use serde_json::json;
 
 use crate::logs::{join, name, open_files};
 use crate::support::{DEADLINE, Stage, until};
@@ -341,4 +342,27 @@ async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
         }
         troupe.end().await;
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_limit_of_file_sizes_fails_commands_and_ends_nobody() {
+    let stage = Stage::new(ECHO);
+    // In blocks of 512 or 1,024 bytes, as the shell counts.
+    let limited = ["sh", "-c", "ulimit -f 300; exec \"$0\" \"$@\""];
+    let ann = stage.peer_by(&limited, "ann").await;
+    let bob = stage.peer("bob").await;
+    ann.call("list_agents", json!({})).await;
+    let long = json!({ "to": "ann", "content": "y".repeat(50_000) });
+    for _ in 0..10 {
+        bob.call("send_message", long.clone()).await;
+    }
+    let short = json!({ "to": "bob", "content": "x" });
+    let refused = ann.refused("send_message", short).await;
+    assert!(refused.to_lowercase().contains("too large"), "{refused}");
+    let listed = ann.call("list_agents", json!({})).await;
+    assert_eq!(listed["agents"].as_array().unwrap().len(), 2, "{listed}");
+    bob.call("send_message", long).await;
+    bob.close().await;
+    ann.close().await;
 }
