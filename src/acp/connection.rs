@@ -8,6 +8,7 @@ use super::lines::LineCounts;
 use super::outcome::PromptOutcome;
 use super::session::{AcpSessionId, McpServerSpec, SessionInfo};
 use super::update::string;
+use crate::domain::limits;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
     Agent, Error, ErrorCode, UntypedMessage, is_connection_terminated, is_incoming_transport_closed,
@@ -126,6 +127,9 @@ impl Connection {
             .await?;
         let id = string(&answer, "sessionId")
             .ok_or_else(|| malformed("session/new", "it has no `sessionId`"))?;
+        if id.len() > limits::ACP_SESSION_BYTES {
+            return Err(malformed("session/new", "its `sessionId` is too long"));
+        }
         Ok(SessionInfo::parse(id.into(), &answer))
     }
 

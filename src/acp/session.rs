@@ -5,6 +5,7 @@
 //! optional parts are empty.
 
 use super::update::{list, string};
+use crate::domain::limits;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -166,11 +167,9 @@ impl SessionInfo {
     ) -> Vec<String> {
         let setting = self.setting(category);
         let mut names: Vec<String> = Vec::new();
-        for choice in setting
-            .into_iter()
-            .flat_map(|option| &option.choices)
-            .chain(legacy)
-        {
+        let all = setting.into_iter().flat_map(|option| &option.choices);
+        let all = all.chain(legacy).take(limits::OFFERED_NAMES);
+        for choice in all.filter(|choice| choice.id.len() <= limits::MODEL_BYTES) {
             if !names.contains(&choice.id) {
                 names.push(choice.id.clone());
             }
@@ -180,7 +179,8 @@ impl SessionInfo {
 
     /// Returns the model in use, as far as known.
     pub fn model(&self) -> Option<String> {
-        self.model_choices().and_then(|models| models.current)
+        let current = self.model_choices().and_then(|models| models.current);
+        current.filter(|model| model.len() <= limits::MODEL_BYTES)
     }
 
     /// Notes that another model is in use.

@@ -6,6 +6,7 @@
 use super::outcome::TokenUsage;
 use super::session::{AcpSessionId, ConfigOption, config_options};
 use super::touched::Touched;
+use crate::domain::limits;
 use serde_json::Value;
 
 /// One thing that an agent tells about its session.
@@ -271,7 +272,7 @@ fn plan_entry(entry: &Value) -> Option<PlanEntry> {
 fn cost(cost: &Value) -> Option<Cost> {
     Some(Cost {
         amount: cost.get("amount")?.as_f64()?,
-        currency: string(cost, "currency")?,
+        currency: string(cost, "currency").filter(|word| word.len() <= limits::WORD_BYTES)?,
     })
 }
 

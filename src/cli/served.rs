@@ -9,7 +9,7 @@ use crate::bus::Seat;
 use crate::domain::member::Departure;
 use crate::mcp::{Seating, Server, serve_stdio};
 use crate::sys::open_files;
-use crate::sys::signals::Shutdown;
+use crate::sys::signals::{self, Shutdown};
 
 /// How long the bus may take to hear of the end; a session that ends without a word is found dead within a second or so.
 const GOODBYE: Duration = Duration::from_secs(3);
@@ -36,7 +36,14 @@ where
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let done = runtime.block_on(command());
+    let done = runtime.block_on(async {
+        if let Err(error) = signals::outlive_file_limit() {
+            tracing::debug!(
+                "a write beyond the limit of file sizes will end this process: {error}"
+            );
+        }
+        command().await
+    });
     runtime.shutdown_timeout(LAST_THREADS);
     done
 }

@@ -111,6 +111,22 @@ pub const LIST_BYTES: usize = 8 * 1024;
 /// The longest transcript of a task: more than anybody reads, and a bound for what a flood of words takes of the disk.
 pub const TRANSCRIPT_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Characters of what an agent's end, or the error of a task, says on the bus and in answers: the state keeps thousands of them, and
+/// all that one append tells has to fit into a line. The transcript has the error whole.
+pub const ERROR_CHARS: usize = 2_000;
+
+/// Bytes of an agent's own name for its session: they are sixty at the most. One with a longer name cannot be called back.
+pub const ACP_SESSION_BYTES: usize = 1_024;
+
+/// Bytes of a word that is no sentence: the reason why a turn ended, a currency.
+pub const WORD_BYTES: usize = 64;
+
+/// Models, and modes, of an agent that are looked at; those with names longer than [`MODEL_BYTES`] are not.
+pub const OFFERED_NAMES: usize = 2_000;
+
+/// Of those, what an error lists as the valid names.
+pub const KNOWN_NAMES: usize = 64;
+
 /// Files that one agent reads and writes through the bridge at once: each may take a thread and its length in memory.
 pub const FILES_AT_ONCE: usize = 8;
 

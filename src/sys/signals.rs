@@ -47,6 +47,16 @@ impl Shutdown {
     }
 }
 
+/// Makes a write beyond the limit of file sizes fail, for as long as this process lives: by itself `SIGXFSZ` ends it. Needs a tokio
+/// runtime.
+///
+/// The signal is caught and not ignored, so that programs which are started from here have the default again.
+pub fn outlive_file_limit() -> io::Result<()> {
+    let kind = unix::SignalKind::from_raw(Signal::SIGXFSZ as i32);
+    drop(unix::signal(kind)?);
+    Ok(())
+}
+
 /// Tells that this process goes on after it was stopped: others may have used its terminal meanwhile.
 #[derive(Debug)]
 pub struct Continuations {

@@ -19,6 +19,7 @@ use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Broken, Ending};
 use crate::config::Profile;
 use crate::domain::id::SessionId;
+use crate::domain::limits;
 use crate::domain::member::Departure;
 use crate::domain::task::{TaskError, TaskStatus};
 
@@ -30,6 +31,7 @@ pub(super) struct Begin {
     pub(super) profile: Profile,
     pub(super) program: PathBuf,
     pub(super) identity: Identity,
+    /// Cancelled to end it at once.
     pub(super) hurry: CancellationToken,
     pub(super) human: Human,
     /// How long a turn may be without a sign of life.
@@ -66,8 +68,9 @@ impl Ended {
     }
 }
 
-/// Runs an agent from its start to its end, with all restarts. When this returns, its session has left the bus.
-pub(super) async fn run(begin: Begin) {
+/// Runs an agent from its start to its end, with all restarts. When this returns, its session has left the bus, or `closing` was
+/// cancelled; `gone` is as soon as its processes are no more, whether the bus takes that or not.
+pub(super) async fn run(begin: Begin, closing: CancellationToken, gone: CancellationToken) {
     let (seat, session) = (begin.seat.clone(), begin.identity.session);
     let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
     let mut restarts = Restarts::default();
@@ -81,9 +84,17 @@ pub(super) async fn run(begin: Begin) {
             Err(ended) => ended,
         };
         // It may end with what the agent wrote on its stderr.
-        ended.detail = ended.detail.map(|detail| secrets.hidden(detail).into());
+        let written = |detail: String| secrets.hidden(detail).clipped(limits::ERROR_CHARS);
+        ended.detail = ended.detail.map(written);
         let mut unwritten = std::mem::take(&mut ended.unwritten);
-        unwritten.write_all(&seat, &begin.hurry).await;
+        if is_to_end(&seat, session, &begin.hurry) {
+            gone.cancel();
+        }
+        // Its end is heard of also while the bus takes nothing. What is left its leave writes.
+        tokio::select! {
+            () = unwritten.write_all(&seat, &closing) => {}
+            () = begin.hurry.cancelled() => {}
+        }
         let policy = begin.profile.restart.value;
         let verdict = if is_to_end(&seat, session, &begin.hurry) {
             Verdict::Ended
@@ -115,10 +126,10 @@ pub(super) async fn run(begin: Begin) {
                 Some(format!("{detail}; it is not started again: {reason}"))
             }
         };
+        gone.cancel();
         if let Some(error) = ended.error {
             let message = format!("{} has failed: {}", begin.identity.name, error.message);
-            let message = secrets.hidden(message).into();
-            let error = TaskError { message, ..error };
+            let error = TaskError { message, ..error }.written(&secrets);
             fail_queue(&mut unwritten, &seat, session, &error);
         }
         let departure = ended.departure;
@@ -126,7 +137,7 @@ pub(super) async fn run(begin: Begin) {
             &mut unwritten,
             &seat,
             (session, departure, detail),
-            &begin.hurry,
+            &closing,
         )
         .await;
         begin.offers.forget(session);

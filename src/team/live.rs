@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::agent::{self, Begin};
 use super::choose::Offers;
+use super::ends::{Ends, OwnEnd};
 use super::human::Human;
 use super::launch::Launch;
 use super::trust::Consent;
@@ -26,6 +27,9 @@ const SHUTDOWN: Duration = Duration::from_secs(30);
 
 /// The same after a second signal.
 const HURRIED: Duration = Duration::from_secs(2);
+
+/// How long the bus may take to be told of an agent that is gone: longer than it may be busy.
+const LAST_WORD: Duration = Duration::from_secs(3);
 
 /// Why the team did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -136,6 +140,8 @@ pub(super) struct Inner {
     pub(super) human: Human,
     actors: TaskTracker,
     hurry: CancellationToken,
+    /// How its agents end, where the bus takes no wish.
+    ends: Ends,
     /// Profiles of the project's own file that the user has been told of.
     pub(super) told: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
@@ -152,6 +158,7 @@ impl Team {
             launch: Arc::new(launch),
             actors: TaskTracker::new(),
             hurry: CancellationToken::new(),
+            ends: Ends::default(),
             told: Mutex::default(),
             offers: Offers::default(),
         };
@@ -176,17 +183,22 @@ impl Team {
     }
 
     /// Starts the actor of an agent that is on the bus as starting.
-    pub(super) fn start(&self, begin: Begin) {
+    pub(super) fn start(&self, mut begin: Begin) {
         let (seat, session) = (begin.seat.clone(), begin.identity.session);
-        let hurry = begin.hurry.clone();
-        let running = tokio::spawn(agent::run(begin));
+        let (hurry, ends) = (self.hurry(), self.inner.ends.clone());
+        let OwnEnd { wanted, gone } = ends.begin(session, &hurry);
+        begin.hurry = wanted;
+        let running = tokio::spawn(agent::run(begin, hurry.clone(), gone.clone()));
         self.inner.actors.spawn(async move {
-            if let Err(error) = running.await {
+            let ended = running.await;
+            gone.cancel();
+            if let Err(error) = ended {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
                 let detail = format!("the bridge failed inside: {error}");
                 let left = (session, Departure::Failed, Some(detail));
                 agent::leave(&mut Unwritten::default(), &seat, left, &hurry).await;
             }
+            ends.forget(session);
         });
     }
 
@@ -211,7 +223,8 @@ impl Team {
         Ok(())
     }
 
-    /// Ends an agent by signals, wherever it is held, and waits until it is gone.
+    /// Ends an agent by signals, wherever it is held, and waits until it is gone. An agent of this bridge ends also where the bus
+    /// takes nothing, then with less time between the signals.
     pub async fn kill_agent(&self, agent: &str, limit: Duration) -> Result<(), TeamError> {
         let live = self.bus().look(|state| {
             let name = Name::parse(agent).ok()?;
@@ -219,26 +232,40 @@ impl Team {
                 .live(&name)
                 .map(|live| (live.id, live.name.clone(), live.owner))
         });
-        self.inner
-            .seat
-            .ask(Ask::Stop {
-                agent: agent.to_owned(),
-                reason: None,
-                kill: true,
-            })
-            .await?;
+        let wish = Ask::Stop {
+            agent: agent.to_owned(),
+            reason: None,
+            kill: true,
+        };
+        let own = live.as_ref().map(|(session, ..)| *session);
+        let own = own.and_then(|session| self.inner.ends.of(session));
+        match (self.inner.seat.ask(wish).await, &own) {
+            (Ok(_), _) => {}
+            (Err(error), Some(own)) if !matches!(error, BusError::Refused(_)) => {
+                tracing::warn!("ending `{agent}` without the bus: {error}");
+                own.wanted.cancel();
+            }
+            (Err(error), _) => return Err(error.into()),
+        }
         let Some((session, agent, owner)) = live else {
             return Ok(());
         };
-        if self
-            .until(limit, |bus| {
-                bus.look(|state| state.session(session).is_none())
-            })
-            .await
-        {
-            return Ok(());
+        let has_left = |bus: &Bus| bus.look(|state| state.session(session).is_none());
+        let gone = async {
+            match own {
+                Some(own) => own.gone.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            left = self.until(limit, has_left) => {
+                return if left { Ok(()) } else { Err(self.silent(agent, owner, limit)) };
+            }
+            () = gone => {}
         }
-        Err(self.silent(agent, owner, limit))
+        // It is gone, whether the bus can be told now or later.
+        self.until(LAST_WORD, has_left).await;
+        Ok(())
     }
 
     /// Asks for the end of a task. A queued one ends at once; a running one when its agent's bridge has ended it.
@@ -259,16 +286,21 @@ impl Team {
                 .live_sessions()
                 .into_iter()
                 .filter(|live| live.owner == Some(me));
-            held.map(|live| live.name.to_string()).collect()
+            held.map(|live| (live.id, live.name.to_string())).collect()
         });
-        for agent in mine {
+        for (session, agent) in mine {
             match self
                 .shutdown_agent(&agent, Some("the bridge is closing".to_owned()))
                 .await
             {
                 // It may have ended by itself meanwhile.
                 Ok(()) | Err(TeamError::Bus(BusError::Refused(_))) => {}
-                Err(error) => tracing::warn!("failed to ask `{agent}` to end: {error}"),
+                Err(error) => {
+                    tracing::warn!("ending `{agent}` without the bus: {error}");
+                    if let Some(own) = self.inner.ends.of(session) {
+                        own.wanted.cancel();
+                    }
+                }
             }
         }
         self.inner.actors.close();
@@ -279,6 +311,9 @@ impl Team {
                     return;
                 }
                 tracing::warn!("some agents did not end in good order within {} s: killing them", SHUTDOWN.as_secs());
+            }
+            () = self.has_only_words_left() => {
+                tracing::warn!("the bus does not take how the agents ended: who looks next finds them dead");
             }
             () = hurry => {}
         }
@@ -292,6 +327,12 @@ impl Team {
                 HURRIED.as_secs()
             );
         }
+    }
+
+    /// Returns when no process of any agent is left, and the bus has had its time to take that.
+    async fn has_only_words_left(&self) {
+        self.inner.ends.all_gone().await;
+        tokio::time::sleep(LAST_WORD).await;
     }
 
     /// Ends all agents of this bridge by signals, without a word to the bus: it is not there any more.

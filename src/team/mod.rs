@@ -11,6 +11,7 @@ mod agent;
 mod assign;
 mod check;
 mod choose;
+mod ends;
 mod files;
 mod git;
 mod ground;

@@ -20,7 +20,7 @@ use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::meter::Metered;
 
 /// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
-const STDERR_SHOWN_BYTES: usize = 2048;
+const STDERR_SHOWN_BYTES: usize = 1536;
 
 /// A started agent.
 pub(super) struct Started {

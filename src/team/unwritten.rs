@@ -16,6 +16,8 @@ use crate::bus::rules::{Ask, Ending};
 use crate::bus::{Bus, BusError, Seat};
 use crate::domain::failure;
 use crate::domain::id::{CommandId, TaskId};
+use crate::domain::limits;
+use crate::domain::secret::Secrets;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::ids;
 
@@ -215,7 +217,12 @@ impl Fact {
                 end.fail(format!("its end could not be written: {error}"));
                 Err(error)
             }
-            (BusError::Log(LogError::TooLong { .. }), _) => {
+            (BusError::Log(LogError::TooLong { .. }), what) => {
+                if let What::Ask(ask) = what
+                    && cut(ask)
+                {
+                    return Err(error);
+                }
                 tracing::warn!("what has happened cannot be written: {error}");
                 Ok(())
             }
@@ -229,6 +236,21 @@ impl End {
         let error = self.ending.error.as_ref();
         error.is_some_and(|error| error.class == failure::BUS)
     }
+}
+
+/// Leaves out the words that a fact carries and that it is a fact without; says whether there were any.
+fn cut(ask: &mut Ask) -> bool {
+    let (Ask::Leave {
+        detail: Some(detail),
+        ..
+    }
+    | Ask::Crash { detail, .. }) = ask
+    else {
+        return false;
+    };
+    let most = detail.chars().count().min(limits::ERROR_CHARS) / 2;
+    *detail = Secrets::default().hidden(&**detail).clipped(most);
+    most > 0
 }
 
 /// Returns the pause after so many tries in vain.
@@ -247,8 +269,7 @@ mod tests {
     use crate::bus::log::Place;
     use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
-    use crate::domain::limits;
-    use crate::domain::member::{Activity, MemberKind};
+    use crate::domain::member::{Activity, Departure, MemberKind};
     use crate::domain::name::Name;
     use crate::sys::clock;
 
@@ -303,6 +324,22 @@ mod tests {
             assert!(unwritten.is_empty());
             assert_eq!(events(&seat), before + 2, "{fault:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_long_for_a_line_is_written_without_its_words() {
+        let seat = seat(&Faults::default()).await;
+        let mut unwritten = Unwritten::default();
+        unwritten.push(Ask::Leave {
+            session: seat.session(),
+            departure: Departure::Failed,
+            detail: Some("exit code 3; ".repeat(200_000)),
+        });
+        unwritten.write_all(&seat, &CancellationToken::new()).await;
+        seat.bus().look(|state| {
+            let left = state.departed().last().expect("it has left");
+            assert!(left.detail.as_ref().unwrap().starts_with("exit code 3; "));
+        });
     }
 
     #[tokio::test(start_paused = true)]

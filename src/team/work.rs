@@ -22,6 +22,7 @@ use crate::delivery::reader::Reader;
 use crate::delivery::{inject, primer, wake};
 use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
+use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
@@ -483,10 +484,9 @@ impl Actor {
             error,
             ..
         } = outcome;
-        let error = error.map(|error| TaskError {
-            message: self.secrets.hidden(error.message).into(),
-            ..error
-        });
+        let error = error.map(|error| error.written(&self.secrets));
+        let word = |text: String| self.secrets.hidden(text).clipped(limits::WORD_BYTES);
+        let stop_reason = stop_reason.map(word);
         let ending = Ending {
             status,
             output: Body::Text(String::new()),

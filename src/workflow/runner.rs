@@ -115,6 +115,7 @@ impl Runner {
         if ids.is_empty() {
             self.turns.clear();
             self.overdue.clear();
+            self.gates.clear();
         }
         for id in ids {
             while !ending.is_cancelled() && self.advance(&id, ending).await {}
@@ -123,7 +124,13 @@ impl Runner {
 
     /// Looks at a workflow once; returns whether anything was done, after which there may be more to do.
     async fn advance(&mut self, id: &WorkflowId, ending: &CancellationToken) -> bool {
-        let Some(workflow) = self.bus().look(|state| state.workflow(id).cloned()) else {
+        // It may have another leader by now, as while this process was stopped.
+        let me = self.team.seat().session();
+        let led = |workflow: &&Workflow| workflow.owner == Some(me);
+        let Some(workflow) = self
+            .bus()
+            .look(|state| state.workflow(id).filter(led).cloned())
+        else {
             return false;
         };
         let mut seen = Vec::new();

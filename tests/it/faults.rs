@@ -19,9 +19,10 @@ use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
 use cli_team_bridge::domain::task::TaskStatus;
 use cli_team_bridge::sys::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
+use serde_json::json;
 
 use crate::logs::{join, name, open_files};
-use crate::support::{DEADLINE, Stage};
+use crate::support::{DEADLINE, Stage, until};
 
 /// Says what it was asked.
 const ECHO: &str = "
@@ -330,4 +331,62 @@ async fn an_agent_is_started_also_when_it_is_unknown_whether_that_is_written() {
         troupe.faults.mend();
     }
     troupe.end().await;
+}
+
+/// A disk that is full takes nothing for as long as it is full.
+#[tokio::test]
+async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
+    for killed in [true, false] {
+        let stage = Stage::new(ECHO);
+        let troupe = Troupe::new(&stage).await;
+        let hanging = troupe.assign("hang").await;
+        let runs = |state: &State| {
+            let task = state.task(&hanging);
+            task.is_some_and(|task| task.status == TaskStatus::Running)
+        };
+        troupe.until("it hangs", runs).await;
+        troupe.faults.fail(Door::Append, 1, u64::MAX - 1, Fault::Io);
+        if killed {
+            let limit = std::time::Duration::from_secs(10);
+            troupe.team.kill_agent("scripted", limit).await.unwrap();
+            until("no agent is left", || stage.processes().is_empty()).await;
+            troupe.faults.mend();
+            let session = troupe.session;
+            let left = |state: &State| state.session(session).is_none();
+            troupe.until("it has left", left).await;
+            let status = troupe.task(&hanging).status;
+            assert_eq!(status, TaskStatus::Cancelled);
+        } else {
+            // A third of what a stop in good order may take.
+            let limit = std::time::Duration::from_secs(10);
+            let ending = troupe.team.shutdown(std::future::pending());
+            let ended = tokio::time::timeout(limit, ending).await;
+            assert!(ended.is_ok(), "it waits for the bus");
+            until("no agent is left", || stage.processes().is_empty()).await;
+        }
+        troupe.end().await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_limit_of_file_sizes_fails_commands_and_ends_nobody() {
+    let stage = Stage::new(ECHO);
+    // In blocks of 512 or 1,024 bytes, as the shell counts.
+    let limited = ["sh", "-c", "ulimit -f 300; exec \"$0\" \"$@\""];
+    let ann = stage.peer_by(&limited, "ann").await;
+    let bob = stage.peer("bob").await;
+    ann.call("list_agents", json!({})).await;
+    let long = json!({ "to": "ann", "content": "y".repeat(50_000) });
+    for _ in 0..10 {
+        bob.call("send_message", long.clone()).await;
+    }
+    let short = json!({ "to": "bob", "content": "x" });
+    let refused = ann.refused("send_message", short).await;
+    assert!(refused.to_lowercase().contains("too large"), "{refused}");
+    let listed = ann.call("list_agents", json!({})).await;
+    assert_eq!(listed["agents"].as_array().unwrap().len(), 2, "{listed}");
+    bob.call("send_message", long).await;
+    bob.close().await;
+    ann.close().await;
 }

@@ -252,3 +252,21 @@ async fn silence_is_an_error_of_its_own_in_a_running_task_and_in_one_that_is_giv
     lead.close().await;
     stage.check_nobody_is_left();
 }
+
+/// The longest line that is read of an agent holds sixteen times as much as one of the bus.
+#[tokio::test]
+async fn an_error_of_any_length_keeps_its_class_and_fits_into_an_answer() {
+    let words = format!("429 Too Many Requests {}", "e".repeat(1_200_000));
+    let script = format!("[[agents.default.turns]]\nsteps = [{{ fail = \"{words}\" }}]\n");
+    let stage = Stage::new(&script);
+    let lead = stage.orchestrator().await;
+    let task = lead.assign("scripted", "go").await;
+    let result = lead.ended(&task).await;
+    assert_eq!(result["status"], "failed");
+    assert_eq!(result["error"]["class"], "quota");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("429 Too Many Requests eee") && message.ends_with('…'));
+    assert!(result.to_string().len() < 36_864);
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -117,10 +117,11 @@ pub(super) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns when the first entry of a segment's own was written; none when that cannot be told. Those before it are copies, of a
-/// segment that it has replaced.
+/// Returns when a segment began, none when that cannot be told: when the first entry of its own was written that can be read, or, where
+/// none can, when the file was. Entries before its own are copies, of a segment that it has replaced.
 fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64) -> io::Result<Option<i64>> {
-    let bytes = match disk.read(&parts.log.join(segments::file_name(segment))) {
+    let path = parts.log.join(segments::file_name(segment));
+    let bytes = match disk.read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -129,10 +130,14 @@ fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64) -> io::Result<Option<i
         match line::decode(line) {
             Decoded::Entry { entry, .. } if entry.seq >= segment => return Ok(Some(entry.ts)),
             Decoded::Entry { .. } | Decoded::Damaged => {}
-            Decoded::Newer => break,
+            Decoded::Newer => return Ok(None),
         }
     }
-    Ok(None)
+    if !bytes.contains(&b'\n') {
+        return Ok(None);
+    }
+    let touched_ns = disk::touched_ns(&path).ok();
+    Ok(touched_ns.and_then(|ns| i64::try_from(ns / 1_000_000).ok()))
 }
 
 /// Returns the long texts and the tasks that the events of a segment name; nothing when it has a line of a newer version.

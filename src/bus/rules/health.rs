@@ -8,6 +8,7 @@ use super::notice::{notice, quoted};
 use super::refusal::Refusal;
 use super::requests;
 use super::tasks;
+use super::workflows;
 use super::writer::Writer;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
@@ -145,7 +146,7 @@ pub(super) fn reopen_claims(writer: &mut Writer<'_>, session: SessionId) -> Resu
     Ok(())
 }
 
-/// Writes once of each session that it is hung, frees its claims, and tells the orchestrators that are not.
+/// Writes once of each session that it is hung, frees its claims and its workflows, and tells the orchestrators that are not.
 pub(super) fn hung(
     decision: &mut Decision<'_>,
     sessions: &[SessionId],
@@ -166,9 +167,11 @@ pub(super) fn hung(
                 session.name,
                 " is hung: its heartbeat has stood still for ",
                 after_ms / 1000,
-                " s. Its claims are free again; it is back when it beats again",
+                " s. Its claims and its workflows are free again; it is back when it beats again",
             ];
-            writer.notice_to_each(&listening_orchestrators(state, session), &text);
+            let others = listening_orchestrators(state, session);
+            writer.notice_to_each(&others, &text);
+            workflows::tell_hung(writer, session, others);
             Ok(())
         })?;
     }

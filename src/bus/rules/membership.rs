@@ -347,9 +347,8 @@ fn write_left(
         detail: detail.map(str::to_owned),
     });
     requests::reopen_claims(writer, session);
-    let why = why(&session.name, departure, detail);
     let stopped = departure == Departure::Stopped || departure == Departure::Closed;
-    tasks::end_work(writer, session, &why, stopped);
+    tasks::end_work(writer, session, (departed(departure), detail), stopped);
     let member = writer.state.member(&session.name);
     let is_chosen = member.is_some_and(|member| member.chosen);
     if !is_chosen {
@@ -404,14 +403,6 @@ fn departed(departure: Departure) -> &'static str {
         Departure::Stopped => "was stopped",
         Departure::Failed => "has failed",
         Departure::Dead => "is dead: nothing holds its session any more",
-    }
-}
-
-fn why(name: &Name, departure: Departure, detail: Option<&str>) -> String {
-    let what = departed(departure);
-    match detail {
-        Some(detail) => format!("{name} {what}: {detail}"),
-        None => format!("{name} {what}"),
     }
 }
 

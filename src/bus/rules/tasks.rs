@@ -251,37 +251,36 @@ pub(super) fn result_taken(
     Ok(())
 }
 
-/// Ends all work of an agent that is no more.
-pub(super) fn end_work(writer: &mut Writer<'_>, agent: &Session, why: &str, stopped: bool) {
+/// Ends all work of an agent that is no more. Why, at any length, is told by the first task alone: as many as can wait have to end
+/// in one line.
+pub(super) fn end_work(
+    writer: &mut Writer<'_>,
+    agent: &Session,
+    (what, detail): (&str, Option<&str>),
+    stopped: bool,
+) {
     let state = writer.state;
+    let is_begun = |task: &Task| !agent.queue.contains(&task.id);
     // More than one was begun only where a line with an end was lost.
-    let begun = state
-        .tasks_of(agent.id)
-        .filter(|task| !task.status.is_final() && !agent.queue.contains(&task.id));
-    for task in begun {
-        let status = if stopped {
-            TaskStatus::Cancelled
-        } else {
-            TaskStatus::Interrupted
+    let begun = state.tasks_of(agent.id);
+    let begun = begun.filter(|task| !task.status.is_final() && is_begun(task));
+    let queued = agent.queue.iter().filter_map(|id| state.task(id));
+    let tasks: Vec<_> = begun.chain(queued).collect();
+    for (place, task) in tasks.iter().enumerate() {
+        let why = match detail {
+            Some(detail) if place == 0 => format!("{} {what}: {detail}", agent.name),
+            Some(_) => format!("{} {what}: {} has the reason", agent.name, tasks[0].id),
+            None => format!("{} {what}", agent.name),
         };
-        write_finished(
-            writer,
-            task,
-            &ended(
-                status,
-                if stopped { "cancelled" } else { "crashed" },
-                why.to_owned(),
-            ),
-        );
-    }
-    for task in agent.queue.iter().filter_map(|id| state.task(id)) {
-        // Work that never began is the assigner's to give to somebody else; work of an agent that could not start has failed.
-        let never_started = agent.pid.is_none() && !stopped;
-        let (status, class) = if never_started {
+        let never_started = agent.pid.is_none();
+        let (status, class) = if is_begun(task) && !stopped {
+            (TaskStatus::Interrupted, "crashed")
+        } else if never_started && !stopped {
+            // Work that never began is the assigner's to give to somebody else; work of an agent that could not start has failed.
             (TaskStatus::Failed, "start")
         } else {
             (TaskStatus::Cancelled, "cancelled")
         };
-        write_finished(writer, task, &ended(status, class, why.to_owned()));
+        write_finished(writer, task, &ended(status, class, why));
     }
 }

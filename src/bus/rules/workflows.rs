@@ -384,17 +384,24 @@ pub(super) fn show_interrupted(writer: &mut Writer<'_>, newcomer: SessionId) {
 
 /// Tells the other orchestrators which workflows somebody leaves.
 pub(super) fn tell_left(writer: &mut Writer<'_>, leaving: &Session) {
-    let workflows = writer.state.workflows_of(leaving.id);
-    let told: Vec<_> = workflows.map(told_interrupted).collect();
-    if told.is_empty() {
-        return;
-    }
     let sessions = writer.state.live_sessions().into_iter();
     let others = sessions
         .filter(|session| session.kind == MemberKind::Orchestrator && session.id != leaving.id);
     let others: Vec<_> = others.map(|session| session.name.clone()).collect();
-    for text in told.iter().take(limits::NOTICE_IDS) {
-        writer.notice_to_each(&others, text);
+    tell_interrupted(writer, leaving, &others);
+}
+
+/// Tells others which workflows somebody who hangs does not lead any more, and the session itself, for when it is back.
+pub(super) fn tell_hung(writer: &mut Writer<'_>, hung: &Session, mut others: Vec<Name>) {
+    others.push(hung.name.clone());
+    tell_interrupted(writer, hung, &others);
+}
+
+fn tell_interrupted(writer: &mut Writer<'_>, leader: &Session, told: &[Name]) {
+    let workflows = writer.state.workflows_of(leader.id);
+    let texts: Vec<_> = workflows.map(told_interrupted).collect();
+    for text in texts.iter().take(limits::NOTICE_IDS) {
+        writer.notice_to_each(told, text);
     }
 }
 

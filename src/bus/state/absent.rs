@@ -14,6 +14,15 @@ impl State {
         self.absent.get(name).is_some_and(|until| *until > AT_ONCE)
     }
 
+    /// Says whether a task still has to end whose end a name is told: that notice is then mail for whoever takes the name up.
+    pub(super) fn has_tasks_by(&self, name: &Name) -> bool {
+        let mut unended = self.sessions.values().flat_map(|session| {
+            let ids = session.running.iter().chain(&session.queue);
+            ids.filter_map(|id| self.tasks.get(id))
+        });
+        unended.any(|task| task.by == *name && task.workflow.is_none())
+    }
+
     /// Returns the absent names whose mail is to be given up now, those that have waited longest first.
     pub(in crate::bus) fn due_names(&self, now: Now) -> Vec<Due> {
         if self.absent.is_empty() {

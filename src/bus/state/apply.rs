@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{
     BodyRef, Chunked, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
-    StopWanted, Task, Wait,
+    StopWanted, Task, Wait, kept,
 };
 use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
 use crate::bus::log::Place;
@@ -196,7 +196,9 @@ impl State {
         };
         match event {
             Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
-            Event::MemberModel { model, .. } => session.model = Some(model.clone()),
+            Event::MemberModel { model, .. } => {
+                session.model = kept::name(Some(model), limits::MODEL_BYTES)
+            }
             Event::MemberTools { tools, .. } => session.tools = *tools,
             _ => {}
         }
@@ -231,7 +233,7 @@ impl State {
             name: starting.name.clone(),
             kind: MemberKind::Agent,
             profile: Some(starting.profile.clone()),
-            model: starting.model.clone(),
+            model: kept::name(starting.model.as_ref(), limits::MODEL_BYTES),
             cwd: Some(starting.cwd.clone()),
             roles: starting.roles.clone(),
             owner: Some(starting.owner),
@@ -261,7 +263,8 @@ impl State {
     fn member_joined(&mut self, joined: &Joined, at: &At) {
         if let Some(session) = self.sessions.get_mut(&joined.session) {
             session.pid = Some(joined.pid);
-            session.model = joined.model.clone().or(session.model.take());
+            session.model =
+                kept::name(joined.model.as_ref(), limits::MODEL_BYTES).or(session.model.take());
             session.activity = Activity::Idle;
             return;
         }
@@ -270,7 +273,7 @@ impl State {
             name: joined.name.clone(),
             kind: joined.kind,
             profile: None,
-            model: joined.model.clone(),
+            model: kept::name(joined.model.as_ref(), limits::MODEL_BYTES),
             cwd: None,
             roles: joined.roles.clone(),
             owner: None,
@@ -357,7 +360,7 @@ impl State {
             session: id,
             kind: session.kind,
             departure,
-            detail: detail.map(str::to_owned),
+            detail: detail.map(kept::words),
             since: session.since,
             at: at.tick,
             last_ms: session.last_ms,
@@ -367,13 +370,15 @@ impl State {
         }
     }
 
-    /// Forgets a name that nobody has, that nobody chose, or whose time of waiting is over, once its inbox is empty.
+    /// Forgets a name that nobody has, once its inbox is empty: at once where nobody chose it and nothing that it assigned still has
+    /// to end, else when its time of waiting is over.
     pub(super) fn forget_member_if_idle(&mut self, name: &Name) {
         let Some(member) = self.members.get(name) else {
             return;
         };
-        let awaited = member.chosen && self.absent.contains_key(name);
-        if member.session.is_none() && !awaited && member.unread.is_empty() {
+        let is_left = member.session.is_none() && member.unread.is_empty();
+        let waits = || member.chosen || self.has_tasks_by(name);
+        if is_left && !(self.absent.contains_key(name) && waits()) {
             self.absent.remove(name);
             self.members.remove(name);
         }
@@ -499,7 +504,7 @@ impl State {
             by: assigned.by.clone(),
             status: TaskStatus::Queued,
             cancel_asked: false,
-            model: assigned.model.clone(),
+            model: kept::name(assigned.model.as_ref(), limits::MODEL_BYTES),
             fresh: assigned.fresh,
             permissions: assigned.permissions,
             workflow: assigned.workflow.clone(),
@@ -544,8 +549,8 @@ impl State {
         task.status = finished.status;
         task.ended_ms = Some(at.ts);
         task.output = Some(at.body(&finished.output));
-        task.stop_reason.clone_from(&finished.stop_reason);
-        task.error.clone_from(&finished.error);
+        task.stop_reason = finished.stop_reason.as_deref().map(kept::word);
+        task.error = finished.error.as_ref().map(kept::error);
         task.context = finished.report.context;
         task.usage.clone_from(&finished.report.usage);
         task.last_words = finished.report.last_words;

@@ -1,7 +1,7 @@
 //! How events about an agent's processes and about signs of life change the state.
 
 use super::apply::At;
-use super::{Due, Run, State};
+use super::{Due, Run, State, kept};
 use crate::bus::event::{Event, Runs};
 use crate::domain::id::SessionId;
 use crate::domain::limits;
@@ -49,7 +49,7 @@ impl State {
                 boot: at.tick.boot,
                 agent: runs.agent,
                 shim: runs.shim,
-                acp_session: runs.acp_session.clone(),
+                acp_session: kept::name(runs.acp_session.as_ref(), limits::ACP_SESSION_BYTES),
                 place: runs.place.clone(),
             });
         }
@@ -86,6 +86,7 @@ impl State {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.hung = true;
             self.reopen_soon(id, at);
+            self.workflows_left_by(id);
         }
     }
 

@@ -9,6 +9,7 @@ mod chunked;
 mod deliveries;
 mod header;
 mod health;
+mod kept;
 mod messages;
 mod permissions;
 mod query;

@@ -436,7 +436,7 @@ impl State {
         }
     }
 
-    /// Whoever led them is gone: somebody else can go on with them.
+    /// Whoever led them is gone, or hangs: somebody else can go on with them.
     pub(super) fn workflows_left_by(&mut self, session: SessionId) {
         for workflow in self.workflows.values_mut() {
             if workflow.owner == Some(session) {

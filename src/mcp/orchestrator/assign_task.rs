@@ -83,6 +83,14 @@ impl Input {
                 "`name` starts a new agent, `resume` calls an ended one back: leave one out";
             return Err(ToolError::Arguments(problem.to_owned()));
         }
+        if let Some(model) = &self.model
+            && model.len() > limits::MODEL_BYTES
+        {
+            let (bytes, most) = (model.len(), limits::MODEL_BYTES);
+            let problem =
+                format!("model is {bytes} bytes long: the name of a model has at most {most}");
+            return Err(ToolError::Arguments(problem));
+        }
         Ok(Assignment {
             agent: self.agent,
             prompt: self.prompt,

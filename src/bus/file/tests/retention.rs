@@ -14,7 +14,7 @@ use crate::bus::log::{Log, LogError, Place};
 use crate::domain::id::MessageId;
 use crate::domain::limits::TeamLimits;
 use crate::sys::clock;
-use crate::sys::disk::Disk as _;
+use crate::sys::disk::{Disk, RealDisk};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -26,6 +26,14 @@ const APPENDS: u64 = 22;
 fn open(
     directory: &Path,
     disk: &SimulatedDisk,
+    days: &Arc<AtomicI64>,
+) -> Result<FileLog, LogError> {
+    open_on(directory, Arc::new(disk.clone()), days)
+}
+
+fn open_on(
+    directory: &Path,
+    disk: Arc<dyn Disk>,
     days: &Arc<AtomicI64>,
 ) -> Result<FileLog, LogError> {
     let days = Arc::clone(days);
@@ -40,7 +48,7 @@ fn open(
         }),
         ..Options::default()
     };
-    FileLog::open(directory, Arc::new(disk.clone()), options)
+    FileLog::open(directory, disk, options)
 }
 
 fn blob(number: u64) -> Uuid {
@@ -89,7 +97,7 @@ fn bus() -> (tempfile::TempDir, PathBuf) {
     (project, directory)
 }
 
-fn listed(disk: &SimulatedDisk, directory: &Path) -> Vec<String> {
+fn listed(disk: &dyn Disk, directory: &Path) -> Vec<String> {
     let mut names = disk.list(directory).unwrap();
     names.sort();
     names
@@ -210,4 +218,44 @@ fn a_reader_of_a_segment_that_goes_loads_a_snapshot_and_goes_on() {
     append(&mut reader, &mut read, message(200)).unwrap();
     log.catch_up(&mut replica).unwrap();
     assert_eq!(read.state, replica.state);
+}
+
+/// The first line tells how old a segment is; where it cannot be read, the next one does, and where none can, the file itself.
+#[test]
+fn a_damaged_line_does_not_end_retention() {
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [Damage; 2] = [
+        |segment| segment[40] ^= 1,
+        |segment| {
+            for byte in segment.iter_mut().filter(|byte| **byte == b'{') {
+                *byte = b'x';
+            }
+        },
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let (_project, directory) = bus();
+        let days = Arc::new(AtomicI64::new(20_000));
+        let mut log = open_on(&directory, Arc::new(RealDisk), &days).unwrap();
+        let mut replica = Log::open(&mut log).unwrap();
+        append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+        let mut next = 100;
+        let mut grow = |log: &mut FileLog, replica: &mut _, most: u64| {
+            for _ in 0..most {
+                append(log, replica, message(next)).unwrap();
+                next += 1;
+                log.snapshots.finish();
+            }
+        };
+        grow(&mut log, &mut replica, 20);
+        let segments = listed(&RealDisk, &directory.join("log"));
+        assert!(segments.len() > 3, "{segments:?}");
+        let second = directory.join("log").join(&segments[1]);
+        let mut bytes = std::fs::read(&second).unwrap();
+        damage(&mut bytes);
+        std::fs::write(&second, bytes).unwrap();
+        days.fetch_add(10_000, Ordering::Relaxed);
+        grow(&mut log, &mut replica, 20);
+        let left = listed(&RealDisk, &directory.join("log"));
+        assert!(!left.contains(&segments[1]), "damage {number}: {left:?}");
+    }
 }

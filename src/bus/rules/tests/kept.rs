@@ -1,11 +1,12 @@
 //! What is kept of agents that come and go: a bounded lot, so that the state of a bus that works for months stays as small.
 
 use super::*;
-use crate::bus::event::Report;
+use crate::bus::event::{Report, Runs};
 use crate::bus::rules::Ending;
 use crate::bus::state::Due;
 use crate::domain::limits;
-use crate::domain::task::TaskStatus;
+use crate::domain::member::ProcessMark;
+use crate::domain::task::{TaskError, TaskStatus};
 
 /// An agent comes, works, sends, asks for help, and dies or is stopped; the orchestrator reads what it is told.
 fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
@@ -130,4 +131,61 @@ fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
     while !world.due().is_empty() {}
     assert_eq!(world.state.members.len(), 1);
     assert_eq!(world.state.earliest_due_ms(world.now), None);
+}
+
+/// What lines say, also those of an older version, does not stand in the state at any length.
+#[test]
+fn of_what_agents_say_the_state_keeps_only_so_much() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let long = || "e".repeat(200_000);
+    let of_task = |world: &World, task: &TaskId| {
+        let task = world.state.task(task).unwrap();
+        serde_json::to_string(task).unwrap().len()
+    };
+    let task = world.assign(lead, agent);
+    world.ask(lead, Ask::StartTask(task.clone()));
+    let error = TaskError {
+        login: Some(long()),
+        known: vec![long(); 2],
+        ..TaskError::new("agent", long())
+    };
+    let ending = Ending {
+        status: TaskStatus::Failed,
+        output: text(""),
+        stop_reason: Some(long()),
+        error: Some(error),
+        report: Report::default(),
+    };
+    world.ask(lead, Ask::FinishTask(task.clone(), Box::new(ending)));
+    assert!(of_task(&world, &task) < 8_000, "{}", of_task(&world, &task));
+    let runs = Runs {
+        session: agent,
+        agent: ProcessMark {
+            pid: 7,
+            started: None,
+        },
+        shim: None,
+        acp_session: Some(long()),
+        place: None,
+    };
+    world.ask(lead, Ask::Runs(Box::new(runs)));
+    let model = Ask::Model {
+        session: agent,
+        model: long(),
+    };
+    world.ask(lead, model);
+    let live = world.state.session(agent).unwrap();
+    let bytes = serde_json::to_string(live).unwrap().len();
+    assert!(bytes < 8_000, "{bytes}");
+    let leave = Ask::Leave {
+        session: agent,
+        departure: Departure::Failed,
+        detail: Some(long()),
+    };
+    world.ask(lead, leave);
+    let left = world.state.departed().last().unwrap();
+    let bytes = serde_json::to_string(left).unwrap().len();
+    assert!(bytes < 8_000, "{bytes}");
 }

@@ -499,3 +499,38 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
         Some(first)
     );
 }
+
+#[test]
+fn why_an_agent_ended_is_told_once_however_much_waited_for_it() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let tasks: Vec<_> = (0..=limits::MAX_QUEUED)
+        .map(|number| {
+            let task = world.assign(lead, agent);
+            if number == 0 {
+                world.ask(lead, Ask::StartTask(task.clone()));
+            }
+            task
+        })
+        .collect();
+    // Each takes six bytes in a line, and seven in a quote.
+    let detail = "\u{1}".repeat(limits::ERROR_CHARS - 100);
+    let leave = Ask::Leave {
+        session: agent,
+        departure: Departure::Failed,
+        detail: Some(detail.clone()),
+    };
+    world.ask(lead, leave);
+    let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
+    assert!(error(&tasks[0]).message.contains(&detail));
+    for task in &tasks[1..] {
+        let told = error(task).message;
+        assert_eq!(
+            told,
+            format!("codex has failed: {} has the reason", tasks[0])
+        );
+    }
+    let left = world.state.departed().last().unwrap();
+    assert_eq!(left.detail.as_ref(), Some(&detail));
+}

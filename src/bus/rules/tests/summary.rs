@@ -3,6 +3,7 @@
 use super::*;
 use crate::bus::event::Report;
 use crate::bus::rules::Ending;
+use crate::domain::limits;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 
@@ -81,6 +82,60 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
              get_task_result has what was said in each"
         )
     );
+}
+
+/// An orchestrator of a made-up name dies with its agent, beside a peer that buries them: all at once or one after the other.
+#[test]
+fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
+    type Burials = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
+    let orders: [Burials; 4] = [
+        |lead, agent| vec![vec![lead, agent]],
+        |lead, agent| vec![vec![agent, lead]],
+        |lead, agent| vec![vec![lead], vec![agent]],
+        |lead, agent| vec![vec![agent], vec![lead]],
+    ];
+    for (number, order) in orders.into_iter().enumerate() {
+        let mut world = World::new();
+        world.peer("ann");
+        let lead = world.lead();
+        let agent = world.agent(lead, "codex");
+        let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
+        world.ask(lead, Ask::StartTask(tasks[0].clone()));
+        for dead in order(lead, agent) {
+            world.bury(&dead);
+            world.pass(1_000);
+        }
+        let wish = Wish::Like(name("orchestrator"));
+        let next = world.joining(wish, MemberKind::Orchestrator, &[]);
+        let events = world.ask(None, Ask::Join(Box::new(next)));
+        let told = notices(&events, "orchestrator");
+        let [running, queued] = tasks;
+        let of_both = |text: &&String| {
+            text.contains(&format!("{running} of codex was interrupted"))
+                && text.contains(&format!("{queued} of codex was cancelled"))
+        };
+        assert_eq!(
+            told.iter().filter(of_both).count(),
+            1,
+            "order {number}: {told:?}"
+        );
+    }
+}
+
+/// The name is kept for its tasks only: when its time is over, it goes without them.
+#[test]
+fn a_name_whose_tasks_never_end_is_given_up_with_its_mail() {
+    let mut world = World::new();
+    let (first, second) = (world.lead(), world.lead());
+    let agent = world.agent(first, "codex");
+    world.assign(second, agent);
+    world.leave(second);
+    let left = name("orchestrator-2");
+    assert!(world.state.member(&left).is_some());
+    world.pass(limits::ABSENT_MAIL_MS);
+    world.due();
+    assert!(world.state.member(&left).is_none());
+    assert!(world.due().is_empty());
 }
 
 #[test]

@@ -390,3 +390,45 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     led.world.ask(leader, led.moving("b", StepMove::Finish));
     assert_eq!(led.status(), WorkflowStatus::Done);
 }
+
+#[test]
+fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    led.play("a", TaskStatus::Done);
+    let hung = Ask::Hung(vec![led.lead], 30_000);
+    let events = led.world.ask(other, hung);
+    assert_eq!(led.status(), WorkflowStatus::Interrupted);
+    for told in ["orchestrator", "orchestrator-2"] {
+        let notices = notices(&events, told);
+        let told_so = |text: &String| text.contains("is interrupted with 0 of 2 steps over");
+        assert_eq!(
+            notices.iter().filter(|text| told_so(text)).count(),
+            1,
+            "{told}"
+        );
+    }
+    led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
+    assert_eq!(led.status(), WorkflowStatus::Running);
+    led.world.ask(other, Ask::Back(vec![led.lead]));
+    let by = name("orchestrator-2");
+    for ask in [led.moving("a", StepMove::Finish), led.begin("b")] {
+        let refused = led.refuse(ask);
+        assert!(
+            matches!(&refused, Refusal::LedByAnother { by: leader, .. } if *leader == by),
+            "{refused}"
+        );
+    }
+    let finish = led.moving("a", StepMove::Finish);
+    led.world.ask(other, finish);
+}
+
+#[test]
+fn a_workflow_whose_leader_hangs_can_be_cancelled() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    let hung = Ask::Hung(vec![led.lead], 30_000);
+    led.world.ask(other, hung);
+    led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
+    assert_eq!(led.status(), WorkflowStatus::Cancelled);
+}

@@ -1,0 +1,31 @@
+//! How much the state keeps of what agents and clients say. What is written now is bounded where it is written; lines of older
+//! versions may say any amount, and each process keeps what they say.
+
+use crate::domain::limits;
+use crate::domain::secret::Secrets;
+use crate::domain::task::TaskError;
+
+/// Keeps the beginning of a sentence.
+pub(super) fn words(text: &str) -> String {
+    clipped(text, limits::ERROR_CHARS)
+}
+
+/// Keeps the beginning of what should be a word.
+pub(super) fn word(text: &str) -> String {
+    clipped(text, limits::WORD_BYTES)
+}
+
+/// Keeps a name whole or not at all: a part of it names something else.
+pub(super) fn name(text: Option<&String>, most_bytes: usize) -> Option<String> {
+    text.filter(|text| text.len() <= most_bytes).cloned()
+}
+
+/// Keeps the beginning of what an error says.
+pub(super) fn error(error: &TaskError) -> TaskError {
+    error.clone().written(&Secrets::default())
+}
+
+/// What stands in a line was hidden before it was written.
+fn clipped(text: &str, most: usize) -> String {
+    Secrets::default().hidden(text).clipped(most)
+}
