@@ -115,14 +115,9 @@ pub const TRANSCRIPT_BYTES: u64 = 64 * 1024 * 1024;
 /// all that one append tells has to fit into a line. The transcript has the error whole.
 pub const ERROR_CHARS: usize = 2_000;
 
-/// Bytes of an agent's own name for its session: they are sixty at the most. One with a longer name cannot be called back.
-pub const ACP_SESSION_BYTES: usize = 1_024;
-
 /// Bytes of a word that is no sentence: the reason why a turn ended, a currency.
 pub const WORD_BYTES: usize = 64;
 
-/// Models, and modes, of an agent that are looked at; those with names longer than [`MODEL_BYTES`] are not.
-pub const OFFERED_NAMES: usize = 2_000;
 
 /// Of those, what an error lists as the valid names.
 pub const KNOWN_NAMES: usize = 64;
@@ -340,3 +335,36 @@ pub const MAX_ROUNDS: u64 = 20;
 
 /// Other agents that may be named for a step.
 pub const MAX_FALLBACKS: usize = 4;
+
+/// Bytes of an agent's id for one of its sessions, and of its words for other things that are sent back to it: the agents that are
+/// known use a UUID. It stands in the log, and what is longer is no id.
+pub const AGENT_ID_BYTES: usize = 1_024;
+
+/// Models of an agent that are known, and as many of its modes, its settings, each setting's values, its commands, and its ways to log
+/// in: more than anybody chooses from, as the longest list seen has some four hundred.
+pub const AGENT_CHOICES: usize = 1_000;
+
+/// Characters of a word of an agent that stands in the log, such as why a turn ended: those of the protocol have seventeen at the most.
+pub const AGENT_WORD_CHARS: usize = 200;
+
+/// Characters of an agent's error, and as many of what it adds: enough for the end of a program's words, and together with all else
+/// that is told of a task's end far below a line of the log.
+pub const AGENT_ERROR_CHARS: usize = 8_000;
+
+/// Letters of a currency: ISO 4217 has three, and some agents count in `credits`. A value that is hidden as secret is longer.
+pub const CURRENCY_LETTERS: usize = 7;
+
+/// Roles of a profile: each stands in the log with every start of an agent, and in every list of the team.
+pub const PROFILE_ROLES: usize = 32;
+
+/// Characters of a role, which is a word or two for people and models.
+pub const ROLE_CHARS: usize = 100;
+
+/// Elements of a list in a profile, such as the arguments of its program.
+pub const PROFILE_LIST: usize = 1_000;
+
+/// Bytes of one text in a profile, such as an argument of its program: Linux gives a program no longer one.
+pub const PROFILE_TEXT_BYTES: usize = 128 * 1024;
+
+/// Characters of what errors repeat of a profile: how to install it, and how to log in.
+pub const PROFILE_WORDS_CHARS: usize = 1_000;

@@ -49,7 +49,7 @@ impl State {
                 boot: at.tick.boot,
                 agent: runs.agent,
                 shim: runs.shim,
-                acp_session: kept::name(runs.acp_session.as_ref(), limits::ACP_SESSION_BYTES),
+                acp_session: kept::name(runs.acp_session.as_ref(), limits::AGENT_ID_BYTES),
                 place: runs.place.clone(),
             });
         }
