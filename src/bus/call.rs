@@ -393,8 +393,9 @@ impl Call {
         self.answered_by(Answer::given()).await;
     }
 
-    /// Says that this is the answer with what this call was handed, wherever it is on its way.
-    pub async fn answered_by(mut self, answer: Answer) {
+    /// Says that this is the answer with what this call was handed, wherever it is on its way. Returns whether something hangs on
+    /// it: then [`Seat::written`] or [`Seat::unanswered`] says what has become of it.
+    pub async fn answered_by(mut self, answer: Answer) -> bool {
         if !self.taken.is_empty() {
             // Losing this only means that those messages are offered again.
             let _ = self.ask(Ask::Taken).await;
@@ -408,6 +409,7 @@ impl Call {
             self.seat.note_answered([Answered { call, answer }]);
         }
         self.holds = false;
+        holds
     }
 
     /// Gives back what this call was handed, and ends its wait: its answer will not be read.

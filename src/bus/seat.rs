@@ -228,20 +228,32 @@ impl Seat {
 
     /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again.
     pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
-        let was_noted = {
+        let noted = {
             let mut answered = self.answered();
-            let before = answered.len();
-            answered.retain(|noted| noted.call != call);
-            answered.len() < before
+            answered.extract_if(.., |noted| noted.call == call).next()
         };
-        if was_noted {
-            let session = self.session;
-            self.ask(Ask::Settle {
-                session,
-                call,
-                seen: false,
-            })
-            .await?;
+        if noted.is_none() {
+            return Ok(());
+        }
+        let session = self.session;
+        let settle = Ask::Settle {
+            session,
+            call,
+            seen: false,
+        };
+        let settled = self.ask(settle).await;
+        settled.map(drop)
+    }
+
+    /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
+    /// such answers.
+    pub async fn written(&self, call: CallId) -> Result<(), BusError> {
+        let is_agent = self.bus.look(|state| {
+            let session = state.session(self.session);
+            session.is_some_and(|session| session.owner.is_some())
+        });
+        if is_agent {
+            self.ask(Ask::Written(call)).await?;
         }
         Ok(())
     }

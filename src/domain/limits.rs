@@ -133,6 +133,10 @@ pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// kilobyte of the state, beside its mail.
 pub const WAITING_NAMES: usize = 1_000;
 
+/// How long the end of a turn waits to hear that an answer was written which its agent has had: the agent may be faster than the word
+/// of it on the bus.
+pub const WRITTEN_MS: u64 = 1_000;
+
 /// A message that a call was handed counts as lost on the way when the session shows no sign for this long: longer than most turns.
 pub const HANDED_MS: u64 = 10 * 60 * 1000;
 

@@ -284,14 +284,11 @@ pub enum Ask {
         /// Whether the model has taken it.
         seen: bool,
     },
+    /// Says that the answer of a call with what it was handed has been written to its client.
+    Written(CallId),
     /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
-    /// their answers no more.
-    EndCalls {
-        /// The agent.
-        session: SessionId,
-        /// Whether what the calls were handed, and nothing proves to be taken, is unread again: the turn was cancelled.
-        give_back: bool,
-    },
+    /// their answers no more. What they were handed, and nothing has proven to be taken, is unread again.
+    EndCalls(SessionId),
     /// Begins to wait, or takes what fits already.
     Wait {
         /// The call.

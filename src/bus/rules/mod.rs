@@ -12,6 +12,7 @@ mod membership;
 mod messages;
 mod notice;
 mod permissions;
+mod proofs;
 mod refusal;
 mod requests;
 mod summary;
@@ -149,9 +150,11 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             call,
             seen,
         } => messages::settle(writer, me, *session, *call, *seen),
-        Ask::EndCalls { session, give_back } => {
-            messages::end_calls(writer, me, *session, *give_back)
+        Ask::Written(call) => {
+            proofs::note_written(writer, me, *call);
+            Ok(())
         }
+        Ask::EndCalls(session) => messages::end_calls(writer, me, *session),
         Ask::Wait {
             call,
             from,
