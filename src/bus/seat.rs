@@ -195,11 +195,16 @@ impl Seat {
         Call::new(self.clone(), taken)
     }
 
-    /// Begins a call that shows that the model has been asked after all that hooks have handed over, or is asked now: that is
-    /// proven to be taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
+    /// Begins a call that shows that the model has been asked after all that hooks have said, or is asked now: that is proven to be
+    /// taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
     pub fn call_behind_a_step(&self) -> Call {
-        let by_hooks = |state: &State| state.calls_handed_by(self.session, Way::Hook);
-        let taken = self.bus.look(by_hooks).into_iter().map(|call| Answered {
+        let said_by_hooks = |state: &State| {
+            let mut calls = state.calls_handed_by(self.session, Way::Hook);
+            calls.retain(|call| state.is_written(self.session, *call));
+            calls
+        };
+        let said = self.bus.look(said_by_hooks).into_iter();
+        let taken = said.map(|call| Answered {
             call,
             answer: Answer::given(),
         });

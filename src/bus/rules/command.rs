@@ -286,6 +286,8 @@ pub enum Ask {
     },
     /// Says that the answer of a call with what it was handed has been written to its client.
     Written(CallId),
+    /// Says that these calls of hooks run no more: what they were handed and have not said is unread again.
+    EndHooks(Vec<CallId>),
     /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
     /// their answers no more. What they were handed, and nothing has proven to be taken, is unread again.
     EndCalls(SessionId),

@@ -29,6 +29,7 @@ pub use self::command::{
 };
 pub use self::concerns::concerned;
 pub use self::messages::{known_member, picked};
+pub use self::proofs::unsaid_by_hooks;
 pub use self::refusal::Refusal;
 
 use self::decision::Decision;
@@ -152,6 +153,10 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         } => messages::settle(writer, me, *session, *call, *seen),
         Ask::Written(call) => {
             proofs::note_written(writer, me, *call);
+            Ok(())
+        }
+        Ask::EndHooks(calls) => {
+            proofs::end_hooks(writer, me, calls);
             Ok(())
         }
         Ask::EndCalls(session) => messages::end_calls(writer, me, *session),
