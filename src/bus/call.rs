@@ -15,7 +15,7 @@ use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
 use super::seat::{Answered, Seat};
 use super::state::{Message, Request};
-use crate::domain::id::{CallId, MessageId, RequestId};
+use crate::domain::id::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::message::{Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -349,6 +349,13 @@ impl Call {
             _ => None,
         });
         opened.ok_or(BusError::Closed)
+    }
+
+    /// Hands the notice of a task's end to this call, whose answer brings the result.
+    pub async fn take_notice(&mut self, task: TaskId) -> Result<(), BusError> {
+        self.holds = true;
+        let take = Ask::TakeNotice(self.id, task);
+        self.ask(take).await.map(drop)
     }
 
     /// Claims a request. Losing is a value.

@@ -335,8 +335,8 @@ pub enum Ask {
     FinishTask(TaskId, Box<Ending>),
     /// Somebody wants the end of a task.
     CancelTask(TaskId),
-    /// The result of a task was given to who assigned it: the notice is superfluous.
-    ResultTaken(TaskId),
+    /// The result of a task goes to who assigned it, as the answer of this call: the notice of its end goes with it.
+    TakeNotice(CallId, TaskId),
     /// A bridge says that its agent asks for permission.
     AskPermission(Box<NewQuestion>),
     /// A bridge says what a policy has answered to its agent, and to how many such questions, where they were several.

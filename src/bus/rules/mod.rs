@@ -191,7 +191,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::ResumeTask(id) => tasks::resume(writer, me, id),
         Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
-        Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),
+        Ask::TakeNotice(call, id) => proofs::take_notice(writer, me, *call, id),
         Ask::AskPermission(new) => permissions::ask(writer, me, new),
         Ask::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))

@@ -1,10 +1,11 @@
 //! Rules of proofs: which answers were written, and what is given back that was never shown.
 
 use super::messages::give_back;
+use super::refusal::Refusal;
 use super::writer::Writer;
 use crate::bus::event::{Event, Skip, Written};
-use crate::bus::state::State;
-use crate::domain::id::{CallId, SessionId};
+use crate::bus::state::{Delivery, State};
+use crate::domain::id::{CallId, SessionId, TaskId};
 use crate::domain::message::Way;
 
 /// Writes that the answer of a call of this session has been written, as long as that matters.
@@ -32,4 +33,31 @@ pub fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
     let mut calls = state.calls_handed_by(session, Way::Hook);
     calls.retain(|call| !state.is_written(session, *call));
     calls
+}
+
+/// Hands the notice of a task's end to the call that brings its result to who assigned it: so the notice counts as seen when the
+/// result does, and comes back when that is not shown.
+pub(super) fn take_notice(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    call: CallId,
+    id: &TaskId,
+) -> Result<(), Refusal> {
+    let state = writer.state;
+    let holder = writer.session(me)?;
+    let task = state.task(id);
+    let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
+    let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
+    let notice = notice.and_then(|notice| state.message(notice));
+    let Some(notice) = notice else { return Ok(()) };
+    if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {
+        writer.push(Event::MessageHanded {
+            ids: vec![notice.id.clone()],
+            member: holder.name.clone(),
+            session: me,
+            call,
+            way: Way::Piggyback,
+        });
+    }
+    Ok(())
 }
