@@ -12,7 +12,7 @@ use super::error::BusError;
 use super::handle::{Bus, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
-use crate::domain::id::{CallId, CommandId, SessionId};
+use crate::domain::id::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
@@ -41,6 +41,8 @@ pub struct Joining {
 pub(super) struct Answered {
     pub(super) call: CallId,
     pub(super) answer: Answer,
+    /// The request that it has claimed.
+    pub(super) claimed: Option<RequestId>,
 }
 
 /// One live session of a member, in this process. Cheap to clone.
@@ -207,6 +209,7 @@ impl Seat {
         let taken = said.map(|call| Answered {
             call,
             answer: Answer::given(),
+            claimed: None,
         });
         Call::new(self.clone(), taken.collect())
     }
@@ -231,23 +234,22 @@ impl Seat {
         }
     }
 
-    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again.
+    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again, and what it claimed
+    /// is open.
     pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
         let noted = {
             let mut answered = self.answered();
             answered.extract_if(.., |noted| noted.call == call).next()
         };
-        if noted.is_none() {
-            return Ok(());
-        }
+        let Some(noted) = noted else { return Ok(()) };
         let session = self.session;
         let settle = Ask::Settle {
             session,
             call,
             seen: false,
         };
-        let settled = self.ask(settle).await;
-        settled.map(drop)
+        let settled = self.ask(settle).await.map(drop);
+        settled.and(self.release(noted.claimed).await)
     }
 
     /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
@@ -261,6 +263,14 @@ impl Seat {
             self.ask(Ask::Written(call)).await?;
         }
         Ok(())
+    }
+
+    /// Gives up a claim that its claimer never heard of.
+    pub(super) async fn release(&self, claimed: Option<RequestId>) -> Result<(), BusError> {
+        match claimed {
+            Some(request) => self.ask(Ask::Release(request)).await.map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Notes calls that were answered with messages.

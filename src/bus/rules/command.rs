@@ -320,6 +320,8 @@ pub enum Ask {
     },
     /// Claims a request.
     Claim(RequestId),
+    /// Gives up a claim whose claimer never heard that it was made.
+    Release(RequestId),
     /// Assigns work to a live agent.
     Assign {
         /// The agent's session.

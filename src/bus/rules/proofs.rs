@@ -2,11 +2,13 @@
 
 use super::messages::give_back;
 use super::refusal::Refusal;
+use super::requests;
 use super::writer::Writer;
 use crate::bus::event::{Event, Skip, Written};
 use crate::bus::state::{Delivery, State};
-use crate::domain::id::{CallId, SessionId, TaskId};
+use crate::domain::id::{CallId, RequestId, SessionId, TaskId};
 use crate::domain::message::Way;
+use crate::domain::request::RequestStatus;
 
 /// Writes that the answer of a call of this session has been written, as long as that matters.
 pub(super) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
@@ -60,4 +62,16 @@ pub(super) fn take_notice(
         });
     }
     Ok(())
+}
+
+/// Opens a request again whose claim this session has made and never heard of.
+pub(super) fn release(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
+    let request = writer.state.request(id);
+    let is_mine = request.is_some_and(|request| {
+        let owner = request.owner.as_ref();
+        request.status == RequestStatus::Claimed && owner.is_some_and(|owner| owner.session == me)
+    });
+    if is_mine {
+        requests::reopen_as(writer, id, "was not told that it had won it");
+    }
 }
