@@ -1,11 +1,13 @@
 //! What has become of the answer of a call: only one that its client has can be proven to have been read.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use tokio::sync::watch;
 
 /// The answer of one call. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
-    fate: Arc<Mutex<Fate>>,
+    fate: Arc<watch::Sender<Fate>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,7 +17,7 @@ enum Fate {
     OnItsWay,
     /// The client has it, and had said so many bytes by then.
     Given { said: u64 },
-    /// The client has taken its question back.
+    /// The client has taken its question back, or cannot be written to.
     Unwanted,
 }
 
@@ -29,25 +31,30 @@ impl Answer {
 
     /// Notes that the client has it, unless it wants it no more; it has said so many bytes by now, read here or not.
     pub fn give(&self, said: u64) {
-        let mut fate = self.fate();
-        if matches!(*fate, Fate::OnItsWay) {
-            *fate = Fate::Given { said };
-        }
+        self.fate.send_if_modified(|fate| {
+            let is_first = matches!(fate, Fate::OnItsWay);
+            if is_first {
+                *fate = Fate::Given { said };
+            }
+            is_first
+        });
     }
 
-    /// Notes that the client wants it no more. Then nothing proves that it was read.
+    /// Notes that the client wants it no more, or will never have it. Then nothing proves that it was read.
     pub fn take_back(&self) {
-        *self.fate() = Fate::Unwanted;
+        self.fate.send_replace(Fate::Unwanted);
     }
 
     /// Says whether the client had it before it began to say what begins at this byte.
     pub fn precedes(&self, at: u64) -> bool {
-        matches!(*self.fate(), Fate::Given { said } if said <= at)
+        matches!(*self.fate.borrow(), Fate::Given { said } if said <= at)
     }
 
-    fn fate(&self) -> MutexGuard<'_, Fate> {
-        // It is only ever replaced as a whole.
-        self.fate.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until it is written or never will be, and says whether it is. Cancel-safe.
+    pub async fn was_given(&self) -> bool {
+        let mut fate = self.fate.subscribe();
+        let known = fate.wait_for(|fate| !matches!(fate, Fate::OnItsWay));
+        matches!(known.await.as_deref(), Ok(Fate::Given { .. }))
     }
 }
 
@@ -68,5 +75,21 @@ mod tests {
         unwanted.take_back();
         unwanted.give(100);
         assert!(!unwanted.precedes(u64::MAX));
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_it_hears_whether_it_was_given() {
+        for given in [true, false] {
+            let answer = Answer::default();
+            let settle = async {
+                if given {
+                    answer.give(1);
+                } else {
+                    answer.take_back();
+                }
+            };
+            let (was_given, ()) = tokio::join!(answer.was_given(), settle);
+            assert_eq!(was_given, given);
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
 use super::seat::{Answered, Seat};
 use super::state::{Message, Request};
-use crate::domain::id::{CallId, MessageId, RequestId};
+use crate::domain::id::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::message::{Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -29,6 +29,8 @@ pub struct Call {
     taken: Vec<Answered>,
     /// Whether something was handed to this call, or may have been.
     holds: bool,
+    /// The request that it has claimed, or may have.
+    claimed: Option<RequestId>,
 }
 
 /// A message that was sent.
@@ -76,6 +78,7 @@ impl Call {
             id: ids::call(),
             taken,
             holds: false,
+            claimed: None,
         }
     }
 
@@ -351,9 +354,24 @@ impl Call {
         opened.ok_or(BusError::Closed)
     }
 
-    /// Claims a request. Losing is a value.
+    /// Hands the notice of a task's end to this call, whose answer brings the result.
+    pub async fn take_notice(&mut self, task: TaskId) -> Result<(), BusError> {
+        self.holds = true;
+        let take = Ask::TakeNotice(self.id, task);
+        self.ask(take).await.map(drop)
+    }
+
+    /// Claims a request. Losing is a value. A claim whose answer does not come to its client is released; one that was held before is
+    /// not.
     pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
+        let (bus, session) = (self.seat.bus(), self.seat.session());
+        bus.refresh()?;
+        let is_held = bus.look(|state| state.claimed_by(session).any(|held| held.id == id));
+        self.claimed = (!is_held).then(|| id.clone());
         let outcome = self.ask(Ask::Claim(id.clone())).await;
+        if matches!(outcome, Err(BusError::Refused(_))) {
+            self.claimed = None;
+        }
         let found = || -> Result<Request, BusError> {
             let request = self.seat.bus().find_request(&id)?;
             request.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() }.into())
@@ -393,8 +411,9 @@ impl Call {
         self.answered_by(Answer::given()).await;
     }
 
-    /// Says that this is the answer with what this call was handed, wherever it is on its way.
-    pub async fn answered_by(mut self, answer: Answer) {
+    /// Says that this is the answer with what this call was handed, wherever it is on its way. Returns whether something hangs on
+    /// it: then [`Seat::written`] or [`Seat::unanswered`] says what has become of it.
+    pub async fn answered_by(mut self, answer: Answer) -> bool {
         if !self.taken.is_empty() {
             // Losing this only means that those messages are offered again.
             let _ = self.ask(Ask::Taken).await;
@@ -403,11 +422,18 @@ impl Call {
             .seat
             .bus()
             .look(|state| !state.handed_to(self.seat.session(), self.id).is_empty());
-        if holds {
+        let claimed = self.claimed.take();
+        let matters = holds || claimed.is_some();
+        if matters {
             let call = self.id;
-            self.seat.note_answered([Answered { call, answer }]);
+            self.seat.note_answered([Answered {
+                call,
+                answer,
+                claimed,
+            }]);
         }
         self.holds = false;
+        matters
     }
 
     /// Gives back what this call was handed, and ends its wait: its answer will not be read.
@@ -415,21 +441,25 @@ impl Call {
         let outcome = give_back(&self.seat, self.id).await;
         // Not before: when this future is dropped in the middle, the drop of the call goes on.
         self.holds = false;
-        outcome
+        let released = self.seat.release(self.claimed.clone()).await;
+        self.claimed = None;
+        outcome.and(released)
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
         self.seat.note_answered(std::mem::take(&mut self.taken));
-        if !self.holds {
+        let claimed = self.claimed.take();
+        if !self.holds && claimed.is_none() {
             return;
         }
         let (seat, id) = (self.seat.clone(), self.id);
         // Outside of a runtime the process is ending, and with it the session.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                if let Err(error) = give_back(&seat, id).await {
+                let given_back = give_back(&seat, id).await;
+                if let Err(error) = given_back.and(seat.release(claimed).await) {
                     tracing::debug!("failed to give back what a dropped call held: {error}");
                 }
             });

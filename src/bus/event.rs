@@ -9,6 +9,7 @@ mod entry;
 mod skip;
 mod texts;
 mod workflow;
+mod written;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ pub use self::skip::Skip;
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
+pub use self::written::Written;
 
 use crate::domain::id::{
     CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -395,6 +397,8 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
+    /// See [`Written`].
+    AnswerWritten(Written),
     /// A message need not be seen any more by these.
     MessageSuperseded {
         /// Which.
@@ -558,6 +562,7 @@ impl Event {
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }
+                | Self::AnswerWritten(_)
                 // They follow from how tasks ended, and are found again. What somebody refused does not.
                 | Self::StepReturned(_)
                 | Self::StepEnded(StepEnded {

@@ -29,6 +29,7 @@ mod history;
 mod answer;
 pub mod seat;
 pub mod call;
+mod hooked;
 
 pub use self::answer::Answer;
 pub use self::call::{Call, Claimed, SentMessage, Waited};

@@ -43,8 +43,10 @@ enum Step {
     Settle(Index, bool),
     Wait(Index, Option<Index>, Option<Index>, bool),
     EndWait(Index),
-    /// A bridge says that a turn is over, cancelled or not.
-    EndCalls(Index, bool),
+    /// A bridge says that a turn is over.
+    EndCalls(Index),
+    /// The answer of a call was written.
+    Written(Index),
     Open(Index, bool),
     Claim(Index, Index),
     Answer(Index),
@@ -96,7 +98,8 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (one(), maybe(), maybe(), any::<bool>())
             .prop_map(|(by, from, about, long)| Step::Wait(by, from, about, long)),
         2 => one().prop_map(Step::EndWait),
-        2 => (one(), any::<bool>()).prop_map(|(which, back)| Step::EndCalls(which, back)),
+        2 => one().prop_map(Step::EndCalls),
+        2 => one().prop_map(Step::Written),
     ];
     let work = prop_oneof![
         3 => (one(), any::<bool>()).prop_map(|(by, long)| Step::Open(by, long)),

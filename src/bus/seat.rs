@@ -12,7 +12,7 @@ use super::error::BusError;
 use super::handle::{Bus, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
 use super::state::State;
-use crate::domain::id::{CallId, CommandId, SessionId};
+use crate::domain::id::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
@@ -41,6 +41,8 @@ pub struct Joining {
 pub(super) struct Answered {
     pub(super) call: CallId,
     pub(super) answer: Answer,
+    /// The request that it has claimed.
+    pub(super) claimed: Option<RequestId>,
 }
 
 /// One live session of a member, in this process. Cheap to clone.
@@ -209,13 +211,19 @@ impl Seat {
         Call::new(self.clone(), taken)
     }
 
-    /// Begins a call that shows that the model has been asked after all that hooks have handed over, or is asked now: that is
-    /// proven to be taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
+    /// Begins a call that shows that the model has been asked after all that hooks have said, or is asked now: that is proven to be
+    /// taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
     pub fn call_behind_a_step(&self) -> Call {
-        let by_hooks = |state: &State| state.calls_handed_by(self.session, Way::Hook);
-        let taken = self.bus.look(by_hooks).into_iter().map(|call| Answered {
+        let said_by_hooks = |state: &State| {
+            let mut calls = state.calls_handed_by(self.session, Way::Hook);
+            calls.retain(|call| state.is_written(self.session, *call));
+            calls
+        };
+        let said = self.bus.look(said_by_hooks).into_iter();
+        let taken = said.map(|call| Answered {
             call,
             answer: Answer::given(),
+            claimed: None,
         });
         Call::new(self.clone(), taken.collect())
     }
@@ -240,24 +248,43 @@ impl Seat {
         }
     }
 
-    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again.
+    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again, and what it claimed
+    /// is open.
     pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
-        let was_noted = {
+        let noted = {
             let mut answered = self.answered();
-            let before = answered.len();
-            answered.retain(|noted| noted.call != call);
-            answered.len() < before
+            answered.extract_if(.., |noted| noted.call == call).next()
         };
-        if was_noted {
-            let session = self.session;
-            self.ask(Ask::Settle {
-                session,
-                call,
-                seen: false,
-            })
-            .await?;
+        let Some(noted) = noted else { return Ok(()) };
+        let session = self.session;
+        let settle = Ask::Settle {
+            session,
+            call,
+            seen: false,
+        };
+        let settled = self.ask(settle).await.map(drop);
+        settled.and(self.release(noted.claimed).await)
+    }
+
+    /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
+    /// such answers.
+    pub async fn written(&self, call: CallId) -> Result<(), BusError> {
+        let is_agent = self.bus.look(|state| {
+            let session = state.session(self.session);
+            session.is_some_and(|session| session.owner.is_some())
+        });
+        if is_agent {
+            self.ask(Ask::Written(call)).await?;
         }
         Ok(())
+    }
+
+    /// Gives up a claim that its claimer never heard of.
+    pub(super) async fn release(&self, claimed: Option<RequestId>) -> Result<(), BusError> {
+        match claimed {
+            Some(request) => self.ask(Ask::Release(request)).await.map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Notes calls that were answered with messages.

@@ -152,11 +152,17 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
 /// Hands over what is unread, if this is the occasion.
 async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Result<(), Failure> {
     let seat = Seat::beside(bus, session)?;
+    match tokio::time::timeout(LIMIT, seat.end_hooks()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!("failed to give back what an earlier hook took: {error}"),
+        Err(_) => tracing::warn!("the bus had no time to give back what an earlier hook took"),
+    }
     let mut call = if place.is_behind_a_step() {
         seat.call_behind_a_step()
     } else {
         seat.call()
     };
+    let id = call.id();
     // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
     let letters = if matches!(place, Place::NextTurn(_)) && again {
         Ok(Vec::new())
@@ -175,8 +181,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
     };
     let settled = async {
         if said.is_ok() {
-            call.answered().await;
-            Ok(())
+            call.said().await
         } else {
             call.give_back().await
         }
@@ -186,10 +191,12 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
         Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
         Err(_) => tracing::warn!("the bus had no time to settle what the hook took"),
     }
+    Call::end_hook(&seat, id);
     said
 }
 
 async fn take(call: &mut Call) -> Result<Vec<Letter>, Failure> {
+    call.begin_hook()?;
     let taken = tokio::time::timeout(LIMIT, call.take(Way::Hook, hook::pick())).await;
     Ok(taken.map_err(|_| "the bus had no time for the hook")??)
 }

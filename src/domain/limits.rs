@@ -118,7 +118,6 @@ pub const ERROR_CHARS: usize = 2_000;
 /// Bytes of a word that is no sentence: the reason why a turn ended, a currency.
 pub const WORD_BYTES: usize = 64;
 
-
 /// Of those, what an error lists as the valid names.
 pub const KNOWN_NAMES: usize = 64;
 
@@ -143,6 +142,10 @@ pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// Names that wait for whoever takes them up again; of more, the one that has waited longest is given up. Each takes half a
 /// kilobyte of the state, beside its mail.
 pub const WAITING_NAMES: usize = 1_000;
+
+/// How long the end of a turn waits to hear that an answer was written which its agent has had: the agent may be faster than the word
+/// of it on the bus.
+pub const WRITTEN_MS: u64 = 1_000;
 
 /// A message that a call was handed counts as lost on the way when the session shows no sign for this long: longer than most turns.
 pub const HANDED_MS: u64 = 10 * 60 * 1000;

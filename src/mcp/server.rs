@@ -30,7 +30,7 @@ use super::tool::{AnyTool, Mail, Patience, Prepared};
 use super::user::User;
 use super::wire::{self, Arrival};
 use crate::bus::rules::{Ask, Pick};
-use crate::bus::{BusError, Seat};
+use crate::bus::{Answer, BusError, Seat};
 use crate::domain::id::CallId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
@@ -269,7 +269,10 @@ impl Server {
             }
             let arrival = context.extensions.get::<Arrival>();
             let answer = arrival.map(|arrival| arrival.answer.clone());
-            caller.call.answered_by(answer.unwrap_or_default()).await;
+            let answer = answer.unwrap_or_default();
+            if caller.call.answered_by(answer.clone()).await {
+                self.follow(seat.clone(), id, answer);
+            }
             self.remember(context.id.clone(), id);
             // Taken back just now: the answer will not be sent.
             if context.ct.is_cancelled() {
@@ -283,6 +286,28 @@ impl Server {
             Ok(Err(error)) => tracing::debug!("failed to settle a call: {error}"),
             Err(_) => tracing::warn!("the bus had no time to settle a call"),
         }
+    }
+
+    /// Sees to it that the bus learns what becomes of an answer on which something hangs.
+    fn follow(&self, seat: Seat, call: CallId, answer: Answer) {
+        let ending = self.ending().clone();
+        self.tasks().spawn(async move {
+            let was_given = tokio::select! {
+                biased;
+                was_given = answer.was_given() => was_given,
+                // The end of the session gives back what is left.
+                () = ending.cancelled() => return,
+            };
+            let noted = if was_given {
+                seat.written(call).await
+            } else {
+                seat.unanswered(call).await
+            };
+            if let Err(error) = noted {
+                // What is not known to be written is given back by the end of the turn.
+                tracing::debug!("failed to note what became of an answer: {error}");
+            }
+        });
     }
 
     fn remember(&self, request: RequestId, call: CallId) {

@@ -94,6 +94,8 @@ pub(super) struct Wire<R, W> {
     look: Interval,
     /// Cancelled at the end of the input.
     ended: CancellationToken,
+    /// Cancelled when the client cannot be written to.
+    broken: CancellationToken,
     at_end: bool,
 }
 
@@ -144,6 +146,7 @@ where
             held: VecDeque::new(),
             look,
             ended,
+            broken: CancellationToken::new(),
             at_end: false,
         }
     }
@@ -314,6 +317,7 @@ where
             self.answered.pop_front();
         }
         let (output, gauge) = (Arc::clone(&self.output), Arc::clone(&self.gauge));
+        let broken = self.broken.clone();
         async move {
             let line = serde_json::to_vec(&item)?;
             drop(item);
@@ -321,8 +325,13 @@ where
             if let Some(UnderWay { place, answer }) = under_way {
                 if written.is_ok() {
                     answer.give(gauge.said());
+                } else {
+                    answer.take_back();
                 }
                 drop(place);
+            }
+            if written.is_err() {
+                broken.cancel();
             }
             written
         }
@@ -338,9 +347,15 @@ where
             let may_read = self.may_read();
             let is_deaf = !may_read && !self.at_end;
             let places = Arc::clone(&self.places);
+            let broken = self.broken.clone();
             let (scan, refusing) = (&mut self.scan, &mut self.refusing);
             let heard = tokio::select! {
                 biased;
+                () = broken.cancelled() => {
+                    tracing::debug!("the client's end of the output is closed");
+                    self.end();
+                    return None;
+                }
                 permit = places.acquire_owned(), if !self.held.is_empty() => {
                     // The semaphore is never closed.
                     match permit.ok().and_then(|permit| self.begin(permit)) {

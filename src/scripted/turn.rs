@@ -323,7 +323,12 @@ impl Player<'_> {
             midturn::drain(&self.connection, &self.session, &self.words).await;
         }
         let tool = &call.tool;
-        match (answer?, call.expect) {
+        let answer = match answer {
+            // As real agents do, it tells its model that the tool failed.
+            Err(error) if call.expect == Expect::Error => Answer::Error(error.to_string()),
+            answer => answer?,
+        };
+        match (answer, call.expect) {
             (Answer::Result(result), Expect::Result) => {
                 let came_along = result.get("inbox").and_then(Value::as_array);
                 self.memory

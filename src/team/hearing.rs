@@ -1,11 +1,19 @@
 //! What an agent says by itself: its updates, and its questions for permission.
 
+use std::time::Duration;
+
 use super::actor::Actor;
 use super::choose::quoted;
+use super::proof::Sign;
 use super::transcript;
+use super::turn::Turn;
 use crate::acp::{AgentEvent, Update};
 use crate::domain::id::CallId;
+use crate::domain::limits;
 use crate::domain::message::Way;
+
+/// How long the end of a turn waits for the word that an answer was written.
+const WRITTEN: Duration = Duration::from_millis(limits::WRITTEN_MS);
 
 impl Actor {
     /// Returns the calls of our tools that were handed messages which nothing has proven yet.
@@ -22,6 +30,62 @@ impl Actor {
                 .flat_map(|way| state.calls_handed_by(session, way))
                 .collect()
         })
+    }
+
+    /// Notes which answers of our tools the agent can have had, as a tool call has ended.
+    fn note_answers(&mut self, sign: Sign) {
+        if !sign.ended_well && !sign.calls_over {
+            return;
+        }
+        let mut held = self.held_by_tools();
+        let Some(turn) = &mut self.turn else { return };
+        if sign.ended_well {
+            turn.answered.extend(held.iter().copied());
+        }
+        if sign.calls_over {
+            // A call that failed has brought its agent nothing.
+            held.retain(|call| turn.answered.contains(call));
+            self.ladder.calls_over(held);
+        }
+    }
+
+    /// Says whether a call has come to its agent as far as can be told: that of a tool when its answer was written.
+    pub(super) fn is_written(&self, call: CallId) -> bool {
+        let session = self.identity.session;
+        let is_open = self.held_by_tools().contains(&call);
+        !is_open
+            || self
+                .seat
+                .bus()
+                .look(|state| state.is_written(session, call))
+    }
+
+    /// Returns the calls of our tools whose messages the good end of a turn proves, and no words before it: their answers were
+    /// written, and the agent can have had them. A call that has failed, whose endpoint has died, or whose agent has ceased to wait
+    /// for it has brought it nothing.
+    pub(super) async fn shown_by_tools(&self, turn: &Turn) -> Vec<CallId> {
+        let (bus, session) = (self.seat.bus(), self.identity.session);
+        let mut calls = self.held_by_tools();
+        calls.retain(|call| turn.can_have_had(*call));
+        let mut changes = bus.changes();
+        let are_known = || {
+            bus.look(|state| {
+                let is_open = |call: &CallId| !state.handed_to(session, *call).is_empty();
+                let mut open = calls.iter().filter(|call| is_open(call));
+                open.all(|call| state.is_written(session, *call))
+            })
+        };
+        let known = async {
+            // An error means that the bus is closed, and with it the turn is over anyway.
+            while !are_known() && changes.changed().await.is_ok() {}
+        };
+        if tokio::time::timeout(WRITTEN, known).await.is_err() {
+            tracing::debug!("an answer to {} was not written", self.identity.name);
+        }
+        calls.retain(|call| {
+            !self.ladder.holds(*call) && bus.look(|state| state.is_written(session, *call))
+        });
+        calls
     }
 
     pub(super) fn hear(&mut self, event: AgentEvent) {
@@ -43,10 +107,7 @@ impl Actor {
                 };
                 let sign = self.ladder.hear(&update, turn);
                 let name = turn.transcript.clone();
-                if sign.calls_over {
-                    let held = self.held_by_tools();
-                    self.ladder.calls_over(held);
-                }
+                self.note_answers(sign);
                 let line = transcript::of_update(self.wall_ms(), &update);
                 self.transcribe(&name, line);
             }

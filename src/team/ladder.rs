@@ -112,9 +112,17 @@ impl Ladder {
             Update::ToolCall(call) => turn.calls.get(&call.id).is_some_and(ToolCall::is_over),
             _ => false,
         };
+        let has_ended_well = |turn: &Turn| match update {
+            Update::ToolCall(call) => {
+                let call = turn.calls.get(&call.id);
+                call.is_some_and(|call| call.status() == "completed")
+            }
+            _ => false,
+        };
         // Some tell the end of a call twice.
         let was_over = is_over(turn);
         turn.hear(update);
+        sign.ended_well = !was_over && has_ended_well(turn);
         sign.calls_over = is_over(turn) && !was_over && turn.calls.running().next().is_none();
         self.proof.hear(sign, Instant::now());
         sign
@@ -152,7 +160,10 @@ impl Actor {
     /// Answers what the agent asks, and writes down what its model has taken.
     pub(super) async fn tend_ladder(&mut self) {
         for call in self.ladder.proof.proven() {
-            self.settle_call(call, true).await;
+            // Else the end of the turn says so, when the word of it has come.
+            if self.is_written(call) {
+                self.settle_call(call, true).await;
+            }
         }
         for question in std::mem::take(&mut self.ladder.questions) {
             if !std::mem::replace(&mut self.ladder.drains, true) {
@@ -267,6 +278,7 @@ impl Actor {
     pub(super) async fn end_of_ladder(&mut self, status: TaskStatus) {
         self.ladder.questions.clear();
         for (call, seen) in self.ladder.proof.end(status == TaskStatus::Done) {
+            let seen = seen && self.is_written(call);
             self.settle_call(call, seen).await;
         }
         self.ladder.not_before = None;
@@ -277,8 +289,7 @@ impl Actor {
             live.is_some_and(|live| !live.waits.is_empty() || !live.handed.is_empty())
         });
         if has_calls {
-            let give_back = status == TaskStatus::Cancelled;
-            self.record(Ask::EndCalls { session, give_back }).await;
+            self.record(Ask::EndCalls(session)).await;
         }
     }
 

@@ -54,6 +54,8 @@ pub(super) struct Sign {
     pub(super) own: bool,
     /// A tool call has ended, and no other runs.
     pub(super) calls_over: bool,
+    /// A tool call has ended, and has not failed.
+    pub(super) ended_well: bool,
 }
 
 impl Proof {
@@ -153,10 +155,12 @@ mod tests {
     const WORDS: Sign = Sign {
         own: true,
         calls_over: false,
+        ended_well: false,
     };
     const CALLS_OVER: Sign = Sign {
         own: false,
         calls_over: true,
+        ended_well: true,
     };
 
     fn taken() -> Proof {

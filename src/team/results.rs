@@ -3,7 +3,7 @@
 use super::live::{Team, TeamError};
 use super::transcript;
 use crate::bus::letter::shown_part;
-use crate::bus::rules::{Ask, Refusal};
+use crate::bus::rules::Refusal;
 use crate::bus::state::Task;
 use crate::bus::{BusError, log::LogError};
 use crate::domain::id::TaskId;
@@ -29,6 +29,13 @@ pub struct TaskOutput {
     pub is_silent: bool,
 }
 
+impl TaskOutput {
+    /// Says whether this is all that will ever come of the task: who has assigned it needs no other word of its end.
+    pub fn is_the_end(&self) -> bool {
+        self.task.status.is_final() && self.next_offset.is_none()
+    }
+}
+
 impl Team {
     /// Returns a task.
     pub fn task(&self, id: &TaskId) -> Result<Task, TeamError> {
@@ -49,8 +56,6 @@ impl Team {
     }
 
     /// Reads a part of a task's output; of a running one what it has said so far.
-    ///
-    /// Who assigned the task needs no notice of its end any more once it has the end of the output.
     pub async fn output(
         &self,
         id: &TaskId,
@@ -72,10 +77,6 @@ impl Team {
         let (offset, text) = shown_part(&whole, offset, max);
         let end = offset + text.len();
         let next_offset = (end < whole.len()).then_some(end);
-        if task.status.is_final() && next_offset.is_none() {
-            // Losing this leaves a notice that is superfluous, nothing else.
-            let _ = self.inner.seat.ask(Ask::ResultTaken(id.clone())).await;
-        }
         let is_silent = !task.status.is_final()
             && self.bus().look(|state| {
                 let agent = state.session(task.session);

@@ -1,5 +1,7 @@
 //! One turn of an agent: what it was given, what it has said so far, and what its end means.
 
+use std::collections::BTreeSet;
+
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -53,6 +55,8 @@ pub(super) struct Turn {
     pub(super) alive: bool,
     /// The tool calls of the turn.
     pub(super) calls: ToolCalls,
+    /// The calls of our tools that held messages when a tool call of the turn ended well.
+    pub(super) answered: BTreeSet<CallId>,
     /// What comes of it besides its words.
     pub(super) gathered: Gathered,
 }
@@ -88,6 +92,7 @@ impl Turn {
             failing: None,
             alive: false,
             calls: ToolCalls::default(),
+            answered: BTreeSet::new(),
             gathered: Gathered::default(),
         }
     }
@@ -98,6 +103,13 @@ impl Turn {
             && self.cancelled.is_none()
             && !self.given_up
             && outcome.status == TaskStatus::Cancelled
+    }
+
+    /// Says whether the agent can have had the answer of a call of our tools: it came before a tool call ended well. Where an agent
+    /// does not tell of its calls, or not how they end, nothing speaks against it.
+    pub(super) fn can_have_had(&self, call: CallId) -> bool {
+        let tells_of_calls = !self.calls.all().is_empty() && self.calls.running().next().is_none();
+        self.answered.contains(&call) || !tells_of_calls
     }
 
     /// Takes over what was said in the turn before, whose task this one goes on with.

@@ -443,22 +443,12 @@ impl Actor {
 
     /// Says what became of the messages that went into the prompt, and of those that the model took by tools in its turn.
     async fn settle(&mut self, turn: &Turn, seen: bool, status: TaskStatus) {
-        let session = self.identity.session;
         if let Some(call) = turn.injected {
             self.settle_call(call, seen).await;
         }
         // What a tool has told in a turn that was cancelled may not have come before the model any more.
         if seen && status != TaskStatus::Cancelled {
-            let pulled: Vec<_> = self.seat.bus().look(|state| {
-                state
-                    .session(session)
-                    .map(|live| {
-                        let calls = live.handed.keys().copied();
-                        calls.filter(|call| !self.ladder.holds(*call)).collect()
-                    })
-                    .unwrap_or_default()
-            });
-            for call in pulled {
+            for call in self.shown_by_tools(turn).await {
                 self.settle_call(call, seen).await;
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::support::{DEADLINE, Stage};
+use crate::support::{DEADLINE, Stage, until};
 
 /// What a run of the hook has answered.
 #[derive(Debug)]
@@ -299,4 +299,57 @@ async fn what_cannot_be_read_now_is_left_to_the_next_hook() {
     assert!(told.contains("long xxx"), "{told}");
     ann.close().await;
     lead.close().await;
+}
+
+/// A run of the hook whose reader does not read: it hangs in what it writes.
+async fn hanging_hook(stage: &Stage) -> (tokio::process::Child, std::io::PipeReader) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
+    std::io::Write::write_all(&mut writer, &[b' '; 4096]).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+        .args(["hook", "--name", "bob"])
+        .env_clear()
+        .env("HOME", stage.home())
+        .env("CLAUDE_PROJECT_DIR", stage.project())
+        .stdin(Stdio::piped())
+        .stdout(writer)
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let said = json!({ "hook_event_name": "PostToolUse" }).to_string();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(said.as_bytes()).await.unwrap();
+    drop(input);
+    until("it has taken the message", || {
+        !stage.events_of("message_handed").is_empty()
+    })
+    .await;
+    (child, reader)
+}
+
+#[tokio::test]
+async fn what_a_hook_took_that_was_killed_before_it_had_said_it_is_said_by_the_next_one() {
+    for event in ["PostToolUse", "Stop"] {
+        let stage = Stage::new("");
+        let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
+        ann.send("bob", "hello").await;
+        let (mut killed, reader) = hanging_hook(&stage).await;
+        let next = Hook {
+            arguments: &["--name", "bob"],
+            ..hook(&stage)
+        };
+        assert_eq!(
+            next.on("PostToolUse").await,
+            None,
+            "the other still says it"
+        );
+        killed.kill().await.unwrap();
+        let answer = next.on(event).await.expect("it is said").to_string();
+        assert!(answer.contains("hello"), "{answer}");
+        assert_eq!(next.on("UserPromptSubmit").await, None);
+        assert_eq!(stage.events_of("message_seen").len(), 1);
+        drop(reader);
+        ann.close().await;
+        bob.close().await;
+    }
 }

@@ -1,6 +1,8 @@
 //! What counts as shown: a text that an agent has taken into its turn is unread again when that turn ends before its model has
 //! said a word behind it.
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::support::{Member, Stage, until};
@@ -194,5 +196,43 @@ async fn what_a_tool_told_just_before_a_cancel_comes_again() {
     lead.until_idle("ann").await;
     let expected = [pair("pull", "returned"), pair("prompt", "seen")];
     assert_eq!(ways(&stage, &id), expected);
+    lead.close().await;
+}
+
+/// An agent whose call of our tool fails, and which then does something else before it ends its turn well.
+const ABANDONED: &str = r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [
+  { call = "wait_for_message", with = { timeout_seconds = 60 }, expect_error = true },
+  { ask_permission = "go on", kind = "execute" },
+  { say = "done without a message" },
+]
+[[agents.ann.turns]]
+steps = [{ say = "{{prompt}}" }]
+"#;
+
+#[tokio::test]
+async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
+    let profile = "[agents.scripted]\npermissions = \"ask\"";
+    let stage = Stage::new(ABANDONED).with_profiles(profile);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "work").await;
+    lead.until_waiting("ann").await;
+    let endpoints = stage.running("agent");
+    assert_eq!(endpoints.len(), 1);
+    let endpoint = Pid::from_raw(i32::try_from(endpoints[0]).unwrap());
+    kill(endpoint, Signal::SIGKILL).unwrap();
+    let asks = |all: &Value| all["permissions"][0]["permission_id"].is_string();
+    let all = lead.until("get_agent_status", json!({}), asks).await;
+    let question = all["permissions"][0]["permission_id"].clone();
+    let id = lead.send("ann", CODE).await["message_id"].clone();
+    let answer = json!({ "permission_id": question, "decision": "allow_once" });
+    lead.call("answer_permission", answer).await;
+    assert_eq!(lead.done(&task).await, "done without a message");
+    until("it is shown", || {
+        ways(&stage, &id).last() == Some(&pair("prompt", "seen"))
+    })
+    .await;
     lead.close().await;
 }

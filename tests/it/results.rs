@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Stage, until};
+use crate::support::{Raw, Stage, until};
 
 const AGENTS: &str = r#"
 [[agents.worker.turns]]
@@ -269,4 +269,25 @@ async fn an_error_of_any_length_keeps_its_class_and_fits_into_an_answer() {
     assert!(result.to_string().len() < 36_864);
     lead.close().await;
     stage.check_nobody_is_left();
+}
+
+/// The client takes an answer back that it has just got: then nothing proves that its model has read it.
+#[tokio::test]
+async fn who_takes_a_result_back_is_told_of_the_end_of_the_task() {
+    let stage = Stage::new("[[agents.ann.turns]]\nsteps = [{ say = \"the result\" }]");
+    let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
+    let new = json!({ "agent": "scripted", "name": "ann", "prompt": "work", "wait": true });
+    let call = json!({ "name": "assign_task", "arguments": new });
+    let id = lead.request("tools/call", call).await;
+    let answer = lead.answer(id).await;
+    let answered = &answer["result"]["structuredContent"];
+    assert_eq!(answered["output"], "the result", "{answer}");
+    lead.notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
+    let wait = json!({ "timeout_seconds": 5 });
+    let told = lead.call("wait_for_message", wait).await;
+    let told = told["result"]["structuredContent"]["message"]["content"].as_str();
+    let id = answered["task_id"].as_str().unwrap();
+    assert!(told.is_some_and(|told| told.contains(id)), "{told:?}");
+    lead.close().await;
 }

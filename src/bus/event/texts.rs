@@ -42,6 +42,7 @@ impl Event {
             | Self::MessageHanded { .. }
             | Self::MessageReturned { .. }
             | Self::MessageSeen { .. }
+            | Self::AnswerWritten(_)
             | Self::MessageSuperseded { .. }
             | Self::MessageExpired { .. }
             | Self::WaitStarted { .. }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::bus::event::{
     Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened,
     Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
-    StepSpread, StepStarted,
+    StepSpread, StepStarted, Written,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -164,6 +164,11 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             session: session(a),
             call: call(b),
         },
+        14 if odd => Event::AnswerWritten(Written {
+            session: session(a),
+            call: call(b),
+            skip: Skip,
+        }),
         14 => Event::MessageSeen {
             session: session(a),
             call: call(b),

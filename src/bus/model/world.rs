@@ -227,10 +227,13 @@ impl World {
                 let (session, call) = choose(&self.calls, which)?;
                 (session, Ask::EndWait { call })
             }
-            Step::EndCalls(which, give_back) => {
+            Step::EndCalls(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                let give_back = *give_back;
-                (by, Ask::EndCalls { session, give_back })
+                (by, Ask::EndCalls(session))
+            }
+            Step::Written(which) => {
+                let (session, call) = choose(&self.calls, which)?;
+                (session, Ask::Written(call))
             }
             Step::Open(by, long) => {
                 let open = Ask::Open {

@@ -284,14 +284,13 @@ pub enum Ask {
         /// Whether the model has taken it.
         seen: bool,
     },
+    /// Says that the answer of a call with what it was handed has been written to its client.
+    Written(CallId),
+    /// Says that these calls of hooks run no more: what they were handed and have not said is unread again.
+    EndHooks(Vec<CallId>),
     /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
-    /// their answers no more.
-    EndCalls {
-        /// The agent.
-        session: SessionId,
-        /// Whether what the calls were handed, and nothing proves to be taken, is unread again: the turn was cancelled.
-        give_back: bool,
-    },
+    /// their answers no more. What they were handed, and nothing has proven to be taken, is unread again.
+    EndCalls(SessionId),
     /// Begins to wait, or takes what fits already.
     Wait {
         /// The call.
@@ -321,6 +320,8 @@ pub enum Ask {
     },
     /// Claims a request.
     Claim(RequestId),
+    /// Gives up a claim whose claimer never heard that it was made.
+    Release(RequestId),
     /// Assigns work to a live agent.
     Assign {
         /// The agent's session.
@@ -336,8 +337,8 @@ pub enum Ask {
     FinishTask(TaskId, Box<Ending>),
     /// Somebody wants the end of a task.
     CancelTask(TaskId),
-    /// The result of a task was given to who assigned it: the notice is superfluous.
-    ResultTaken(TaskId),
+    /// The result of a task goes to who assigned it, as the answer of this call: the notice of its end goes with it.
+    TakeNotice(CallId, TaskId),
     /// A bridge says that its agent asks for permission.
     AskPermission(Box<NewQuestion>),
     /// A bridge says what a policy has answered to its agent, and to how many such questions, where they were several.

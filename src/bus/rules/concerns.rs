@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::bus::event::{
-    Addressees, Answered, Asked, Created, Event, Opened, Resumed, StepApproved, StepEnded,
+    Addressees, Answered, Asked, Created, Event, Opened, Resumed, StepApproved, StepEnded, Written,
 };
 use crate::bus::state::State;
 use crate::domain::id::{MessageId, PermissionId, SessionId, TaskId};
@@ -26,6 +26,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             Event::MessageHanded { session, .. }
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
+            | Event::AnswerWritten(Written { session, .. })
             | Event::MemberTools { session, .. }
             | Event::AgentCrashed { session, .. }
             | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),

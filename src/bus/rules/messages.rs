@@ -277,12 +277,11 @@ pub(super) fn give_back(writer: &mut Writer<'_>, session: SessionId, call: CallI
     }
 }
 
-/// Ends the waits of an agent whose turn is over, and gives back what its calls were handed in vain.
+/// Ends the waits of an agent whose turn is over, and gives back what its calls were handed and nothing has proven.
 pub(super) fn end_calls(
     writer: &mut Writer<'_>,
     me: SessionId,
     session: SessionId,
-    gives_back: bool,
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
     writer.deafen(session);
@@ -299,7 +298,7 @@ pub(super) fn end_calls(
     let calls = agent.handed.iter();
     let by_tools = calls.filter(|(_, ids)| ids.iter().any(|id| is_by_tool(id).is_some()));
     let by_tools: Vec<_> = by_tools.map(|(call, _)| *call).collect();
-    for call in by_tools.into_iter().filter(|_| gives_back) {
+    for call in by_tools {
         give_back(writer, session, call);
     }
     Ok(())

@@ -12,6 +12,7 @@ mod membership;
 mod messages;
 mod notice;
 mod permissions;
+mod proofs;
 mod refusal;
 mod requests;
 mod summary;
@@ -28,6 +29,7 @@ pub use self::command::{
 };
 pub use self::concerns::concerned;
 pub use self::messages::{known_member, picked};
+pub use self::proofs::unsaid_by_hooks;
 pub use self::refusal::Refusal;
 
 use self::decision::Decision;
@@ -151,9 +153,15 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             call,
             seen,
         } => messages::settle(writer, me, *session, *call, *seen),
-        Ask::EndCalls { session, give_back } => {
-            messages::end_calls(writer, me, *session, *give_back)
+        Ask::Written(call) => {
+            proofs::note_written(writer, me, *call);
+            Ok(())
         }
+        Ask::EndHooks(calls) => {
+            proofs::end_hooks(writer, me, calls);
+            Ok(())
+        }
+        Ask::EndCalls(session) => messages::end_calls(writer, me, *session),
         Ask::Wait {
             call,
             from,
@@ -180,12 +188,16 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             (*nudge_ms, *ttl_ms),
         ),
         Ask::Claim(id) => requests::claim(writer, me, id),
+        Ask::Release(id) => {
+            proofs::release(writer, me, id);
+            Ok(())
+        }
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Ask::StartTask(id) => tasks::start(writer, me, id),
         Ask::ResumeTask(id) => tasks::resume(writer, me, id),
         Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
-        Ask::ResultTaken(id) => tasks::result_taken(writer, me, id),
+        Ask::TakeNotice(call, id) => proofs::take_notice(writer, me, *call, id),
         Ask::AskPermission(new) => permissions::ask(writer, me, new),
         Ask::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))

@@ -250,8 +250,18 @@ pub(super) fn reopen_claims(writer: &mut Writer<'_>, session: &Session) {
     }
 }
 
-/// Opens a request again whose owner is gone or just leaving.
+/// Opens a request again whose owner is gone or just leaving, or has been silent for too long.
 pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
+    let owner = writer.state.request(id).and_then(|one| one.owner.as_ref());
+    let lives = owner.is_some_and(|owner| {
+        writer.state.session(owner.session).is_some() && !writer.is_leaving(owner.session)
+    });
+    let how = if lives { "does not answer" } else { "is gone" };
+    reopen_as(writer, id, how);
+}
+
+/// Opens a request again, and tells what has become of its owner.
+pub(super) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static str) {
     writer.push(Event::RequestReopened { id: id.clone() });
     let state = writer.state;
     let Some(request) = state.request(id) else {
@@ -261,8 +271,6 @@ pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
         return;
     };
     let gone = &owner.by;
-    let lives = state.session(owner.session).is_some() && !writer.is_leaving(owner.session);
-    let how = if lives { "does not answer" } else { "is gone" };
     if let Some(message) = state.message(&request.message) {
         let not_shown = not_shown_to(writer, request, message);
         if !not_shown.is_empty() {

@@ -228,29 +228,6 @@ pub(super) fn ended(status: TaskStatus, class: &str, message: String) -> Ending 
     }
 }
 
-pub(super) fn result_taken(
-    writer: &mut Writer<'_>,
-    me: SessionId,
-    id: &TaskId,
-) -> Result<(), Refusal> {
-    let me = writer.session(me)?;
-    let task = known(writer, id)?;
-    let Some(notice) = task.notice.as_ref().filter(|_| task.by == me.name) else {
-        return Ok(());
-    };
-    let pending = writer
-        .state
-        .message(notice)
-        .and_then(|message| message.delivery(&me.name));
-    if pending.is_some_and(|delivery| !delivery.is_final()) {
-        writer.push(Event::MessageSuperseded {
-            id: notice.clone(),
-            members: vec![me.name.clone()].into(),
-        });
-    }
-    Ok(())
-}
-
 /// Ends all work of an agent that is no more. Why, at any length, is told by the first task alone: as many as can wait have to end
 /// in one line.
 pub(super) fn end_work(

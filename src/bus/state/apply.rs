@@ -1,6 +1,6 @@
 //! How each event changes the state.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
     BodyRef, Chunked, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
@@ -132,6 +132,7 @@ impl State {
             }
             Event::MessageReturned { session, call } => self.message_returned(*session, *call),
             Event::MessageSeen { session, call } => self.message_seen(*session, *call),
+            Event::AnswerWritten(written) => self.answer_written(written),
             Event::MessageSuperseded { id, members } => {
                 for name in self.in_inbox_of(id, members) {
                     self.settle(id, &name, Delivery::Superseded);
@@ -249,6 +250,7 @@ impl State {
             queue: VecDeque::new(),
             stop: None,
             handed: BTreeMap::new(),
+            written: BTreeSet::new(),
             waits: Vec::new(),
             run: None,
             stalled: false,
@@ -289,6 +291,7 @@ impl State {
             queue: VecDeque::new(),
             stop: None,
             handed: BTreeMap::new(),
+            written: BTreeSet::new(),
             waits: Vec::new(),
             run: None,
             stalled: false,

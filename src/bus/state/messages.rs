@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Delivery, Due, Message, State, Wait};
-use crate::bus::event::Addressees;
+use crate::bus::event::{Addressees, Written};
 use crate::bus::log::Place;
 use crate::bus::state::apply::At;
 use crate::domain::id::{CallId, MessageId, SessionId};
@@ -167,6 +167,15 @@ impl State {
         }
     }
 
+    /// Notes that the answer of a call has been written.
+    pub(super) fn answer_written(&mut self, written: &Written) {
+        if let Some(holder) = self.sessions.get_mut(&written.session)
+            && holder.handed.contains_key(&written.call)
+        {
+            holder.written.insert(written.call);
+        }
+    }
+
     /// Takes the list of what a call holds, with the name of the session's member.
     fn take_handed(&mut self, session: SessionId, call: CallId) -> (Option<Name>, Vec<MessageId>) {
         self.timers.stop(&Due::Handed(session, call));
@@ -174,6 +183,7 @@ impl State {
             return (None, Vec::new());
         };
         let ids = holder.handed.remove(&call).unwrap_or_default();
+        holder.written.remove(&call);
         (Some(holder.name.clone()), ids)
     }
 
@@ -195,6 +205,7 @@ impl State {
             ids.retain(|other| other != id);
             if ids.is_empty() {
                 holder.handed.remove(&call);
+                holder.written.remove(&call);
                 self.timers.stop(&Due::Handed(session, call));
             }
         }

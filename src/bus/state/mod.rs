@@ -126,6 +126,9 @@ pub struct Session {
     /// Which calls hold messages that have not been seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handed: BTreeMap<CallId, Vec<MessageId>>,
+    /// Which of these calls have an answer that was written to their client.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub written: BTreeSet<CallId>,
     /// The calls that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,

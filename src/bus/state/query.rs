@@ -149,6 +149,12 @@ impl State {
             .collect()
     }
 
+    /// Says whether a call holds messages in an answer that was written to its client.
+    pub fn is_written(&self, session: SessionId, call: CallId) -> bool {
+        let session = self.sessions.get(&session);
+        session.is_some_and(|session| session.written.contains(&call))
+    }
+
     /// Returns the calls of a session that hold messages which came by this way.
     pub fn calls_handed_by(&self, session: SessionId, way: Way) -> Vec<CallId> {
         let Some(session) = self.sessions.get(&session) else {

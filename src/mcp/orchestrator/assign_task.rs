@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::leading::Leading;
-use super::task_view::{OutputView, StatusView};
+use super::task_view::{OutputView, StatusView, take_notice};
 use crate::bus::state::Task;
 use crate::domain::id::TaskId;
 use crate::domain::limits;
@@ -137,6 +137,7 @@ impl Tool for AssignTask {
             let task = waited(caller, &team, &assigned.task, Duration::from_secs(seconds)).await?;
             if task.status.is_final() {
                 let output = team.output(&task.id, 0, limits::ANSWER_BYTES).await?;
+                take_notice(caller, &output).await;
                 result = Some(OutputView::of(output, 0));
             }
         }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::leading::Leading;
-use super::task_view::{ResultView, output_bytes};
+use super::task_view::{ResultView, output_bytes, take_notice};
 use crate::domain::id::TaskId;
 use crate::mcp::{Caller, Tool, ToolError};
 
@@ -43,6 +43,7 @@ impl Tool for GetTaskResult {
         let max = output_bytes(input.max_bytes)?;
         let team = self.leading.team(caller.seat());
         let output = team.output(&id, input.offset.unwrap_or(0), max).await?;
+        take_notice(caller, &output).await;
         Ok(ResultView::of(
             output,
             input.list_offset.unwrap_or(0),

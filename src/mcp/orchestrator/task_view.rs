@@ -9,7 +9,7 @@ use crate::domain::limits;
 use crate::domain::member::Activity;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::iso8601;
-use crate::mcp::ToolError;
+use crate::mcp::{Caller, ToolError};
 use crate::team::{TaskOutput, Team};
 
 /// Where a task stands.
@@ -158,5 +158,14 @@ pub(super) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
         )),
         Some(asked) => Ok(asked.min(limits::ANSWER_BYTES)),
         None => Ok(limits::ANSWER_BYTES),
+    }
+}
+/// Hands the notice of a task's end to the call that brings the end of its output, so that one stands and falls with the other.
+pub(super) async fn take_notice(caller: &mut Caller, output: &TaskOutput) {
+    if output.is_the_end()
+        && let Err(error) = caller.call.take_notice(output.task.id.clone()).await
+    {
+        // Then the notice comes besides.
+        tracing::debug!("failed to take the notice of a task: {error}");
     }
 }

@@ -1,9 +1,11 @@
 //! Lines that are no messages, and more of them than anybody reads: every request has its answer.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio_util::sync::CancellationToken;
 
-use super::fixture::{Client, Team};
-use crate::mcp::Ended;
+use super::fixture::{Client, PATIENCE, Team};
+use crate::mcp::{Ended, Seating, endpoint, serve};
 
 /// Sends a raw line and returns the error that answers it.
 async fn refused(client: &mut Client, line: &[u8]) -> Value {
@@ -247,4 +249,35 @@ async fn an_id_that_is_under_way_is_not_taken_twice() {
     let again = json!({ "jsonrpc": "2.0", "id": wait, "method": "ping" });
     let answer = refused(&mut ann, again.to_string().as_bytes()).await;
     says(&answer, &Value::Null, -32600, "under way");
+}
+
+#[tokio::test]
+async fn a_client_that_reads_no_more_ends_the_server() {
+    let team = Team::new();
+    let seat = team.seat("ann").await;
+    let server = endpoint::server(Seating::taken(seat));
+    let (mut to, input) = tokio::io::duplex(64 * 1024);
+    let (output, from) = tokio::io::duplex(64 * 1024);
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(async move { serve(&server, input, output, stop).await });
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" },
+    });
+    let mut from = BufReader::new(from).lines();
+    for line in [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+    ] {
+        let line = format!("{line}\n");
+        to.write_all(line.as_bytes()).await.unwrap();
+    }
+    from.next_line().await.unwrap().expect("an answer");
+    drop(from);
+    let call = json!({ "name": "list_agents", "arguments": {} });
+    let line = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call });
+    to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    let ended = tokio::time::timeout(PATIENCE, running).await;
+    assert_eq!(ended.expect("the server ends").unwrap(), Ended::Closed);
 }

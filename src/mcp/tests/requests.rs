@@ -145,3 +145,40 @@ async fn requests_that_make_no_sense_are_refused() {
         assert_eq!(ann.refused(tool, arguments).await, expected);
     }
 }
+
+#[tokio::test]
+async fn a_claim_whose_answer_is_taken_back_is_released_and_one_held_before_is_not() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut eve) = (
+        team.member("ann").await,
+        team.member("bob").await,
+        team.member("eve").await,
+    );
+    let opened = ann
+        .call("request_task", json!({ "description": "review it" }))
+        .await;
+    let claim = json!({ "request_id": opened["request_id"] });
+    let id = bob.begin_call("claim_request", claim.clone()).await;
+    assert_eq!(bob.result(&id).await["claimed"], true);
+    bob.notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
+    // That it is claimed, and that it is open again.
+    for words in ["claimed by bob", "it is open again"] {
+        let news = json!({ "timeout_seconds": 10, "request_id": opened["request_id"] });
+        let told = ann.call("wait_for_message", news).await;
+        let content = told["message"]["content"].as_str();
+        assert!(
+            content.is_some_and(|content| content.contains(words)),
+            "{told}"
+        );
+    }
+
+    let id = eve.begin_call("claim_request", claim.clone()).await;
+    assert_eq!(eve.result(&id).await["claimed"], true);
+    let again = eve.begin_call("claim_request", claim.clone()).await;
+    assert_eq!(eve.result(&again).await["claimed"], true);
+    eve.notify("notifications/cancelled", json!({ "requestId": again }))
+        .await;
+    eve.call("list_agents", json!({})).await;
+    assert_eq!(bob.call("claim_request", claim).await["claimed"], false);
+}

@@ -226,6 +226,16 @@ impl Stage {
         marked(MARK, &self.home.to_string_lossy())
     }
 
+    /// Returns those whose command line has this word.
+    pub(crate) fn running(&self, word: &str) -> Vec<u32> {
+        let runs = |pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0)
+                .any(|found| found == word.as_bytes())
+        };
+        self.processes().into_iter().filter(runs).collect()
+    }
+
     /// Returns all events of the log so far, in their order; none before there is a log.
     pub(crate) fn events(&self) -> Vec<Value> {
         let segments = match std::fs::read_dir(self.bus().join("log")) {

@@ -56,7 +56,7 @@ fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
 }
 
 #[test]
-fn a_taken_result_makes_the_notice_superfluous() {
+fn the_notice_of_a_task_goes_with_its_result_and_comes_back_with_it() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -64,9 +64,17 @@ fn a_taken_result_makes_the_notice_superfluous() {
     world.ask(lead, Ask::StartTask(id.clone()));
     world.ask(lead, Ask::FinishTask(id.clone(), Box::new(done())));
     assert_eq!(world.unread("orchestrator").len(), 1);
-    world.ask(lead, Ask::ResultTaken(id.clone()));
+    let (lost, other) = (world.call(), world.call());
+    world.ask(lead, Ask::TakeNotice(lost, id.clone()));
     assert!(world.unread("orchestrator").is_empty());
-    assert!(world.ask(lead, Ask::ResultTaken(id)).is_empty());
+    let other_too = Ask::TakeNotice(other, id.clone());
+    assert!(world.ask(lead, other_too).is_empty());
+    world.settle(lead, lost, false);
+    assert_eq!(world.unread("orchestrator").len(), 1);
+    world.ask(lead, Ask::TakeNotice(other, id.clone()));
+    world.settle(lead, other, true);
+    assert!(world.unread("orchestrator").is_empty());
+    assert!(world.ask(lead, Ask::TakeNotice(lost, id)).is_empty());
 }
 
 #[test]

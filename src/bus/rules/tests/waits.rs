@@ -150,30 +150,43 @@ fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
 }
 
 #[test]
-fn the_calls_of_a_turn_end_with_it_and_a_cancelled_turn_gives_back_what_they_had() {
-    for cancelled in [false, true] {
-        let mut world = World::new();
-        let (lead, other) = (world.lead(), world.peer("other"));
-        let agent = world.agent(lead, "codex");
-        let id = world.send(other, "codex", "x");
-        let (call, taken) = world.take(agent);
-        assert_eq!(taken, std::slice::from_ref(&id));
-        let waiting = world.wait_for(agent, Some("orchestrator"), None);
-        let end = || Ask::EndCalls {
-            session: agent,
-            give_back: cancelled,
-        };
-        assert_eq!(world.refuse(other, end()), Refusal::NotTheOwner);
-        world.ask(lead, end());
-        assert!(!world.state.waits(agent, waiting));
-        assert_eq!(world.held(agent, call).is_empty(), cancelled);
-        assert_eq!(world.unread("codex").is_empty(), !cancelled);
-        // What comes now is nobody's but the next turn's.
-        let next = world.send(lead, "codex", "y");
-        assert_eq!(world.held(agent, waiting), []);
-        assert!(world.unread("codex").contains(&next));
-        assert_eq!(world.ask(lead, end()), []);
-    }
+fn the_calls_of_a_turn_end_with_it_and_give_back_what_nothing_has_proven() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.peer("other"));
+    let agent = world.agent(lead, "codex");
+    world.send(other, "codex", "w");
+    let (shown, _) = world.take(agent);
+    let id = world.send(other, "codex", "x");
+    let (call, taken) = world.take(agent);
+    assert_eq!(taken, std::slice::from_ref(&id));
+    let waiting = world.wait_for(agent, Some("orchestrator"), None);
+    let end = || Ask::EndCalls(agent);
+    assert_eq!(world.refuse(other, end()), Refusal::NotTheOwner);
+    world.settle(agent, shown, true);
+    world.ask(lead, end());
+    assert!(!world.state.waits(agent, waiting));
+    assert!(world.held(agent, call).is_empty());
+    assert_eq!(world.unread("codex"), [id]);
+    // What comes now is nobody's but the next turn's.
+    let next = world.send(lead, "codex", "y");
+    assert_eq!(world.held(agent, waiting), []);
+    assert!(world.unread("codex").contains(&next));
+    assert_eq!(world.ask(lead, end()), []);
+}
+
+#[test]
+fn an_answer_is_written_once_and_only_while_it_holds_something() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.send(a, "b", "x");
+    let (call, _) = world.take(b);
+    assert!(!world.state.is_written(b, call));
+    assert_eq!(world.ask(b, Ask::Written(call)).len(), 1);
+    assert!(world.state.is_written(b, call));
+    assert_eq!(world.ask(b, Ask::Written(call)), []);
+    world.settle(b, call, false);
+    assert!(!world.state.is_written(b, call));
+    assert_eq!(world.ask(b, Ask::Written(call)), []);
 }
 
 #[test]
@@ -184,14 +197,7 @@ fn what_a_cancelled_turn_gives_back_goes_to_no_wait_of_it() {
     let id = world.send(lead, "codex", "x");
     world.take(agent);
     let waiting = world.wait(agent);
-    let give_back = true;
-    world.ask(
-        lead,
-        Ask::EndCalls {
-            session: agent,
-            give_back,
-        },
-    );
+    world.ask(lead, Ask::EndCalls(agent));
     assert_eq!(world.held(agent, waiting), []);
     assert_eq!(world.unread("codex"), [id]);
 }
