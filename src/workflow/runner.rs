@@ -294,17 +294,22 @@ impl Runner {
     }
 
     fn seen_task(&mut self, step: &PlayedStep, task: &Task) -> Seen {
-        if task.status.is_final() {
+        // A bridge that hangs ends nothing, whoever asks.
+        let status = if self.bus().look(|state| state.is_unheard(task)) {
+            TaskStatus::Cancelled
+        } else {
+            task.status
+        };
+        if status.is_final() {
             self.turns.remove(&task.id);
             let mut error = task.error.clone();
-            if self.overdue.contains(&task.id) && task.status == TaskStatus::Cancelled {
+            if self.overdue.contains(&task.id) && status == TaskStatus::Cancelled {
                 let seconds = step.plan.timeout_seconds.unwrap_or_default();
                 error = Some(TaskError::new(
                     "timeout",
                     format!("it took longer than {seconds} s"),
                 ));
             }
-            let status = task.status;
             return Seen::Ended(TaskEnd { status, error });
         }
         if task.cancel_asked {

@@ -179,7 +179,7 @@ fn is_possible(
 ) -> bool {
     // A task that ended so long ago that the state has forgotten it has ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
-    let task_ended = task.is_none_or(|task| task.status.is_final());
+    let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_unheard(task));
     let readiness = workflow.readiness(step);
     match (step.status, step_move) {
         (StepStatus::Running, StepMove::Ask | StepMove::Skip(_) | StepMove::Pass(_)) => false,

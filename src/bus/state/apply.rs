@@ -198,7 +198,7 @@ impl State {
         match event {
             Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
             Event::MemberModel { model, .. } => {
-                session.model = kept::name(Some(model), limits::MODEL_BYTES)
+                session.model = kept::name(Some(model), limits::MODEL_BYTES);
             }
             Event::MemberTools { tools, .. } => session.tools = *tools,
             _ => {}

@@ -124,6 +124,13 @@ impl State {
         self.tasks.get(id)
     }
 
+    /// Says whether the end of a task is asked for and nobody hears that: the bridge that holds its agent hangs.
+    pub fn is_unheard(&self, task: &Task) -> bool {
+        let owner = self.session(task.session).and_then(|agent| agent.owner);
+        let hangs = |owner| self.session(owner).is_some_and(|bridge| bridge.hung);
+        task.cancel_asked && !task.status.is_final() && owner.is_some_and(hangs)
+    }
+
     /// Returns the unread messages of a name, oldest first.
     pub fn unread<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
         let ids = self.members.get(name).map(|member| &member.unread);

@@ -432,3 +432,23 @@ fn a_workflow_whose_leader_hangs_can_be_cancelled() {
     led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Cancelled);
 }
+
+/// The bridge that holds the step's agent hangs, and ends nothing that it is asked to end.
+#[test]
+fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    let begin = led.begin("a");
+    let task = assigned(&led.world.ask(led.lead, begin));
+    led.world.ask(led.lead, Ask::StartTask(task.clone()));
+    led.world.ask(other, Ask::Hung(vec![led.lead], 30_000));
+    led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
+    led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
+    let cancelled = |step: &str| (name(step), StepMove::Cancel("cancelled".into()));
+    let end = Ask::MoveSteps(led.id.clone(), vec![cancelled("a"), cancelled("b")]);
+    let refused = led.world.refuse(other, end.clone());
+    assert!(matches!(refused, Refusal::StepElsewhere { .. }), "it runs");
+    led.world.ask(other, Ask::CancelTask(task.clone()));
+    led.world.ask(other, end);
+    assert_eq!(led.status(), WorkflowStatus::Cancelled);
+}
