@@ -1,21 +1,22 @@
 //! What an agent says of itself when it is greeted.
 
-use super::update::{list, string};
+use super::bounds;
+use super::update::list;
+use crate::domain::limits::AGENT_CHOICES;
+use crate::domain::secret::{Hidden, Secrets};
 use serde_json::Value;
 
 /// What an agent says of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentInfo {
     /// Its name, when it tells one.
-    pub name: Option<String>,
+    pub name: Option<Hidden>,
     /// Its version, when it tells one.
-    pub version: Option<String>,
+    pub version: Option<Hidden>,
     /// The ways to log in; empty when none is needed (or none is told).
     pub auth_methods: Vec<AuthMethod>,
     /// What it offers beyond what every agent has to.
     pub features: Vec<Feature>,
-    /// The whole answer, for everything else (`agentCapabilities`, `_meta`).
-    pub raw: Value,
 }
 
 /// What an agent may offer.
@@ -35,9 +36,9 @@ pub enum Feature {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthMethod {
     /// Its id.
-    pub id: String,
+    pub id: Hidden,
     /// What people are shown.
-    pub name: String,
+    pub name: Hidden,
 }
 
 impl AgentInfo {
@@ -46,7 +47,7 @@ impl AgentInfo {
         self.features.contains(&feature)
     }
 
-    pub(super) fn parse(raw: Value) -> Self {
+    pub(super) fn parse(raw: &Value, secrets: &Secrets) -> Self {
         let on = |place: &str| raw.pointer(place) == Some(&Value::Bool(true));
         let session_offers = |capability: &str| {
             raw.pointer(&format!(
@@ -65,28 +66,26 @@ impl AgentInfo {
                     || on("/agentCapabilities/_meta/steering/supported"),
             ),
         ];
-        let auth_methods = list(&raw, "authMethods")
+        let auth_methods = list(raw, "authMethods")
             .into_iter()
             .flatten()
             .filter_map(|method| {
-                let id = string(method, "id")?;
+                let id = bounds::name(method, "id", secrets)?;
                 Some(AuthMethod {
-                    name: string(method, "name").unwrap_or_else(|| id.clone()),
+                    name: bounds::word(method, "name", secrets).unwrap_or_else(|| id.clone()),
                     id,
                 })
             });
+        let about = raw.get("agentInfo");
         Self {
-            name: raw.get("agentInfo").and_then(|info| string(info, "name")),
-            version: raw
-                .get("agentInfo")
-                .and_then(|info| string(info, "version")),
-            auth_methods: auth_methods.collect(),
+            name: about.and_then(|info| bounds::word(info, "name", secrets)),
+            version: about.and_then(|info| bounds::word(info, "version", secrets)),
+            auth_methods: auth_methods.take(AGENT_CHOICES).collect(),
             features: features
                 .into_iter()
                 .filter(|(_, offered)| *offered)
                 .map(|(feature, _)| feature)
                 .collect(),
-            raw,
         }
     }
 }
@@ -97,7 +96,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_agents_capabilities_are_read_and_the_rest_is_kept() {
+    fn an_agents_capabilities_are_read() {
+        let text = |text: &Option<Hidden>| text.as_ref().map(|text| text.as_str().to_owned());
         let raw = json!({
             "protocolVersion": 1,
             "agentInfo": {"name": "x", "version": "2"},
@@ -105,25 +105,24 @@ mod tests {
             "authMethods": [{"id": "key", "name": "API key"}, {"name": "no id"}],
             "_meta": {"steering": {"supported": true}},
         });
-        let info = AgentInfo::parse(raw.clone());
+        let info = AgentInfo::parse(&raw, &Secrets::default());
         assert_eq!(
-            (info.name.as_deref(), info.version.as_deref()),
-            (Some("x"), Some("2"))
+            (text(&info.name), text(&info.version)),
+            (Some("x".to_owned()), Some("2".to_owned()))
         );
         assert_eq!(
             info.features,
             [Feature::Load, Feature::Resume, Feature::Steering]
         );
         assert!(!info.offers(Feature::Close));
+        let [method] = info.auth_methods.as_slice() else {
+            panic!("one has an id: {info:?}");
+        };
         assert_eq!(
-            info.auth_methods,
-            [AuthMethod {
-                id: "key".into(),
-                name: "API key".into()
-            }]
+            (method.id.as_str(), method.name.as_str()),
+            ("key", "API key")
         );
-        assert_eq!(info.raw, raw);
-        let nothing = AgentInfo::parse(json!({"protocolVersion": 1}));
+        let nothing = AgentInfo::parse(&json!({"protocolVersion": 1}), &Secrets::default());
         assert_eq!(nothing.features, []);
     }
 }

@@ -1,13 +1,15 @@
 //! The handle of a connection: what is asked of an agent.
 
 use super::agent_info::{AgentInfo, Feature};
+use super::bounds;
 use super::driver::{ConnectOptions, FileSystem, Progress, Shared, drive};
 use super::error::{AcpError, Ending};
 use super::events::{AgentEvents, queue};
 use super::lines::LineCounts;
 use super::outcome::PromptOutcome;
 use super::session::{AcpSessionId, McpServerSpec, SessionInfo};
-use super::update::string;
+use crate::domain::limits::{AGENT_ERROR_CHARS, AGENT_WORD_CHARS};
+use crate::domain::secret::Secrets;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
     Agent, Error, ErrorCode, UntypedMessage, is_connection_terminated, is_incoming_transport_closed,
@@ -106,10 +108,11 @@ impl Connection {
         let version = self.inner.shared.version.get();
         if let Some(version) = version.filter(|version| **version != 1) {
             return Err(AcpError::Version {
-                version: version.to_string(),
+                version: bounds::line(&version.to_string(), self.secrets(), AGENT_WORD_CHARS)
+                    .into(),
             });
         }
-        let agent = AgentInfo::parse(answer?);
+        let agent = AgentInfo::parse(&answer?, self.secrets());
         Ok(self.inner.agent.get_or_init(|| agent).clone())
     }
 
@@ -121,12 +124,10 @@ impl Connection {
         cwd: &Path,
         servers: &[McpServerSpec],
     ) -> Result<SessionInfo, AcpError> {
-        let answer = self
-            .session_call("session/new", place(cwd, servers))
-            .await?;
-        let id = string(&answer, "sessionId")
-            .ok_or_else(|| malformed("session/new", "it has no `sessionId`"))?;
-        Ok(SessionInfo::parse(id.into(), &answer))
+        let method = "session/new";
+        let answer = self.session_call(method, place(cwd, servers)).await?;
+        let id = bounds::session_id(method, &answer)?;
+        Ok(SessionInfo::parse(id, &answer, self.secrets()))
     }
 
     /// Takes up an earlier session; its history comes as updates before this returns.
@@ -165,7 +166,8 @@ impl Connection {
         let params =
             json!({"sessionId": session.as_str(), "prompt": [{"type": "text", "text": text}]});
         let answer = self.send(method, params).await?;
-        PromptOutcome::parse(&answer).ok_or_else(|| malformed(method, "it has no `stopReason`"))
+        PromptOutcome::parse(&answer, self.secrets())
+            .ok_or_else(|| malformed(method, "it has no `stopReason`"))
     }
 
     /// Asks the agent to end the session's turn; harmless when there is none. The prompt's outcome is the answer.
@@ -198,7 +200,7 @@ impl Connection {
         );
         match session.setting("model") {
             Some(option) => {
-                let newer = set_option(session, &option.id, model);
+                let newer = set_option(session, option.id.as_str(), model);
                 if session.is_legacy_model(model) {
                     self.newer_or_older(legacy, newer).await
                 } else {
@@ -218,7 +220,7 @@ impl Connection {
         );
         match session
             .setting("mode")
-            .map(|option| set_option(session, &option.id, mode))
+            .map(|option| set_option(session, option.id.as_str(), mode))
         {
             Some(by_option) if session.modes.is_empty() => {
                 self.newer_or_older(by_option, by_method).await
@@ -289,7 +291,11 @@ impl Connection {
         let mut params = place(cwd, servers);
         params["sessionId"] = json!(session.as_str());
         let answer = self.session_call(method, params).await?;
-        Ok(SessionInfo::parse(session.clone(), &answer))
+        Ok(SessionInfo::parse(session.clone(), &answer, self.secrets()))
+    }
+
+    fn secrets(&self) -> &Secrets {
+        &self.inner.shared.options.secrets
     }
 
     fn offered(&self, method: &str, feature: Feature) -> Result<(), AcpError> {
@@ -354,8 +360,10 @@ impl Connection {
         AcpError::Refused {
             method,
             code: error.code.value(),
-            message: error.message,
-            data: error.data,
+            message: bounds::line(&error.message, self.secrets(), AGENT_ERROR_CHARS).into(),
+            data: error
+                .data
+                .map(|data| bounds::error_data(&data, self.secrets())),
         }
     }
 }

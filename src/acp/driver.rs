@@ -7,6 +7,7 @@ use super::error::Ending;
 use super::events::Queue;
 use super::inbound::{AnswerCustom, Inbound};
 use super::lines::{LineReader, LineStats, LineWriter, count};
+use crate::domain::secret::Secrets;
 use crate::sys::lines::mend_half_characters;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
@@ -42,6 +43,8 @@ pub struct ConnectOptions {
     pub custom: AnswerCustom,
     /// Whether the agent is offered to read and write files through us.
     pub file_system: FileSystem,
+    /// What the agent was given and may not be written down: it is hidden in its words.
+    pub secrets: Secrets,
 }
 
 /// Whether the methods of the file system are offered.
@@ -75,6 +78,7 @@ impl Default for ConnectOptions {
             deadlines: Deadlines::default(),
             custom: AnswerCustom::default(),
             file_system: FileSystem::default(),
+            secrets: Secrets::default(),
         }
     }
 }
@@ -175,6 +179,7 @@ pub(super) async fn drive(
             Arc::clone(&shared.events),
             shared.options.custom.clone(),
             shared.options.file_system,
+            shared.options.secrets.clone(),
         );
         let stop = shared.stop.clone();
         let protocol = Client

@@ -1,5 +1,7 @@
 //! What can go wrong with an agent connection, and how one ends.
 
+use super::bounds;
+use crate::domain::letters::one_line;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ pub enum AcpError {
         method: String,
         /// The code as the agent sent it.
         code: i32,
-        /// The agent's own words.
+        /// The agent's own words, as a line in which what is secret is hidden, and which is not endless; so are its further data.
         message: String,
         /// The agent's own further data.
         data: Option<Value>,
@@ -108,16 +110,12 @@ pub enum Ending {
     },
 }
 
-/// Returns the sentence that agents hide in `data` (qwen's says more than its "Internal error"), ready to append.
+/// Returns the sentence in what an agent adds to an error, as a line that is ready to append.
 fn details(data: Option<&Value>) -> String {
-    let text = match data {
-        Some(Value::String(text)) => Some(text.as_str()),
-        Some(Value::Object(fields)) => ["details", "message"]
-            .iter()
-            .find_map(|key| fields.get(*key)?.as_str()),
-        _ => None,
-    };
-    text.map(|text| format!(": {text}")).unwrap_or_default()
+    let sentence = data.and_then(bounds::sentence);
+    sentence
+        .map(|text| format!(": {}", one_line(text)))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -267,7 +267,7 @@ mod tests {
                 AgentEvent::Update {
                     session,
                     update: Update::MessageText(text),
-                } => format!("{session} {text}"),
+                } => format!("{} {text}", session.as_str()),
                 other => format!("{other:?}"),
             });
         }

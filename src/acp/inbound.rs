@@ -8,6 +8,7 @@ use super::events::{AgentEvent, Queue, weight};
 use super::files::{FileQuestion, FileRequest};
 use super::permission::{PermissionQuestion, PermissionRequest};
 use super::update;
+use crate::domain::secret::Secrets;
 use agent_client_protocol::{
     Agent, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
@@ -47,14 +48,21 @@ pub(super) struct Inbound {
     events: Arc<Queue>,
     custom: AnswerCustom,
     file_system: FileSystem,
+    secrets: Secrets,
 }
 
 impl Inbound {
-    pub(super) fn new(events: Arc<Queue>, custom: AnswerCustom, file_system: FileSystem) -> Self {
+    pub(super) fn new(
+        events: Arc<Queue>,
+        custom: AnswerCustom,
+        file_system: FileSystem,
+        secrets: Secrets,
+    ) -> Self {
         Self {
             events,
             custom,
             file_system,
+            secrets,
         }
     }
 
@@ -63,7 +71,7 @@ impl Inbound {
         match method.as_str() {
             "session/update" => {
                 let weight = weight(&params);
-                let (session, update) = update::parse_notification(params);
+                let (session, update) = update::parse_notification(params, &self.secrets);
                 self.events
                     .push(AgentEvent::Update { session, update }, weight);
             }
@@ -147,9 +155,11 @@ impl HandleDispatchFrom<Agent> for Inbound {
 /// Reads parameters as all that they could be.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn read_any(params: serde_json::Value) {
-    let _ = super::session::SessionInfo::parse("s".into(), &params);
-    let _ = super::agent_info::AgentInfo::parse(params.clone());
-    let _ = super::outcome::PromptOutcome::parse(&params);
+    let secrets = Secrets::default();
+    let _ = super::session::SessionInfo::parse("s".into(), &params, &secrets);
+    let _ = super::agent_info::AgentInfo::parse(&params, &secrets);
+    let _ = super::outcome::PromptOutcome::parse(&params, &secrets);
+    let _ = super::bounds::error_data(&params, &secrets);
     if let Some(request) = super::permission::PermissionRequest::parse(&params) {
         let ours = super::OurTools {
             server: "bridge",
@@ -159,5 +169,5 @@ pub(super) fn read_any(params: serde_json::Value) {
         let call = calls.see(request.tool_call.clone());
         let _ = super::is_our_tool(&request, Some(call), ours);
     }
-    let _ = super::update::parse_notification(params);
+    let _ = super::update::parse_notification(params, &secrets);
 }

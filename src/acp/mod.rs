@@ -7,6 +7,8 @@
 //!   possible, else dropped and counted ([`LineCounts`]); reading stops while too much waits to be taken.
 //! - Every request ends: by its answer, by its deadline, or at once when the agent is gone. A prompt has no deadline.
 //! - When a request returns, all events that the agent sent before its answer already wait in [`AgentEvents`].
+//! - No word of an agent that stands for something (an id, a model, why it ended, an error) is long, secret, or more than a line:
+//!   each is bounded and hidden where it is parsed ([`ConnectOptions::secrets`]).
 //! - A question for permission is always answered; one that nobody answers is answered `cancelled`.
 //! - A question for what has come meanwhile is answered in time; when nobody does, with nothing.
 //!
@@ -21,8 +23,10 @@
 //! [`choose`]: crate::acp::choose
 //! [`is_our_tool`]: crate::acp::is_our_tool
 //! [`FileSystem`]: crate::acp::FileSystem
+//! [`ConnectOptions::secrets`]: crate::acp::ConnectOptions::secrets
 
 mod agent_info;
+mod bounds;
 mod connection;
 mod drain;
 mod driver;

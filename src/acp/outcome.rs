@@ -1,6 +1,9 @@
 //! The end of a turn: why it ended, and what it used.
 
+use super::bounds;
 use super::update::present;
+use crate::domain::limits::AGENT_WORD_CHARS;
+use crate::domain::secret::{Hidden, Secrets};
 use serde_json::Value;
 
 /// How a turn ended.
@@ -28,7 +31,7 @@ pub enum StopReason {
     /// The turn was cancelled.
     Cancelled,
     /// A reason that the protocol does not define.
-    Other(String),
+    Other(Hidden),
 }
 
 impl StopReason {
@@ -40,20 +43,21 @@ impl StopReason {
             Self::MaxTurnRequests => "max_turn_requests",
             Self::Refusal => "refusal",
             Self::Cancelled => "cancelled",
-            Self::Other(reason) => reason,
+            Self::Other(reason) => reason.as_str(),
         }
     }
 }
 
-impl From<&str> for StopReason {
-    fn from(reason: &str) -> Self {
+impl StopReason {
+    /// Parses a reason.
+    pub(super) fn of(reason: &str, secrets: &Secrets) -> Self {
         match reason {
             "end_turn" => Self::EndTurn,
             "max_tokens" => Self::MaxTokens,
             "max_turn_requests" => Self::MaxTurnRequests,
             "refusal" => Self::Refusal,
             "cancelled" => Self::Cancelled,
-            other => Self::Other(other.to_owned()),
+            other => Self::Other(bounds::line(other, secrets, AGENT_WORD_CHARS)),
         }
     }
 }
@@ -92,9 +96,9 @@ impl TokenUsage {
 
 impl PromptOutcome {
     /// Parses the answer to a prompt; `None` when it lacks the reason.
-    pub(super) fn parse(raw: &Value) -> Option<Self> {
+    pub(super) fn parse(raw: &Value, secrets: &Secrets) -> Option<Self> {
         Some(Self {
-            stop_reason: raw.get("stopReason")?.as_str()?.into(),
+            stop_reason: StopReason::of(raw.get("stopReason")?.as_str()?, secrets),
             usage: usage(raw),
             meta: present(raw, "_meta"),
         })
@@ -133,7 +137,8 @@ mod tests {
     #[test]
     fn token_counts_are_found_where_agents_put_them() {
         let check = |raw: Value, expected: Option<(u64, u64, u64)>| {
-            let outcome = PromptOutcome::parse(&raw).expect("there is a reason");
+            let outcome =
+                PromptOutcome::parse(&raw, &Secrets::default()).expect("there is a reason");
             assert_eq!(
                 outcome
                     .usage
@@ -154,7 +159,10 @@ mod tests {
             json!({"stopReason": "end_turn", "usage": {"inputTokens": "many"}}),
             None,
         );
-        assert_eq!(PromptOutcome::parse(&json!({"usage": {}})), None);
+        assert_eq!(
+            PromptOutcome::parse(&json!({"usage": {}}), &Secrets::default()),
+            None
+        );
     }
 
     #[test]
@@ -167,8 +175,10 @@ mod tests {
             "cancelled",
             "bored",
         ] {
-            assert_eq!(StopReason::from(reason).as_str(), reason);
+            assert_eq!(StopReason::of(reason, &Secrets::default()).as_str(), reason);
         }
-        assert_eq!(StopReason::from("bored"), StopReason::Other("bored".into()));
+        let secrets = Secrets::of([("API_KEY", "sk-1234567890")].into_iter());
+        let told = StopReason::of("sk-1234567890", &secrets);
+        assert_eq!(told.as_str(), "[hidden: API_KEY]");
     }
 }

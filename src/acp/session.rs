@@ -4,13 +4,16 @@
 //! that is the legacy `models` block, which is the only list of models that some agents give. Missing and malformed
 //! optional parts are empty.
 
-use super::update::{list, string};
+use super::bounds;
+use super::update::list;
+use crate::domain::limits::AGENT_CHOICES;
+use crate::domain::secret::{Hidden, Secrets};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The agent's own name for one of its sessions; made by the agent, opaque to us.
+/// The agent's own name for one of its sessions; made by the agent, opaque to us. What is secret may be in it, so it is not shown:
+/// [`written`](Self::written) is for that.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AcpSessionId(String);
 
@@ -18,6 +21,12 @@ impl AcpSessionId {
     /// Returns the id as it goes over the wire.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the id as it is written down: not at all, if what is secret is in it.
+    pub fn written(&self, secrets: &Secrets) -> Option<Hidden> {
+        let hidden = secrets.hidden(self.as_str());
+        (hidden.as_str() == self.0).then_some(hidden)
     }
 }
 
@@ -30,12 +39,6 @@ impl From<&str> for AcpSessionId {
 impl From<String> for AcpSessionId {
     fn from(id: String) -> Self {
         Self(id)
-    }
-}
-
-impl fmt::Display for AcpSessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
@@ -71,7 +74,7 @@ pub struct SessionInfo {
     /// The modes of `session/set_mode`.
     pub modes: Vec<Choice>,
     /// The mode it begins in.
-    pub mode: Option<String>,
+    pub mode: Option<Hidden>,
     /// The mode that it was put into, as long as the agent has not told of another one since.
     put_into: Option<String>,
     /// The legacy `models` block, which `session/set_model` belongs to.
@@ -84,16 +87,16 @@ pub struct SessionInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The value.
-    pub id: String,
+    pub id: Hidden,
     /// What people are shown.
-    pub name: String,
+    pub name: Hidden,
 }
 
 /// The models that a session may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Models {
     /// The one in use.
-    pub current: Option<String>,
+    pub current: Option<Hidden>,
     /// Those that the agent lists. It may accept others, and list some that do not exist on a custom endpoint.
     pub available: Vec<Choice>,
 }
@@ -102,37 +105,37 @@ pub struct Models {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigOption {
     /// Its id.
-    pub id: String,
+    pub id: Hidden,
     /// What people are shown.
-    pub name: String,
+    pub name: Hidden,
     /// `model`, `mode`, `thought_level`, …
-    pub category: Option<String>,
+    pub category: Option<Hidden>,
     /// Its value, as text.
-    pub current: Option<String>,
+    pub current: Option<Hidden>,
     /// The values it may have, groups flattened; empty for a switch.
     pub choices: Vec<Choice>,
 }
 
 impl SessionInfo {
-    pub(super) fn parse(id: AcpSessionId, raw: &Value) -> Self {
+    pub(super) fn parse(id: AcpSessionId, raw: &Value, secrets: &Secrets) -> Self {
         let modes = raw.get("modes");
         Self {
             id,
             modes: modes
-                .map(|modes| choices(modes, "availableModes", "id"))
+                .map(|modes| choices(modes, "availableModes", "id", secrets))
                 .unwrap_or_default(),
-            mode: modes.and_then(|modes| string(modes, "currentModeId")),
+            mode: modes.and_then(|modes| bounds::word(modes, "currentModeId", secrets)),
             put_into: None,
             models: raw
                 .get("models")
                 .filter(|models| models.is_object())
                 .map(|models| Models {
-                    current: string(models, "currentModelId"),
-                    available: choices(models, "availableModels", "modelId"),
+                    current: bounds::word(models, "currentModelId", secrets),
+                    available: choices(models, "availableModels", "modelId", secrets),
                 }),
             config_options: raw
                 .get("configOptions")
-                .and_then(config_options)
+                .and_then(|options| config_options(options, secrets))
                 .unwrap_or_default(),
         }
     }
@@ -149,13 +152,13 @@ impl SessionInfo {
     }
 
     /// Returns the names of all models that the session may use, by either way.
-    pub fn model_names(&self) -> Vec<String> {
+    pub fn model_names(&self) -> Vec<Hidden> {
         let legacy = self.models.iter().flat_map(|models| &models.available);
         self.names("model", legacy)
     }
 
     /// Returns the names of all modes that the session may be in, by either way.
-    pub fn mode_names(&self) -> Vec<String> {
+    pub fn mode_names(&self) -> Vec<Hidden> {
         self.names("mode", self.modes.iter())
     }
 
@@ -163,39 +166,29 @@ impl SessionInfo {
         &'a self,
         category: &str,
         legacy: impl Iterator<Item = &'a Choice>,
-    ) -> Vec<String> {
-        let setting = self.setting(category);
-        let mut names: Vec<String> = Vec::new();
-        for choice in setting
-            .into_iter()
-            .flat_map(|option| &option.choices)
-            .chain(legacy)
-        {
-            if !names.contains(&choice.id) {
-                names.push(choice.id.clone());
-            }
-        }
-        names
+    ) -> Vec<Hidden> {
+        let mut seen = BTreeSet::new();
+        let settings = self.setting(category).into_iter();
+        let choices = settings.flat_map(|option| &option.choices).chain(legacy);
+        let new = choices.filter(|choice| seen.insert(&choice.id));
+        new.map(|choice| choice.id.clone())
+            .take(AGENT_CHOICES)
+            .collect()
     }
 
     /// Returns the model in use, as far as known.
-    pub fn model(&self) -> Option<String> {
+    pub fn model(&self) -> Option<Hidden> {
         self.model_choices().and_then(|models| models.current)
     }
 
     /// Notes that another model is in use.
-    pub fn note_model(&mut self, model: &str) {
-        let category =
-            |option: &ConfigOption| option.category.as_deref().unwrap_or(&option.id) == "model";
-        if let Some(option) = self
-            .config_options
-            .iter_mut()
-            .find(|option| category(option))
-        {
-            option.current = Some(model.to_owned());
+    pub fn note_model(&mut self, model: &Hidden) {
+        let mut options = self.config_options.iter_mut();
+        if let Some(option) = options.find(|option| option.is_of("model")) {
+            option.current = Some(model.clone());
         }
         if let Some(models) = &mut self.models {
-            models.current = Some(model.to_owned());
+            models.current = Some(model.clone());
         }
     }
 
@@ -218,14 +211,14 @@ impl SessionInfo {
     }
 
     /// Returns the value of the setting that is the mode, where there is one.
-    pub fn mode_setting(&self) -> Option<String> {
+    pub fn mode_setting(&self) -> Option<Hidden> {
         self.setting("mode")
             .and_then(|option| option.current.clone())
     }
 
     /// Says whether only the legacy block lists a model: codex has longer names there than in its setting.
     pub(super) fn is_legacy_model(&self, model: &str) -> bool {
-        let is = |choice: &Choice| choice.id == model;
+        let is = |choice: &Choice| choice.id.as_str() == model;
         let legacy = self.models.as_ref();
         let setting = self.setting("model");
         legacy.is_some_and(|models| models.available.iter().any(is))
@@ -234,51 +227,57 @@ impl SessionInfo {
 
     /// Returns the setting of a category; one without any category counts by its id.
     pub(super) fn setting(&self, category: &str) -> Option<&ConfigOption> {
-        let is =
-            |option: &&ConfigOption| option.category.as_deref().unwrap_or(&option.id) == category;
-        self.config_options.iter().find(is)
+        let mut options = self.config_options.iter();
+        options.find(|option| option.is_of(category))
+    }
+}
+
+impl ConfigOption {
+    fn is_of(&self, category: &str) -> bool {
+        self.category.as_ref().unwrap_or(&self.id).as_str() == category
     }
 }
 
 /// Parses a list of settings; `None` when it is no list.
-pub(super) fn config_options(raw: &Value) -> Option<Vec<ConfigOption>> {
+pub(super) fn config_options(raw: &Value, secrets: &Secrets) -> Option<Vec<ConfigOption>> {
     let options = raw.as_array()?.iter().filter_map(|option| {
-        let id = string(option, "id")?;
-        let mut all = Vec::new();
-        for choice in list(option, "options").into_iter().flatten() {
-            if list(choice, "options").is_some() {
-                all.append(&mut choices(choice, "options", "value"));
-            } else {
-                all.extend(self::choice(choice, "value"));
-            }
-        }
+        let id = bounds::name(option, "id", secrets)?;
+        let value = option.get("currentValue");
         Some(ConfigOption {
-            name: string(option, "name").unwrap_or_else(|| id.clone()),
-            category: string(option, "category"),
-            current: option.get("currentValue").and_then(|value| match value {
-                Value::String(text) => Some(text.clone()),
-                Value::Bool(on) => Some(on.to_string()),
-                _ => None,
-            }),
-            choices: all,
+            name: bounds::word(option, "name", secrets).unwrap_or_else(|| id.clone()),
+            category: bounds::word(option, "category", secrets),
+            current: match value.and_then(Value::as_bool) {
+                Some(on) => Some(secrets.hidden(on.to_string())),
+                None => bounds::word(option, "currentValue", secrets),
+            },
+            choices: values(option, secrets),
             id,
         })
     });
-    Some(options.collect())
+    Some(options.take(AGENT_CHOICES).collect())
 }
 
-fn choices(raw: &Value, field: &str, id: &str) -> Vec<Choice> {
-    list(raw, field)
-        .into_iter()
-        .flatten()
-        .filter_map(|raw| choice(raw, id))
-        .collect()
+/// Returns the values that a setting may have, of its groups too.
+fn values(option: &Value, secrets: &Secrets) -> Vec<Choice> {
+    let values = list(option, "options").into_iter().flatten();
+    let values = values.flat_map(|value| match list(value, "options") {
+        Some(group) => group.as_slice(),
+        None => std::slice::from_ref(value),
+    });
+    let choices = values.filter_map(|value| choice(value, "value", secrets));
+    choices.take(AGENT_CHOICES).collect()
 }
 
-fn choice(raw: &Value, id: &str) -> Option<Choice> {
-    let id = string(raw, id)?;
+fn choices(raw: &Value, field: &str, id: &str, secrets: &Secrets) -> Vec<Choice> {
+    let all = list(raw, field).into_iter().flatten();
+    let choices = all.filter_map(|raw| choice(raw, id, secrets));
+    choices.take(AGENT_CHOICES).collect()
+}
+
+fn choice(raw: &Value, id: &str, secrets: &Secrets) -> Option<Choice> {
+    let id = bounds::name(raw, id, secrets)?;
     Some(Choice {
-        name: string(raw, "name").unwrap_or_else(|| id.clone()),
+        name: bounds::word(raw, "name", secrets).unwrap_or_else(|| id.clone()),
         id,
     })
 }
@@ -286,6 +285,14 @@ fn choice(raw: &Value, id: &str) -> Option<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(raw: &Value) -> SessionInfo {
+        SessionInfo::parse("s".into(), raw, &Secrets::default())
+    }
+
+    fn texts(names: &[Hidden]) -> Vec<&str> {
+        names.iter().map(Hidden::as_str).collect()
+    }
 
     #[test]
     fn names_of_both_ways_are_known_and_each_is_chosen_by_its_own() {
@@ -297,9 +304,9 @@ mod tests {
                 {"id": "mode", "category": "mode", "options": [{"value": "code"}, {"value": "ask"}]},
             ],
         });
-        let mut session = SessionInfo::parse("s".into(), &both);
-        assert_eq!(session.model_names(), ["a", "b", "a[high]"]);
-        assert_eq!(session.mode_names(), ["code", "ask", "plan"]);
+        let mut session = parse(&both);
+        assert_eq!(texts(&session.model_names()), ["a", "b", "a[high]"]);
+        assert_eq!(texts(&session.mode_names()), ["code", "ask", "plan"]);
         assert!(!session.is_put_into("plan"), "it only says so");
         session.note_mode("ask");
         session.hear_mode("ask");
@@ -310,38 +317,43 @@ mod tests {
         for other in ["a", "b", "c"] {
             assert!(!session.is_legacy_model(other), "{other}");
         }
-        session.note_model("b");
-        assert_eq!(session.model().as_deref(), Some("b"));
-        let none = SessionInfo::parse("s".into(), &json!({}));
+        session.note_model(&Secrets::default().hidden("b"));
+        assert_eq!(session.model().as_ref().map(Hidden::as_str), Some("b"));
+        let none = parse(&json!({}));
         assert!(none.model_names().is_empty() && none.mode_names().is_empty());
+    }
+
+    #[test]
+    fn an_id_with_a_key_is_used_and_not_written_down() {
+        let secrets = Secrets::of([("API_KEY", "sk-1234567890")].into_iter());
+        let id = AcpSessionId::from("s-sk-1234567890");
+        assert_eq!(id.as_str(), "s-sk-1234567890");
+        assert_eq!(id.written(&secrets), None);
+        let plain = AcpSessionId::from("s-1").written(&secrets);
+        assert_eq!(plain.as_ref().map(Hidden::as_str), Some("s-1"));
     }
 
     #[test]
     fn models_come_from_the_settings_or_the_legacy_block() {
         let legacy = json!({"modes": {"currentModeId": "plan", "availableModes": [{"id": "plan", "name": "Plan"}]},
             "models": {"currentModelId": "small", "availableModels": [{"modelId": "small", "name": "S"}, {"modelId": "big"}]}});
-        let session = SessionInfo::parse("s".into(), &legacy);
-        assert_eq!(session.mode.as_deref(), Some("plan"));
+        let session = parse(&legacy);
+        assert_eq!(session.mode.as_ref().map(Hidden::as_str), Some("plan"));
         let models = session.model_choices().expect("there is a models block");
-        assert_eq!(models.current.as_deref(), Some("small"));
-        assert_eq!(
-            models.available[1],
-            Choice {
-                id: "big".into(),
-                name: "big".into()
-            }
-        );
+        assert_eq!(models.current.as_ref().map(Hidden::as_str), Some("small"));
+        let big = &models.available[1];
+        assert_eq!((big.id.as_str(), big.name.as_str()), ("big", "big"));
 
         let newer = json!({"configOptions": [
             {"id": "m", "name": "Model", "category": "model", "type": "select", "currentValue": "a", "options": [
                 {"value": "a", "name": "A"}, {"group": "g", "name": "G", "options": [{"value": "b", "name": "B"}]}]},
             {"id": "fast", "name": "Fast", "type": "boolean", "currentValue": true},
         ]});
-        let session = SessionInfo::parse("s".into(), &newer);
+        let session = parse(&newer);
         let models = session
             .model_choices()
             .expect("there is a setting of the category");
-        assert_eq!(models.current.as_deref(), Some("a"));
+        assert_eq!(models.current.as_ref().map(Hidden::as_str), Some("a"));
         assert_eq!(
             models
                 .available
@@ -350,9 +362,15 @@ mod tests {
                 .collect::<Vec<_>>(),
             ["a", "b"]
         );
-        assert_eq!(session.config_options[1].current.as_deref(), Some("true"));
+        assert_eq!(
+            session.config_options[1]
+                .current
+                .as_ref()
+                .map(Hidden::as_str),
+            Some("true")
+        );
         assert!(
-            SessionInfo::parse("s".into(), &json!({"models": null, "modes": 4}))
+            parse(&json!({"models": null, "modes": 4}))
                 .model_choices()
                 .is_none()
         );

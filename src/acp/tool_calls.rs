@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 const MOST_CALLS: usize = 4096;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// What is kept of a word such as a kind, which decides by being one that is known.
+/// The longest word, such as a kind, which decides by being one that is known. A longer one is none: its beginning could be a half of
+/// a key.
 const WORD_BYTES: usize = 128;
 
 /// What is kept of a text that people are shown the beginning of. It is more than they are shown by the length of a key: what
@@ -124,11 +125,8 @@ fn in_short(mut told: ToolCallUpdate) -> ToolCallUpdate {
     for text in [&mut told.title, &mut told.content].into_iter().flatten() {
         shorten(text, TEXT_BYTES);
     }
-    for word in [&mut told.name, &mut told.kind, &mut told.status]
-        .into_iter()
-        .flatten()
-    {
-        shorten(word, WORD_BYTES);
+    for word in [&mut told.name, &mut told.kind, &mut told.status] {
+        word.take_if(|word| word.len() > WORD_BYTES);
     }
     // The server and the tool, by which a question is known as one about our own.
     told.raw_input = told.raw_input.and_then(|input| {
@@ -138,11 +136,9 @@ fn in_short(mut told: ToolCallUpdate) -> ToolCallUpdate {
             .collect();
         (!short.is_empty()).then_some(Value::Object(short))
     });
-    told.meta = told.meta.as_ref().and_then(name_in_meta).map(|name| {
-        let mut name = name.to_owned();
-        shorten(&mut name, WORD_BYTES);
-        serde_json::json!({ "toolName": name })
-    });
+    let name = told.meta.as_ref().and_then(name_in_meta);
+    let name = name.filter(|name| name.len() <= WORD_BYTES);
+    told.meta = name.map(|name| serde_json::json!({ "toolName": name }));
     told
 }
 
@@ -321,6 +317,18 @@ mod tests {
         ));
         assert_eq!(call.known().raw_input, Some(server_and_tool));
         assert_eq!(call.known().content, None);
+    }
+
+    #[test]
+    fn a_word_that_is_too_long_is_none_so_that_no_half_of_a_key_is_left() {
+        let word = format!("{}sk-1234567890", "x".repeat(WORD_BYTES - 8));
+        let call = json!({"toolCallId": "c", "name": word, "kind": word, "status": word, "_meta": {"toolName": word}});
+        let mut calls = ToolCalls::default();
+        let call = calls.see(message(call));
+        assert_eq!(
+            (call.name(), call.kind(), call.status()),
+            ("", "other", "pending")
+        );
     }
 
     #[test]

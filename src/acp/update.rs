@@ -3,9 +3,13 @@
 //! The protocol crate's typed form drops an update whose kind it does not know, before any handler sees it. Here nothing
 //! is lost: what is not understood, or lacks what it needs, is [`Update::Unknown`] with its JSON.
 
+use super::bounds;
 use super::outcome::TokenUsage;
 use super::session::{AcpSessionId, ConfigOption, config_options};
+use crate::domain::limits::AGENT_CHOICES;
+use crate::domain::secret::Secrets;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// One thing that an agent tells about its session.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,28 +104,28 @@ pub struct PlanEntry {
 pub struct Cost {
     /// How much.
     pub amount: f64,
-    /// In which currency (ISO 4217).
+    /// In which currency: a few letters, three by ISO 4217.
     pub currency: String,
 }
 
 /// Parses the parameters of a `session/update`. Never fails, never panics.
-pub(super) fn parse_notification(params: Value) -> (AcpSessionId, Update) {
+pub(super) fn parse_notification(params: Value, secrets: &Secrets) -> (AcpSessionId, Update) {
     let session = string(&params, "sessionId").unwrap_or_default().into();
     let update = match params {
         Value::Object(mut fields) => fields.remove("update").unwrap_or(Value::Object(fields)),
         other => other,
     };
-    (session, parse(update))
+    (session, parse(update, secrets))
 }
 
-fn parse(raw: Value) -> Update {
-    known(&raw).unwrap_or_else(|| Update::Unknown {
+fn parse(raw: Value, secrets: &Secrets) -> Update {
+    known(&raw, secrets).unwrap_or_else(|| Update::Unknown {
         kind: string(&raw, "sessionUpdate").unwrap_or_default(),
         raw,
     })
 }
 
-fn known(raw: &Value) -> Option<Update> {
+fn known(raw: &Value, secrets: &Secrets) -> Option<Update> {
     Some(match raw.get("sessionUpdate")?.as_str()? {
         "agent_message_chunk" => {
             let text = block_text(raw.get("content")?)?;
@@ -153,11 +157,15 @@ fn known(raw: &Value) -> Option<Update> {
         "available_commands_update" => Update::Commands(
             list(raw, "availableCommands")?
                 .iter()
-                .filter_map(|command| string(command, "name"))
+                .filter_map(|command| bounds::name(command, "name", secrets))
+                .map(String::from)
+                .take(AGENT_CHOICES)
                 .collect(),
         ),
         "session_info_update" => Update::Failing(failing(raw)?),
-        "config_option_update" => Update::ConfigOptions(config_options(raw.get("configOptions")?)?),
+        "config_option_update" => {
+            Update::ConfigOptions(config_options(raw.get("configOptions")?, secrets)?)
+        }
         _ => return None,
     })
 }
@@ -202,13 +210,10 @@ fn locations(raw: &Value) -> Option<Vec<String>> {
     if changed.is_empty() {
         return named;
     }
-    let mut all = named.unwrap_or_default();
-    for path in changed {
-        if !all.contains(&path) {
-            all.push(path);
-        }
-    }
-    Some(all)
+    // All of them: what is not looked at is not allowed by rule, and what is not told has not changed.
+    let all = named.into_iter().flatten().chain(changed);
+    let mut seen = HashSet::new();
+    Some(all.filter(|path| seen.insert(path.clone())).collect())
 }
 
 fn diffs(raw: &Value) -> Option<Vec<Diff>> {
@@ -267,7 +272,7 @@ fn plan_entry(entry: &Value) -> Option<PlanEntry> {
 fn cost(cost: &Value) -> Option<Cost> {
     Some(Cost {
         amount: cost.get("amount")?.as_f64()?,
-        currency: string(cost, "currency")?,
+        currency: bounds::currency(cost)?,
     })
 }
 
@@ -296,8 +301,12 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    fn heard(params: Value) -> (AcpSessionId, Update) {
+        parse_notification(params, &Secrets::default())
+    }
+
     fn check(update: Value, expected: Update) {
-        let (session, parsed) = parse_notification(json!({"sessionId": "s", "update": update}));
+        let (session, parsed) = heard(json!({"sessionId": "s", "update": update}));
         assert_eq!(session.as_str(), "s");
         assert_eq!(parsed, expected);
     }
@@ -321,7 +330,7 @@ mod tests {
         let check = |status: &str, expected: Option<bool>| {
             let raw = json!({"sessionUpdate": "session_info_update",
                 "_meta": {"codex": {"threadStatus": {"type": status}}}});
-            match (parse(raw), expected) {
+            match (parse(raw, &Secrets::default()), expected) {
                 (Update::Failing(told), Some(expected)) => assert_eq!(told, expected),
                 (Update::Unknown { .. }, None) => {}
                 (other, _) => panic!("{status}: {other:?}"),
@@ -478,8 +487,10 @@ mod tests {
             Update::Commands(vec!["init".into()]),
         );
         let options = json!({"sessionUpdate": "config_option_update", "configOptions": [{"id": "model", "name": "Model"}]});
-        let (_, update) = parse_notification(json!({"sessionId": "s", "update": options}));
-        assert!(matches!(update, Update::ConfigOptions(options) if options[0].id == "model"));
+        let (_, update) = heard(json!({"sessionId": "s", "update": options}));
+        assert!(
+            matches!(update, Update::ConfigOptions(options) if options[0].id.as_str() == "model")
+        );
     }
 
     #[test]
@@ -507,7 +518,7 @@ mod tests {
         );
         check_unknown(json!({"sessionUpdate": 5}), "");
         check_unknown(json!(null), "");
-        let (session, update) = parse_notification(json!([1]));
+        let (session, update) = heard(json!([1]));
         assert_eq!(
             (session.as_str(), update),
             (
@@ -543,8 +554,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_json_makes_it_panic(params in any_json()) {
-            let _ = parse_notification(params.clone());
-            let _ = parse_notification(json!({"sessionId": "s", "update": params}));
+            let _ = heard(params.clone());
+            let _ = heard(json!({"sessionId": "s", "update": params}));
         }
     }
 }

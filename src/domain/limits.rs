@@ -324,3 +324,21 @@ pub const MAX_ROUNDS: u64 = 20;
 
 /// Other agents that may be named for a step.
 pub const MAX_FALLBACKS: usize = 4;
+
+/// Bytes of an agent's id for one of its sessions, and of its words for other things that are sent back to it: the agents that are
+/// known use a UUID. It stands in the log, and what is longer is no id.
+pub const AGENT_ID_BYTES: usize = 1_024;
+
+/// Models of an agent that are known, and as many of its modes, its settings, each setting's values, its commands, and its ways to log
+/// in: more than anybody chooses from, as the longest list seen has some four hundred.
+pub const AGENT_CHOICES: usize = 1_000;
+
+/// Characters of a word of an agent that stands in the log, such as why a turn ended: those of the protocol have seventeen at the most.
+pub const AGENT_WORD_CHARS: usize = 200;
+
+/// Characters of an agent's error, and as many of what it adds: enough for the end of a program's words, and together with all else
+/// that is told of a task's end far below a line of the log.
+pub const AGENT_ERROR_CHARS: usize = 8_000;
+
+/// Letters of a currency: ISO 4217 has three, and some agents count in `credits`. A value that is hidden as secret is longer.
+pub const CURRENCY_LETTERS: usize = 7;

@@ -2,6 +2,7 @@
 
 pub mod failure;
 pub mod id;
+pub mod letters;
 pub mod limits;
 pub mod member;
 pub mod message;

@@ -85,7 +85,7 @@ impl Secrets {
 
 /// A text of an agent in which what is secret is hidden. Only such a text is cut: of a key that a cut goes through the half
 /// that is left is not known as a key any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hidden(String);
 
 impl Hidden {
@@ -99,6 +99,16 @@ impl Hidden {
         match self.0.char_indices().nth(most) {
             Some((end, _)) => (&self.0[..end], true),
             None => (&self.0, false),
+        }
+    }
+
+    /// Cuts it to its beginning, with `…` where something is left out.
+    #[must_use]
+    pub fn cut(self, most: usize) -> Self {
+        if self.head(most).1 {
+            Self(self.clipped(most))
+        } else {
+            self
         }
     }
 
@@ -118,6 +128,12 @@ impl Hidden {
         } else {
             head.to_owned()
         }
+    }
+}
+
+impl AsRef<str> for Hidden {
+    fn as_ref(&self) -> &str {
+        &self.0
     }
 }
 

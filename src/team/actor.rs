@@ -37,7 +37,7 @@ use crate::config::Profile;
 use crate::domain::id::{CommandId, SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
 use crate::domain::report::Context;
-use crate::domain::secret::Secrets;
+use crate::domain::secret::{Hidden, Secrets};
 use crate::supervisor::Supervised;
 use crate::sys::ids;
 
@@ -124,14 +124,14 @@ pub(super) async fn record_run(
 fn runs(
     session: SessionId,
     (child, place): (&Supervised, Option<String>),
-    acp_session: Option<&AcpSessionId>,
+    acp_session: Option<Hidden>,
 ) -> Runs {
     let mark = |(pid, started)| ProcessMark { pid, started };
     Runs {
         session,
         agent: mark((child.pid(), child.start_time())),
         shim: child.shim().map(mark),
-        acp_session: acp_session.map(ToString::to_string),
+        acp_session: acp_session.map(Hidden::into),
         place,
     }
 }
@@ -243,7 +243,8 @@ impl Actor {
     /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
     pub(super) async fn record_session(&mut self) {
         let run = (&self.child, self.launch.place());
-        let runs = runs(self.identity.session, run, Some(&self.acp.id));
+        let id = start::written(&self.acp.id, &self.secrets, &self.identity.name);
+        let runs = runs(self.identity.session, run, id);
         self.record(Ask::Runs(Box::new(runs))).await;
     }
 
@@ -251,7 +252,7 @@ impl Actor {
         self.offers.note(self.identity.session, &self.acp);
         let ready = Ask::Ready {
             session: self.identity.session,
-            model: self.acp.model(),
+            model: self.acp.model().map(Hidden::into),
             pid: self.child.pid(),
         };
         self.record(ready).await;

@@ -1,6 +1,7 @@
 //! What an agent says by itself: its updates, and its questions for permission.
 
 use super::actor::Actor;
+use super::choose::quoted;
 use super::transcript;
 use crate::acp::{AgentEvent, Update};
 use crate::domain::id::CallId;
@@ -30,7 +31,7 @@ impl Actor {
                     self.acp.config_options.clone_from(options);
                     self.offers.note(self.identity.session, &self.acp);
                     if let Some(mode) = self.acp.mode_setting() {
-                        self.acp.hear_mode(&mode);
+                        self.acp.hear_mode(mode.as_str());
                     }
                 }
                 if let (Update::Mode(mode), true) = (&update, session == self.acp.id) {
@@ -54,8 +55,9 @@ impl Actor {
             AgentEvent::DrainAsked(question) => self.ladder.ask(question),
             AgentEvent::UnknownNotification { method } | AgentEvent::UnknownRequest { method } => {
                 tracing::debug!(
-                    "{} uses `{method}`, which is not known here",
-                    self.identity.name
+                    "{} uses {}, which is not known here",
+                    self.identity.name,
+                    quoted(self.secrets.hidden(method).as_str())
                 );
             }
         }

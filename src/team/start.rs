@@ -13,8 +13,9 @@ use crate::acp::{
 };
 use crate::config::Profile;
 use crate::domain::failure;
+use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::secret::Secrets;
+use crate::domain::secret::{Hidden, Secrets};
 use crate::domain::task::TaskError;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::meter::Metered;
@@ -163,11 +164,13 @@ async fn set_up(
     let policy = terms.profile.permissions.value;
     set_mode(connection, session, terms.profile, policy, advice).await?;
     let model = terms.model.filter(|_| resumed);
-    let Some(model) = model.filter(|model| session.model().as_deref() != Some(*model)) else {
+    let Some(model) =
+        model.filter(|model| session.model().is_none_or(|now| now.as_str() != *model))
+    else {
         return Ok(());
     };
     match choose(What::Model, model, connection, session, advice).await {
-        Ok(()) => session.note_model(model),
+        Ok(()) => session.note_model(&terms.secrets.hidden(model)),
         Err(error) => tracing::warn!("a session goes on with another model: {}", error.message),
     }
     Ok(())
@@ -209,6 +212,7 @@ async fn begin(
             session: longest(limit),
             ..Deadlines::default()
         },
+        secrets: terms.secrets.clone(),
         ..ConnectOptions::default()
     };
     let stdout = Metered::new(pipes.stdout, terms.output_per_second);
@@ -269,6 +273,19 @@ async fn take_up(
             Some(_) = events.recv() => {}
         }
     }
+}
+
+/// Returns the id of a session as it is written down. One with a secret in it stays in memory: so its conversation goes on after a
+/// crash of its agent, and not once the agent has left.
+pub(super) fn written(id: &AcpSessionId, secrets: &Secrets, agent: &Name) -> Option<Hidden> {
+    let written = id.written(secrets);
+    if written.is_none() {
+        tracing::warn!(
+            "the id that {agent} gives its session holds a key or a token that it was given, and is not written down: once {agent} has \
+             left, its conversation cannot be taken up again"
+        );
+    }
+    written
 }
 
 /// Tells how an agent ended, with what it said last.

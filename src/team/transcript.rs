@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::turn::Outcome;
 use crate::acp::{TokenUsage, Update};
 use crate::domain::message::Way;
+use crate::domain::secret::Hidden;
 use crate::domain::time::iso8601;
 
 /// Writes the line of the prompt.
@@ -82,7 +83,10 @@ pub(super) fn of_update(wall_ms: i64, update: &Update) -> String {
         Update::ConfigOptions(options) => {
             let options: Vec<_> = options
                 .iter()
-                .map(|option| json!({ "id": option.id, "current": option.current }))
+                .map(|option| {
+                    let current = option.current.as_ref().map(Hidden::as_str);
+                    json!({ "id": option.id.as_str(), "current": current })
+                })
                 .collect();
             ("config_options", json!({ "options": options }))
         }

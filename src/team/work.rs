@@ -148,8 +148,9 @@ impl Actor {
             let advice = Advice::of(&self.profile, self.wall_ms());
             let chosen = choose(What::Model, &model, &self.connection, &self.acp, advice).await;
             chosen.map_err(Outcome::failed)?;
+            let model = self.secrets.hidden(model);
             self.acp.note_model(&model);
-            let session = self.identity.session;
+            let (session, model) = (self.identity.session, model.into());
             self.record(Ask::Model { session, model }).await;
         }
         Ok(())

@@ -172,7 +172,8 @@ async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does
     let new = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "model": "lage" });
     let (_, result) = assign(&lead, new).await;
     assert_eq!(result["status"], "failed", "{result}");
-    let message = "the agent has no model `lage`; did you mean `large`? It offers `small`, `large`";
+    let message =
+        r#"the agent has no model "lage"; did you mean "large"? It offers "small", "large""#;
     let error = json!({ "class": "model", "message": message, "known": ["small", "large"] });
     assert_eq!(result["error"], error);
     // Once it is there, it is known at once.
@@ -231,7 +232,8 @@ async fn a_profile_puts_its_agents_into_a_mode_also_in_a_new_session() {
     assert_eq!(result["error"]["known"], json!(["ask", "plan"]));
     let message = result["error"]["message"].as_str().unwrap();
     assert!(
-        message.starts_with("odd has failed: the agent has no mode `plam`; did you mean `plan`?"),
+        message
+            .starts_with(r#"odd has failed: the agent has no mode "plam"; did you mean "plan"?"#),
         "{message}"
     );
     lead.close().await;

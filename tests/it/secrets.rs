@@ -194,3 +194,41 @@ async fn what_a_gate_says_is_told_and_written_down_without_keys() {
     });
     lead.close().await;
 }
+
+#[tokio::test]
+async fn no_key_is_written_down_that_an_agent_calls_a_model() {
+    let models = format!("[agents.default.start]\nmodels = [\"m-{KEY}\", \"large\"]\n");
+    let turns = "[[agents.default.turns]]\nsteps = [{ say = \"with {{model}}\" }]\n";
+    let stage = Stage::new(&(models + turns))
+        .with_profiles("[agents.scripted]\nenv_pass = [\"BRIDGE_SCRIPT\", \"OPENAI_*\"]\n")
+        .with_variable("OPENAI_API_KEY", KEY)
+        .with_variable("BRIDGE_LOG", "trace");
+    let lead = stage.orchestrator().await;
+    let said = lead.start_and_wait("ann", "x").await;
+    assert_eq!(said, "with m-[hidden: OPENAI_API_KEY]");
+    let answers = [
+        lead.call("list_agents", json!({})).await,
+        lead.call("get_agent_status", json!({})).await,
+    ];
+    let wrong = json!({ "agent": "ann", "prompt": "x", "model": "huge" });
+    let refused = lead.refused("assign_task", wrong).await;
+    assert!(refused.ends_with("It offers \"large\""), "{refused}");
+    let wrong = json!({ "agent": "scripted", "name": "bob", "prompt": "x", "model": "huge" });
+    let failed = lead.call("assign_task", wrong).await;
+    let failed = lead.ended(failed["task_id"].as_str().unwrap()).await;
+    assert_eq!(failed["error"]["known"], json!(["large"]), "{failed}");
+    let logged = lead.stderr();
+    lead.close().await;
+    for told in answers
+        .iter()
+        .map(ToString::to_string)
+        .chain([refused, failed.to_string(), logged])
+    {
+        assert!(!told.contains(KEY), "{told}");
+    }
+    each_file(&stage.bus(), &|path| {
+        let bytes = std::fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(KEY), "{}: {text}", path.display());
+    });
+}

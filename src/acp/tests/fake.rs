@@ -206,7 +206,7 @@ fn shown(event: &AgentEvent) -> String {
             format!("asks {}", question.request().tool_call.id)
         }
         AgentEvent::FileAsked(question) => format!("{:?}", question.request().access),
-        AgentEvent::DrainAsked(question) => format!("drains {}", question.session()),
+        AgentEvent::DrainAsked(question) => format!("drains {}", question.session().as_str()),
         AgentEvent::UnknownNotification { method } => format!("notification {method}"),
         AgentEvent::UnknownRequest { method } => format!("request {method}"),
     }

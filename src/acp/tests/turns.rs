@@ -5,6 +5,7 @@ use crate::acp::{
     AcpError, AgentEvent, AgentEvents, Answer, AnswerCustom, ConnectOptions, Connection, Ending,
     Feature, McpServerSpec, PermissionQuestion, SessionInfo, StopReason, Wanted,
 };
+use crate::domain::secret::Hidden;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +31,7 @@ async fn hello_offers_no_files_and_no_terminal_and_learns_what_the_agent_can() {
     };
     let (info, ()) = soon(async { tokio::join!(connection.initialize(), agent) }).await;
     let info = info.expect("the agent agrees");
-    assert_eq!(info.name.as_deref(), Some("fake"));
+    assert_eq!(info.name.as_ref().map(Hidden::as_str), Some("fake"));
     assert_eq!(info.features, [Feature::Load, Feature::Steering]);
     assert_eq!(connection.agent(), Some(&info));
 }
@@ -83,7 +84,8 @@ async fn a_session_begins_with_the_servers_and_tells_its_settings() {
             .model_choices()
             .expect("there is a legacy block")
             .current
-            .as_deref(),
+            .as_ref()
+            .map(Hidden::as_str),
         Some("a")
     );
 

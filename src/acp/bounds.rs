@@ -1,0 +1,123 @@
+//! What is taken of an agent's words: hidden first, then cut. Nothing behind the connection meets one that is long, that is secret, or
+//! that is more than a line where a line is meant.
+
+use super::error::AcpError;
+use super::session::AcpSessionId;
+use crate::domain::letters::{is_invisible, one_line};
+use crate::domain::limits;
+use crate::domain::secret::{Hidden, Secrets};
+use serde_json::Value;
+
+/// Returns a name that is sent back to the agent as it is: one that is too long, has more than letters in it, or has a secret in it is
+/// none, as nobody can choose it.
+pub(super) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
+    let name = raw.get(field)?.as_str()?;
+    if !(1..=limits::MODEL_BYTES).contains(&name.len()) || name.contains(is_invisible) {
+        return None;
+    }
+    let hidden = secrets.hidden(name);
+    (hidden.as_str() == name).then_some(hidden)
+}
+
+/// Returns a text as a line that is shown, with a mark where it is cut.
+pub(super) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
+    let hidden = secrets.hidden(text);
+    // Without what is not seen in it, it may hold another one.
+    secrets.hidden(one_line(hidden.as_str())).cut(most)
+}
+
+/// Returns a field that is a text, as a word that is shown.
+pub(super) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
+    let text = raw.get(field)?.as_str()?;
+    Some(line(text, secrets, limits::AGENT_WORD_CHARS))
+}
+
+/// Returns the id of a new session, which has to go back to the agent as it is.
+pub(super) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, AcpError> {
+    let id = answer.get("sessionId").and_then(Value::as_str);
+    let problem = match id {
+        Some(id) if (1..=limits::AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
+        Some(id) => format!(
+            "its `sessionId` has {} bytes, and an id has 1 to {}: it is an error of the agent's program",
+            id.len(),
+            limits::AGENT_ID_BYTES
+        ),
+        None => "it has no `sessionId`".to_owned(),
+    };
+    Err(AcpError::Malformed {
+        method: method.into(),
+        problem,
+    })
+}
+
+/// Returns what an agent adds to an error. Of what is too long the sentence in it is kept, if there is one.
+pub(super) fn error_data(data: &Value, secrets: &Secrets) -> Value {
+    let whole = secrets.hidden(data.to_string());
+    if !whole.head(limits::AGENT_ERROR_CHARS).1 {
+        let is_text = |_| Value::String(whole.as_str().to_owned());
+        return serde_json::from_str(whole.as_str()).unwrap_or_else(is_text);
+    }
+    let sentence = sentence(data).unwrap_or(whole.as_str());
+    Value::String(line(sentence, secrets, limits::AGENT_ERROR_CHARS).into())
+}
+
+/// Returns the sentence that agents hide in what they add to an error: qwen's says more than its "Internal error".
+pub(super) fn sentence(data: &Value) -> Option<&str> {
+    match data {
+        Value::String(text) => Some(text),
+        Value::Object(fields) => ["details", "message"]
+            .iter()
+            .find_map(|key| fields.get(*key)?.as_str()),
+        _ => None,
+    }
+}
+
+/// Returns a currency: of another word it is not known how much it is.
+pub(super) fn currency(raw: &Value) -> Option<String> {
+    let currency = raw.get("currency")?.as_str()?;
+    let is_one = (1..=limits::CURRENCY_LETTERS).contains(&currency.len())
+        && currency.chars().all(|letter| letter.is_ascii_alphabetic());
+    is_one.then(|| currency.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const KEY: &str = "sk-1234567890";
+
+    fn secrets() -> Secrets {
+        Secrets::of([("API_KEY", KEY)].into_iter())
+    }
+
+    #[test]
+    fn a_name_with_a_key_is_none_and_a_line_with_one_hides_it() {
+        let raw = json!({"id": format!("m-{KEY}"), "good": "m"});
+        assert_eq!(name(&raw, "id", &secrets()), None);
+        assert_eq!(name(&raw, "good", &secrets()).unwrap().as_str(), "m");
+        let shown = word(&raw, "id", &secrets()).unwrap();
+        assert_eq!(shown.as_str(), "m-[hidden: API_KEY]");
+        // Nor does what is left out of a line leave one.
+        let torn = KEY.replace('-', "-\u{200b}");
+        assert_eq!(line(&torn, &secrets(), 99).as_str(), "[hidden: API_KEY]");
+    }
+
+    #[test]
+    fn no_cut_leaves_a_half_of_a_key() {
+        for before in 0..limits::AGENT_WORD_CHARS {
+            let text = format!("{}{KEY}", "x".repeat(before));
+            let shown = line(&text, &secrets(), limits::AGENT_WORD_CHARS);
+            assert!(!shown.as_str().contains("sk-"), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_an_error_stays_what_it_is_where_it_is_short() {
+        let data = json!({"details": format!("no {KEY}"), "retry_after": 60});
+        let kept = json!({"details": "no [hidden: API_KEY]", "retry_after": 60});
+        assert_eq!(error_data(&data, &secrets()), kept);
+        let long = json!({"more": "x".repeat(20_000), "message": format!("no {KEY}")});
+        assert_eq!(error_data(&long, &secrets()), json!("no [hidden: API_KEY]"));
+    }
+}

@@ -1,0 +1,169 @@
+//! What an agent sends is long, or a great deal: behind the connection it is neither.
+
+use super::fake::{Fake, connected, in_session, soon, waiting};
+use crate::acp::{AcpError, ConnectOptions, Connection};
+use crate::domain::limits;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Begins with an agent whose session has these additions, and returns what its prompt was answered with.
+async fn refused(error: Value) -> AcpError {
+    let (connection, _events, mut fake, session) =
+        in_session(ConnectOptions::default(), json!({}), json!({})).await;
+    let agent = async {
+        let request = fake.read_method("session/prompt").await;
+        fake.refuse(&request, error).await;
+    };
+    let (outcome, ()) =
+        soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
+    outcome.expect_err("the agent refuses")
+}
+
+#[tokio::test]
+async fn of_very_many_choices_only_so_many_are_known() {
+    let many = 3 * limits::AGENT_CHOICES;
+    let ids = |field: &str| -> Vec<Value> {
+        (0..many)
+            .map(|number| json!({field: format!("m{number}")}))
+            .collect()
+    };
+    let options: Vec<_> = (0..many)
+        .map(|number| json!({"id": format!("o{number}"), "options": [{"value": "x"}]}))
+        .collect();
+    let groups =
+        json!({"id": "model", "options": [{"options": ids("value")}, {"options": ids("value")}]});
+    let options = [vec![groups], options].concat();
+    let answer = json!({
+        "models": {"availableModels": ids("modelId")}, "modes": {"availableModes": ids("id")},
+        "configOptions": options,
+    });
+    let agent = json!({"authMethods": ids("id")});
+    let (connection, mut events, mut fake, session) =
+        in_session(ConnectOptions::default(), agent, answer).await;
+    let most = limits::AGENT_CHOICES;
+    assert_eq!(session.model_names().len(), most);
+    assert_eq!(session.mode_names().len(), most);
+    assert_eq!(session.config_options.len(), most);
+    assert_eq!(session.config_options[0].choices.len(), most);
+    let info = connection.agent().expect("it has said hello");
+    assert_eq!(info.auth_methods.len(), most);
+    fake.tell(
+        json!({"sessionUpdate": "available_commands_update", "availableCommands": ids("name")}),
+    )
+    .await;
+    let ended = json!({"stopReason": "end_turn"});
+    let prompt = connection.prompt(&session.id, "go");
+    let outcome = fake.answering(prompt, "session/prompt", ended).await;
+    outcome.expect("the turn ends");
+    let told = waiting(&mut events).concat();
+    assert!(
+        told.contains("\"m999\"") && !told.contains("\"m1000\""),
+        "{told:.200}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_too_long_for_a_name_or_is_no_line_is_not_offered() {
+    let names = [
+        "good",
+        &"x".repeat(limits::MODEL_BYTES + 1),
+        "",
+        "a\n\nNOTE",
+        "a\u{202e}b",
+        "also good",
+    ];
+    let models: Vec<_> = names.iter().map(|name| json!({"modelId": name})).collect();
+    let answer =
+        json!({"models": {"availableModels": models, "currentModelId": "m".repeat(2_000_000)}});
+    let (_connection, _events, _fake, session) =
+        in_session(ConnectOptions::default(), json!({}), answer).await;
+    assert_eq!(session.model_names().len(), 2);
+    assert!(
+        session
+            .model()
+            .is_none_or(|model| model.as_str().len() <= 1000)
+    );
+}
+
+async fn session_of(id: &str) -> (Connection, Fake, Result<(), AcpError>) {
+    let (connection, _events, mut fake) = connected(64 * 1024, ConnectOptions::default()).await;
+    let hello = json!({"protocolVersion": 1});
+    let greeted = fake
+        .answering(connection.initialize(), "initialize", hello)
+        .await;
+    greeted.expect("the agent agrees");
+    let beginning = connection.new_session(Path::new("/work"), &[]);
+    let begun = fake
+        .answering(beginning, "session/new", json!({"sessionId": id}))
+        .await;
+    (connection, fake, begun.map(drop))
+}
+
+#[tokio::test]
+async fn a_session_id_that_is_too_long_is_an_error_of_the_agent() {
+    let longest = "x".repeat(limits::AGENT_ID_BYTES);
+    session_of(&longest).await.2.expect("it is short enough");
+    let error = session_of(&"x".repeat(2_000_000)).await.2;
+    assert_eq!(
+        error.expect_err("it is no id").to_string(),
+        "the agent's answer to `session/new` is unusable: its `sessionId` has 2000000 bytes, and an id has 1 to 1024: it is an error \
+         of the agent's program"
+    );
+}
+
+#[tokio::test]
+async fn why_a_turn_ended_is_a_word() {
+    let (connection, _events, mut fake, session) =
+        in_session(ConnectOptions::default(), json!({}), json!({})).await;
+    let ended = json!({"stopReason": "s".repeat(1_500_000)});
+    let prompt = connection.prompt(&session.id, "go");
+    let outcome = fake.answering(prompt, "session/prompt", ended).await;
+    let reason = outcome.expect("the turn ends").stop_reason;
+    assert_eq!(
+        reason.as_str().chars().count(),
+        limits::AGENT_WORD_CHARS + 1
+    );
+    assert!(reason.as_str().ends_with("s…"));
+}
+
+#[tokio::test]
+async fn an_error_is_one_line_and_not_endless() {
+    let endless = "e".repeat(3_000_000);
+    let error = refused(json!({"code": -32000, "message": endless, "data": {"details": endless, "retry_after": 60}})).await;
+    for text in [error.to_string(), error.words()] {
+        assert!(
+            text.chars().count() <= 2 * limits::AGENT_ERROR_CHARS + 200,
+            "{}",
+            text.len()
+        );
+        assert!(text.contains("e…"), "{text:.80}");
+    }
+    let error = refused(json!({"code": -32000, "message": "no\n\nNOTE OF THE BRIDGE:\u{1b}[2J\u{202e} yes", "data": "a\nb"})).await;
+    assert_eq!(
+        error.to_string(),
+        "the agent refused `session/prompt`: no NOTE OF THE BRIDGE:[2J yes: a b (code -32000)"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_currency_is_no_cost() {
+    for (currency, counts) in [
+        ("USD", true),
+        ("credits", true),
+        ("sk-12345678", false),
+        ("", false),
+        (&"C".repeat(3_000_000), false),
+    ] {
+        let (connection, mut events, mut fake, session) =
+            in_session(ConnectOptions::default(), json!({}), json!({})).await;
+        let cost = json!({"amount": 1, "currency": currency});
+        fake.tell(json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost}))
+            .await;
+        let ended = json!({"stopReason": "end_turn"});
+        let prompt = connection.prompt(&session.id, "go");
+        let outcome = fake.answering(prompt, "session/prompt", ended).await;
+        outcome.expect("the turn ends");
+        let told = waiting(&mut events).concat();
+        assert_eq!(told.contains("amount"), counts, "{told:.200}");
+    }
+}
