@@ -2,6 +2,9 @@
 //!
 //! Where a person looks at stderr, some lines can stay at its end and change ([`paint`]); all else that goes there, the log too, is
 //! printed above them.
+//!
+//! What is printed holds words of others: of agents, of plans, of repositories. So nothing goes out that acts on a terminal instead of
+//! being seen on it, but line ends, tabs, and the colours of the tree ([`seen`]).
 
 mod region;
 
@@ -12,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use console::Term;
 
 use self::region::Region;
+use crate::domain::letters::seen;
 use crate::sys::reader;
 
 /// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.
@@ -63,7 +67,9 @@ pub(super) fn paint(painting: Painting) {
         region.typed(line, width);
     }
     let above = above_all(region, &painting.above, width);
-    let text = region.ask(painting.question, width) + &region.show(&painting.lines, width);
+    let lines: Vec<_> = painting.lines.iter().map(|line| coloured(line)).collect();
+    let question = painting.question.map(|question| seen(&question));
+    let text = region.ask(question, width) + &region.show(&lines, width);
     write(&mut io::stderr(), &(above + &text));
 }
 
@@ -79,16 +85,15 @@ pub(super) fn leave(painting: Painting) {
         region.typed(line, width);
     }
     let above = above_all(&mut region, &painting.above, width);
-    write(
-        &mut io::stderr(),
-        &(above + &region.leave(painting.lines, width)),
-    );
+    let lines = painting.lines.into_iter();
+    let lines = lines.map(|line| coloured(&line)).collect();
+    write(&mut io::stderr(), &(above + &region.leave(lines, width)));
 }
 
 fn above_all(region: &mut Region, lines: &[String], width: usize) -> String {
     let lines = lines.iter();
     lines
-        .map(|line| region.above(&format!("{line}\n"), width))
+        .map(|line| region.above(&format!("{}\n", coloured(line)), width))
         .collect()
 }
 
@@ -108,7 +113,7 @@ impl Write for Stderr {
 
 /// Prints what the reading of the arguments answers: help to stdout, what is wrong to stderr.
 pub(super) fn print_answer(answer: &clap::Error) {
-    let text = answer.render().to_string();
+    let text = seen(&answer.render().to_string());
     if answer.use_stderr() {
         above(&text);
     } else {
@@ -128,11 +133,12 @@ pub(super) fn tell(line: &str) {
 
 /// Prints a line of what was asked for.
 pub(super) fn say(line: &str) {
-    write(&mut io::stdout(), &format!("{line}\n"));
+    write(&mut io::stdout(), &format!("{}\n", seen(line)));
 }
 
 /// Prints what was asked for, and tells whether somebody has read on so far. It waits for who reads, but not on this thread.
 pub(super) async fn say_aside(text: String) -> io::Result<()> {
+    let text = seen(&text);
     let said = tokio::task::spawn_blocking(move || {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
@@ -148,13 +154,35 @@ pub(super) fn has_reader() -> bool {
 
 /// Writes whole lines to stderr, above what stays at its end.
 fn above(text: &str) {
+    let text = seen(text);
     match held().as_mut() {
-        None => write(&mut io::stderr(), text),
+        None => write(&mut io::stderr(), &text),
         Some(region) => {
             let (_, width) = size();
-            write(&mut io::stderr(), &region.above(text, width));
+            write(&mut io::stderr(), &region.above(&text, width));
         }
     }
+}
+
+/// Returns a line of ours with its colours, in which words of others are one line already, and nothing else that acts on a terminal.
+fn coloured(line: &str) -> String {
+    let mut parts = line.split("\x1b[");
+    let mut shown = seen(parts.next().unwrap_or_default());
+    for part in parts {
+        let codes = part.find(|letter: char| !letter.is_ascii_digit() && letter != ';');
+        match codes.map(|end| part.split_at(end)) {
+            Some((codes, rest)) if rest.starts_with('m') => {
+                shown.push_str("\x1b[");
+                shown.push_str(codes);
+                shown.push_str(&seen(rest));
+            }
+            _ => {
+                shown.push_str("\u{fffd}[");
+                shown.push_str(&seen(part));
+            }
+        }
+    }
+    shown
 }
 
 fn held() -> MutexGuard<'static, Option<Region>> {
@@ -165,4 +193,19 @@ fn held() -> MutexGuard<'static, Option<Region>> {
 fn write(to: &mut dyn Write, text: &str) {
     // Nobody reads it any more, and there is no other place to say so.
     let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_all_that_acts_on_a_terminal_only_colours_are_left() {
+        let line = "\x1b[1;32mdone\x1b[0m \x1b]0;T\x07\x1b[2J\x1b[\u{9b}1m\u{202e}x\x08";
+        assert_eq!(
+            coloured(line),
+            "\x1b[1;32mdone\x1b[0m \u{fffd}]0;T\u{fffd}\u{fffd}[2J\u{fffd}[\u{fffd}1m\u{fffd}x\u{fffd}"
+        );
+        assert_eq!(coloured("plain"), "plain");
+    }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::bus::state::{Message, State};
 use crate::domain::id::MessageId;
+use crate::domain::letters::is_invisible;
 use crate::domain::limits;
 use crate::domain::message::Audience;
 use crate::domain::name::Name;
@@ -65,7 +66,7 @@ pub fn many(messages: &[Message]) -> Option<String> {
 fn quoted(text: &str, room: usize) -> String {
     let mut shown = String::new();
     let mut count = 0;
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
+    for word in text.split(|c: char| c.is_whitespace() || is_invisible(c)) {
         if word.is_empty() {
             continue;
         }

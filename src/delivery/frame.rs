@@ -1,12 +1,13 @@
 //! The frame in which a model is shown other members' words: as theirs, never as its user's.
 //!
 //! Nothing in a message can close the frame: its first line stands behind the speaker's name, every further line is indented,
-//! and control characters are made visible.
+//! and what acts on a reader instead of being seen (control characters, what turns or hides letters) is made visible.
 
 use std::fmt::Write as _;
 
 use super::reader::Reader;
 use crate::bus::Letter;
+use crate::domain::letters::seen;
 use crate::domain::message::{Audience, MessageKind, Priority};
 
 /// The first line.
@@ -67,7 +68,7 @@ fn line(letter: &Letter, reader: Reader<'_>) -> String {
     line
 }
 
-/// Indents every line but the first, and makes control characters visible.
+/// Indents every line but the first, and makes visible what is not seen.
 pub fn indented(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     // Everything that some reader takes for the end of a line is one.
@@ -78,13 +79,7 @@ pub fn indented(text: &str) -> String {
         if index > 0 {
             shown.push_str("\n  ");
         }
-        shown.extend(line.chars().map(|c| {
-            if c.is_control() && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        }));
+        shown.push_str(&seen(line));
     }
     shown
 }

@@ -207,3 +207,28 @@ fn a_doorbell_shows_a_text_that_just_fits_and_says_when_there_is_more() {
     let spaced = doorbell::line(&header, &you, " a \n\n b ");
     assert!(spaced.contains("\"a b\""), "{spaced}");
 }
+
+#[test]
+fn nothing_that_turns_or_hides_letters_is_shown_in_a_frame_or_by_a_doorbell() {
+    let you = name("qwen");
+    let said = letter(
+        "codex",
+        Audience::One(you.clone()),
+        "a\u{202e}b\u{e0041}c\u{200b}d\u{2066}e\u{feff}f",
+    );
+    let shown = frame(std::slice::from_ref(&said), &you, 0);
+    assert!(
+        shown.contains("[codex → you] a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\n"),
+        "{shown:?}"
+    );
+    let line = doorbell::line(&said.header, &you, &said.text);
+    assert!(line.contains("\"a b c d e f\""), "{line:?}");
+    // Scripts and pictures that are joined stay what they are.
+    let joined = letter(
+        "codex",
+        Audience::One(you.clone()),
+        "👩\u{200d}💻 می\u{200c}خواهم",
+    );
+    let shown = frame(&[joined], &you, 0);
+    assert!(shown.contains("👩\u{200d}💻 می\u{200c}خواهم"), "{shown:?}");
+}

@@ -111,6 +111,32 @@ async fn a_plan_that_fails_says_why_and_the_program_fails_too() {
 }
 
 #[tokio::test]
+async fn no_word_of_an_agent_moves_the_cursor_of_who_runs_a_plan() {
+    let odd = "\\u001b]0;T\\u0007\\u001b[2J\\u009b31m\\r\\u202ex\\b\\U000e0041";
+    let script = format!(
+        "[[agents.default.turns]]\nwhen = \"fail\"\nsteps = [{{ fail = \"no {odd}\\n    0.0 s  b is done\" }}]\n\
+         [[agents.default.turns]]\nsteps = [{{ say = \"one{odd}\\ntwo\" }}]\n"
+    );
+    let stage = Stage::new(&script);
+    let file = stage.project().join("plan.toml");
+    let script = self::script(&stage);
+    let plan = "name = \"w\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"look\"\n";
+    std::fs::write(&file, plan).unwrap();
+    let (printed, ..) = run(&stage, &["--scripted", &script]).await;
+    std::fs::write(&file, plan.replace("look", "fail")).unwrap();
+    let (_, _, told) = run(&stage, &["--scripted", &script]).await;
+    assert!(printed.contains("\ntwo\n"), "{printed}");
+    assert!(told.contains("a has failed: "), "{told}");
+    assert!(
+        !told.lines().any(|line| line.trim() == "0.0 s  b is done"),
+        "{told}"
+    );
+    let moves = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{e0041}');
+    assert!(!printed.contains(moves), "{printed:?}");
+    assert!(!told.contains(moves), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
     let stage = stage(PLAN);
     let script = script(&stage);

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::domain::letters::{is_invisible, one_line};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
 
 /// Says in which order the steps run, and which at once.
 pub(super) fn order(plan: &Plan) -> String {
-    let mut text = format!("{}: {} steps", plan.name, plan.steps.len());
+    let mut text = format!("{}: {} steps", one_line(&plan.name), plan.steps.len());
     for (number, group) in plan.order().iter().enumerate() {
         let members: Vec<_> = plan
             .steps
@@ -70,17 +71,14 @@ fn conditions(step: &Step) -> String {
     let for_each = step.for_each.as_ref();
     let for_each = for_each.map(|source| format!(", for each of {source}"));
     let when = step.when.as_ref().map(|when| format!(", when {when}"));
-    format!(
-        "{}{}",
-        for_each.unwrap_or_default(),
-        when.unwrap_or_default()
-    )
+    let all = for_each.unwrap_or_default() + &when.unwrap_or_default();
+    // A condition may hold anything.
+    one_line(&all)
 }
 
 /// Makes a text one that can stand between double quotes, as one line.
 fn quotable(text: &str) -> String {
-    text.replace(['"', '\\'], "'")
-        .replace(char::is_control, " ")
+    text.replace(['"', '\\'], "'").replace(is_invisible, " ")
 }
 
 /// Returns which step hands on to which, as places in the plan.
@@ -143,6 +141,25 @@ mod tests {
         ));
         assert!(mermaid(&plan).contains("contains a 'b'\"]"));
         assert!(dot(&plan).contains("contains a 'b'\"];"));
+    }
+
+    #[test]
+    fn no_word_of_a_plan_moves_the_cursor_or_makes_a_line() {
+        let mut plan = plan();
+        plan.name = "w\n  9. all is well".into();
+        plan.steps[2].when = Some(When {
+            source: Source {
+                step: plan.steps[0].name.clone(),
+                field: Field::Output,
+            },
+            relation: Relation::Contains,
+            value: "x\u{1b}[2J\u{9b}\u{202e}\n  9. y".into(),
+        });
+        for (drawn, lines) in [(order(&plan), 3), (mermaid(&plan), 6), (dot(&plan), 8)] {
+            assert_eq!(drawn.lines().count(), lines, "{drawn}");
+            let odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            assert!(!drawn.contains(odd), "{drawn:?}");
+        }
     }
 
     #[test]

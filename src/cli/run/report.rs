@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::bus::state::{PlayedStep, Workflow};
+use crate::domain::letters::seen;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepStatus;
 
@@ -36,7 +37,7 @@ fn line(step: &PlayedStep) -> String {
         .agent
         .as_ref()
         .map_or_else(|| step.wanted().to_owned(), ToString::to_string);
-    let why = step.why.as_deref().unwrap_or_default();
+    let why = told(step.why.as_deref().unwrap_or_default());
     let name = &step.plan.name;
     match step.status {
         StepStatus::Running if step.attempts > 1 => {
@@ -51,6 +52,11 @@ fn line(step: &PlayedStep) -> String {
         StepStatus::Asking => format!("{name} asks for approval"),
         status => format!("{name} {}: {why}", status.told()),
     }
+}
+
+/// Tells a reason, in which others have words: no line of it can be taken for one of the report.
+fn told(why: &str) -> String {
+    seen(why).trim_end().replace('\n', "\n          | ")
 }
 
 /// Says of each step that has failed why.

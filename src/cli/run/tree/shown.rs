@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::bus::state::{PlayedStep, State, Task, Workflow};
+use crate::domain::letters::is_invisible;
 use crate::domain::member::Activity;
 use crate::domain::workflow::StepStatus;
 
@@ -158,12 +159,11 @@ pub(in crate::cli::run) fn plain(text: &str, most: usize) -> String {
     let head = text.chars().take(most + 1).count();
     let mut line = String::new();
     for letter in text.chars().take(most) {
-        let turns = matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if letter.is_whitespace() {
             if !line.ends_with(' ') {
                 line.push(' ');
             }
-        } else if !letter.is_control() && !turns {
+        } else if !is_invisible(letter) {
             line.push(letter);
         }
     }
