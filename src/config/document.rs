@@ -200,24 +200,31 @@ impl DocumentReader<'_, '_> {
                 }
                 "restart" => draft.restart = self.word(entry.value, &what, &Restart::WORDS),
                 "roles" => {
-                    let roles = self.reader.array(entry.value, &what, Reader::filled_string);
+                    let roles = self.reader.array_of(
+                        entry.value,
+                        &what,
+                        limits::PROFILE_ROLES,
+                        |reader, role, each| reader.line(role, each, limits::ROLE_CHARS),
+                    );
                     draft.roles = self.sourced(roles);
                 }
                 "default_model" => {
-                    let model = self.reader.filled_string(entry.value, &what);
+                    let model = self.reader.line(entry.value, &what, limits::MODEL_BYTES);
                     draft.default_model = self.sourced(model);
                 }
                 "mode" => {
-                    let mode = self.reader.filled_string(entry.value, &what);
+                    let mode = self.reader.line(entry.value, &what, limits::MODEL_BYTES);
                     draft.mode = self.sourced(mode);
                 }
                 "modes" => draft.modes = self.modes(entry.value, &what, &table),
                 "install" => {
-                    let install = self.reader.filled_string(entry.value, &what);
+                    let most = limits::PROFILE_WORDS_CHARS;
+                    let install = self.reader.line(entry.value, &what, most);
                     draft.install = self.sourced(install);
                 }
                 "login" => {
-                    let login = self.reader.filled_string(entry.value, &what);
+                    let most = limits::PROFILE_WORDS_CHARS;
+                    let login = self.reader.line(entry.value, &what, most);
                     draft.login = self.sourced(login);
                 }
                 "settle_ms" => {
@@ -386,7 +393,7 @@ impl DocumentReader<'_, '_> {
                 continue;
             };
             let each = format!("`modes.{}` of {table}", entry.key);
-            let mode = self.reader.filled_string(entry.value, &each);
+            let mode = self.reader.line(entry.value, &each, limits::MODEL_BYTES);
             modes.extend(self.sourced(mode).map(|mode| (policy, mode)));
         }
         Some(modes)

@@ -9,6 +9,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, hint, shown};
+use crate::domain::letters::is_invisible;
+use crate::domain::limits;
 use crate::domain::nearest::nearest;
 
 /// An entry of a table, by its place in the file.
@@ -98,7 +100,39 @@ impl<'a> Reader<'a> {
             self.report(&value.span(), format!("{what} cannot hold a NUL character"));
             return None;
         }
+        if text.len() > limits::PROFILE_TEXT_BYTES {
+            let (has, most) = (text.len(), limits::PROFILE_TEXT_BYTES);
+            let message = format!("{what} has {has} bytes: it may have {most}");
+            self.report(&value.span(), message);
+            return None;
+        }
         Some(text.to_owned())
+    }
+
+    /// Reads a string that is shown to people and models in a line, of at most so many characters.
+    pub(crate) fn line(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        most: usize,
+    ) -> Option<String> {
+        // Before it is checked as a string, so that the limit that counts is the one that is told.
+        let count = value
+            .get_ref()
+            .as_str()
+            .map_or(0, |text| text.chars().count());
+        if count > most {
+            let message = format!("{what} has {count} characters: it may have {most}");
+            self.report(&value.span(), message);
+            return None;
+        }
+        let text = self.filled_string(value, what)?;
+        if text.contains(is_invisible) {
+            let message = format!("{what} must be one line, without control characters");
+            self.report(&value.span(), message);
+            return None;
+        }
+        Some(text)
     }
 
     /// Reads a string that says something.
@@ -153,12 +187,28 @@ impl<'a> Reader<'a> {
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
+        element: impl FnMut(&mut Self, &Spanned<DeValue<'_>>, &str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        self.array_of(value, what, limits::PROFILE_LIST, element)
+    }
+
+    /// Reads an array of at most so many elements.
+    pub(crate) fn array_of<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        most: usize,
         mut element: impl FnMut(&mut Self, &Spanned<DeValue<'_>>, &str) -> Option<T>,
     ) -> Option<Vec<T>> {
         let Some(array) = value.get_ref().as_array() else {
             self.wrong_type(value, what, "an array of strings");
             return None;
         };
+        if array.len() > most {
+            let message = format!("{what} has {} elements: it may have {most}", array.len());
+            self.report(&value.span(), message);
+            return None;
+        }
         let each = format!("each element of {what}");
         Some(
             array

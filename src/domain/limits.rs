@@ -342,3 +342,18 @@ pub const AGENT_ERROR_CHARS: usize = 8_000;
 
 /// Letters of a currency: ISO 4217 has three, and some agents count in `credits`. A value that is hidden as secret is longer.
 pub const CURRENCY_LETTERS: usize = 7;
+
+/// Roles of a profile: each stands in the log with every start of an agent, and in every list of the team.
+pub const PROFILE_ROLES: usize = 32;
+
+/// Characters of a role, which is a word or two for people and models.
+pub const ROLE_CHARS: usize = 100;
+
+/// Elements of a list in a profile, such as the arguments of its program.
+pub const PROFILE_LIST: usize = 1_000;
+
+/// Bytes of one text in a profile, such as an argument of its program: Linux gives a program no longer one.
+pub const PROFILE_TEXT_BYTES: usize = 128 * 1024;
+
+/// Characters of what errors repeat of a profile: how to install it, and how to log in.
+pub const PROFILE_WORDS_CHARS: usize = 1_000;
