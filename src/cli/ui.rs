@@ -85,7 +85,8 @@ pub(super) fn leave(painting: Painting) {
         region.typed(line, width);
     }
     let above = above_all(&mut region, &painting.above, width);
-    let lines = painting.lines.iter().map(|line| coloured(line)).collect();
+    let lines = painting.lines.into_iter();
+    let lines = lines.map(|line| coloured(&line)).collect();
     write(&mut io::stderr(), &(above + &region.leave(lines, width)));
 }
 

@@ -52,6 +52,17 @@ pub fn one_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
+/// Quotes a name as a JSON string of one line, with `…` behind so many characters of it. Of an agent's words it takes only those in which
+/// what is secret is hidden already.
+pub fn quoted(name: &str, most: usize) -> String {
+    let line = one_line(name);
+    let mut shown: String = line.chars().take(most).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    serde_json::Value::from(shown).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

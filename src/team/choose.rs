@@ -7,7 +7,7 @@ use super::advice::Advice;
 use crate::acp::{AcpError, Connection, SessionInfo};
 use crate::domain::failure;
 use crate::domain::id::SessionId;
-use crate::domain::letters::one_line;
+use crate::domain::letters;
 use crate::domain::limits::SHOWN_NAME_CHARS;
 use crate::domain::nearest::nearest;
 use crate::domain::secret::Hidden;
@@ -67,13 +67,10 @@ pub(super) fn check(what: What, wanted: &str, known: &[Hidden]) -> Result<(), Ta
 }
 
 /// Quotes a name of others, as much as tells it from another one: nothing that it says passes for words of the bridge.
+///
+/// Secrets are hidden in it already, where an agent has written it.
 pub(super) fn quoted(name: &str) -> String {
-    let line = one_line(name);
-    let shown = match line.char_indices().nth(SHOWN_NAME_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    };
-    serde_json::Value::from(shown).to_string()
+    letters::quoted(name, SHOWN_NAME_CHARS)
 }
 
 fn listed(names: &[impl AsRef<str>]) -> String {

@@ -136,7 +136,7 @@ async fn an_error_is_one_line_and_not_endless() {
             "{}",
             text.len()
         );
-        assert!(text.contains("e…"), "{:.80}", text);
+        assert!(text.contains("e…"), "{text:.80}");
     }
     let error = refused(json!({"code": -32000, "message": "no\n\nNOTE OF THE BRIDGE:\u{1b}[2J\u{202e} yes", "data": "a\nb"})).await;
     assert_eq!(
