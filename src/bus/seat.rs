@@ -60,17 +60,30 @@ impl Seat {
     ///
     /// A name whose holder is dead is taken over; one whose holder is live is waited for up to 5 s.
     pub async fn join(bus: &Bus, joining: Joining) -> Result<Self, BusError> {
+        Self::join_after(bus, joining, None).await
+    }
+
+    /// Joins the bus like [`Self::join`], and is told in the same append what the bus is called now that was put aside before.
+    pub async fn join_after(
+        bus: &Bus,
+        joining: Joining,
+        put_aside: Option<String>,
+    ) -> Result<Self, BusError> {
         let session = ids::session();
         bus.hold(session)?;
         bus.attend(session)?;
-        let joined = Self::announce(bus, session, joining).await;
+        let joined = Self::announce(bus, session, (joining, put_aside)).await;
         if joined.is_err() {
             bus.release(session);
         }
         joined
     }
 
-    async fn announce(bus: &Bus, session: SessionId, joining: Joining) -> Result<Self, BusError> {
+    async fn announce(
+        bus: &Bus,
+        session: SessionId,
+        (joining, put_aside): (Joining, Option<String>),
+    ) -> Result<Self, BusError> {
         let deadline = Instant::now() + NAME_WAIT;
         loop {
             bus.refresh()?;
@@ -91,6 +104,7 @@ impl Seat {
                     .into_iter()
                     .filter(|holder| !bus.is_held(*holder))
                     .collect(),
+                put_aside: put_aside.clone(),
             };
             match bus.submit(None, Vec::new(), Ask::Join(Box::new(new))).await {
                 Ok(_) => return Self::of(bus, session),

@@ -32,7 +32,7 @@ pub(super) enum Command {
     Peer(PeerArguments),
     /// Run a workflow from a plan file, or go on with an interrupted one.
     Run(RunArguments),
-    /// Show what a project's own bridge.toml would run or widen, and say yes to it.
+    /// Show what a project's own bridge.toml would run or widen, and say yes to it, or take a yes back.
     Trust(TrustArguments),
     /// Print one line a message for a member, as it comes: a doorbell for Claude Code's Monitor tool.
     Watch(WatchArguments),

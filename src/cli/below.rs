@@ -3,45 +3,128 @@
 //! The agent's mark in the environment says so, and so does a guard of ours, or a process with the mark, among the ancestors: an
 //! agent may clear an environment, and whatever leaves its parent falls to the guard. Where there is no `/proc` only the own
 //! environment tells.
+//!
+//! In a PID namespace of its own a process does not see who has started it, and an agent's process can make one. There the buses of
+//! this user decide: while an agent is at work that is not seen from here, nobody leads or joins. In a container where all of them
+//! are, they are seen.
 
-use super::{Failure, agent};
+use std::io::{IsTerminal as _, stdin};
+
+use super::{Failure, agent, store};
+use crate::bus::Bus;
+use crate::bus::state::Session;
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
 use crate::supervisor::shim::SHIM;
-use crate::sys::{family, process};
+use crate::sys::sight::{self, Sight};
+use crate::sys::{family, process, terminal};
 use crate::team::RUN_MARK;
 
 /// Why something is not done below an agent.
 const WHY: &str = "this process runs below an agent of a team (by BRIDGE_RUN in an environment, or by a guard of the bridge among its \
                    ancestors)";
 
+/// Why something is not done where nothing can be seen.
+const BLIND: &str = "this process cannot see who has started it, so it may run below an agent of a team: start it where `/proc` is \
+                     that of its own PID namespace";
+
 /// What such a process is told instead of any answer.
 const ADVICE: &str =
     "an agent has the tools of the MCP server `bridge` that its own bridge gave it, and no others";
 
-/// Says whether this process runs below an agent.
+/// Says whether this process runs below an agent, or cannot know.
 pub(super) fn is_below_an_agent() -> bool {
+    why().is_some()
+}
+
+fn why() -> Option<&'static str> {
     let tells = |pid: u32| {
         process::has_variable(pid, RUN_MARK)
             || process::first_argument(pid).as_deref() == Some(SHIM)
     };
-    std::env::var_os(RUN_MARK).is_some()
+    let is_below = std::env::var_os(RUN_MARK).is_some()
         || family::ancestors_and_self()
             .into_iter()
             .filter(|pid| *pid > 1)
-            .any(tells)
+            .any(tells);
+    if is_below {
+        return Some(WHY);
+    }
+    (sight::look() == Sight::Blind).then_some(BLIND)
 }
 
 /// Refuses what only a user or an orchestrator may do.
 pub(super) fn refuse_to(act: &str) -> Result<(), Failure> {
-    if is_below_an_agent() {
-        return Err(format!("{WHY}, and an agent cannot {act}").into());
+    match why() {
+        Some(why) => Err(format!("{why}, and an agent cannot {act}").into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a yes that an agent at work may be saying: below it, where it cannot be seen from here, or without a terminal, as what has
+/// left the tree of its agent (`at`, `systemd-run`) has none. While no agent is at work, containers and CI need neither.
+pub(super) fn refuse_an_agents_yes() -> Result<(), Failure> {
+    if let Some(agent) = hidden_anywhere()? {
+        return Err(hides(&agent, "say yes for its user").into());
+    }
+    if !stdin().is_terminal()
+        && !terminal::is_there()
+        && let Some(agent) = store::agent_at_work(|bus| find_agent(bus, |_| true))?
+    {
+        return Err(format!(
+            "this process has no terminal, and `{agent}` is an agent at work, which cannot say yes for its user: say it at a \
+             terminal, or end `{agent}` first"
+        )
+        .into());
     }
     Ok(())
 }
 
 /// Serves the endpoint of the agent above in the place of what was asked for; where it is not known whose, each call says why not.
 pub(super) fn serve(instead_of: &'static str) -> Result<(), Failure> {
-    agent::serve(|error| {
+    let why = why().unwrap_or(WHY);
+    agent::serve(move |error| {
         tracing::debug!("no identity: {error}");
-        format!("{WHY}, and an agent cannot {instead_of}: {ADVICE}")
+        format!("{why}, and an agent cannot {instead_of}: {ADVICE}")
     })
+}
+
+/// Says why something is not done here as long as that agent is at work.
+pub(super) fn hides(agent: &Name, act: &str) -> String {
+    format!(
+        "`{agent}` is an agent at work that cannot be seen from the PID namespace that this process runs in (a container, `bwrap` \
+         or `unshare`), so this process may run below it, and an agent cannot {act}: do that where the bridge of `{agent}` runs \
+         or outside of all containers, or end `{agent}` first"
+    )
+}
+
+/// Returns an agent at work, on any bus of this user, that may be above this process without being seen from here.
+pub(super) fn hidden_anywhere() -> Result<Option<Name>, Failure> {
+    if sight::look() == Sight::Whole {
+        return Ok(None);
+    }
+    store::agent_at_work(hidden_agent)
+}
+
+/// Returns a live agent of a bus that may be above this process without being seen from here.
+pub(super) fn hidden_agent(bus: &Bus) -> Option<Name> {
+    find_agent(bus, |agent| {
+        // Of one that is being started it is not known yet.
+        let run = agent.run.as_ref();
+        let own = run.into_iter().flat_map(|run| [Some(run.agent), run.shim]);
+        sight::may_hide(own.flatten().map(|mark| (mark.pid, mark.started)))
+    })
+}
+
+/// Returns an agent of a bus that is alive and as wanted.
+fn find_agent(bus: &Bus, wanted: impl Fn(&Session) -> bool) -> Option<Name> {
+    let agents = bus.look(|state| {
+        let live = state.live_sessions().into_iter();
+        let agents = live.filter(|live| live.kind == MemberKind::Agent && wanted(live));
+        let agents = agents.map(|agent| (agent.id, agent.name.clone()));
+        agents.collect::<Vec<_>>()
+    });
+    // What the log says of it may be long ago.
+    let mut held = agents.into_iter().filter(|(id, _)| bus.is_held(*id));
+    held.next().map(|(_, name)| name)
 }

@@ -54,11 +54,8 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let directory = project.bus_directory();
     let config = load(&project.root, arguments.config.as_deref())?;
     tell_what_does_not_count(&config);
-    let outside = Outside {
-        directory: directory.clone(),
-        networks: store::networks(&config),
-        foreign: store::foreign(arguments.adopt),
-    };
+    let foreign = store::foreign(arguments.adopt);
+    let outside = Outside::new(directory.clone(), store::networks(&config), foreign);
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
@@ -106,11 +103,13 @@ impl Place {
 
 async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure> {
     let place = Arc::new(place);
+    let directory = place.outside.directory().to_owned();
     let seating = Seating::new(move || take(place.clone()));
     let server = orchestrator::server_with_doorbell(seating.clone(), &leading, watch);
     let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
+    let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(seating.clone(), directory)));
     let mut shutdown = served::until_the_end(&server).await?;
-    drop(keeping);
+    drop((keeping, clearing));
     let hurry = async {
         let signal = shutdown.recv().await;
         tracing::warn!("{signal} again: ending all agents at once");
@@ -118,6 +117,17 @@ async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure
     leading.shutdown(hurry).await;
     served::leave(&seating).await;
     Ok(())
+}
+
+/// Once it has joined, clears up what the user's state directory remembers of places that are long gone.
+async fn clear_up(seating: Seating, directory: PathBuf) {
+    if seating.seat().await.is_ok() {
+        // A place on a disk that hangs holds up this thread alone, and the end waits for it no longer than for any other.
+        let cleared = tokio::task::spawn_blocking(move || store::keep_counterparts(&directory));
+        if let Err(error) = cleared.await {
+            tracing::debug!("the state directory was not cleared up: {error}");
+        }
+    }
 }
 
 /// Keeps in order what dead bridges leave, from the start on; after a bus was removed, on the one that is there then.

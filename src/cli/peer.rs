@@ -44,11 +44,8 @@ pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
             Networks::Refused
         }
     };
-    let outside = Outside {
-        directory: project.bus_directory(),
-        networks,
-        foreign: store::foreign(arguments.adopt),
-    };
+    let foreign = store::foreign(arguments.adopt);
+    let outside = Outside::new(project.bus_directory(), networks, foreign);
     let joining = Joining {
         wish: Wish::Chosen(arguments.name),
         kind: MemberKind::Peer,

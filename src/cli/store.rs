@@ -1,14 +1,18 @@
 //! The one place where a bus is opened: everything else is given one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::{Failure, below, trust};
+use crate::bus::file::counterparts;
 use crate::bus::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::log::LogError;
-use crate::bus::rules::Ask;
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
+use crate::domain::name::Name;
+use crate::sys::clock;
 use crate::sys::disk::{Disk, RealDisk};
+use crate::sys::lock::LifeLock;
 use crate::sys::state_directory::StateDirectory;
 use crate::team;
 
@@ -21,9 +25,48 @@ const ADOPT: &str = "BRIDGE_ADOPT";
 /// A bus that is led or joined from outside, and has to prove that it was made where it is.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
-    pub(super) directory: PathBuf,
-    pub(super) networks: Networks,
-    pub(super) foreign: Foreign,
+    directory: PathBuf,
+    networks: Networks,
+    origin: Origin,
+    telling: Telling,
+}
+
+impl Outside {
+    /// Names a bus from outside.
+    pub(super) fn new(directory: PathBuf, networks: Networks, foreign: Foreign) -> Self {
+        Self {
+            directory,
+            networks,
+            origin: proven(foreign),
+            telling: Telling::default(),
+        }
+    }
+
+    /// Returns the directory of the bus.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn open(&self) -> Result<Opened, BusError> {
+        let log = open(&self.directory, self.networks, self.origin.clone())?;
+        if let Some(aside) = log.put_aside() {
+            *self.telling.lock() = Some(aside.to_owned());
+        }
+        Ok(Opened {
+            bus: Bus::open(Box::new(log))?,
+            telling: self.telling.clone(),
+        })
+    }
+}
+
+/// What a bus is called now that was put aside: kept over each joining that fails, until the bus has taken that it is told.
+#[derive(Clone, Debug, Default)]
+struct Telling(Arc<Mutex<Option<String>>>);
+
+impl Telling {
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Says what becomes of a foreign bus; `adopt` is what the command line says.
@@ -47,37 +90,32 @@ pub(super) fn proven(foreign: Foreign) -> Origin {
 /// A bus, and what who joins it has to know.
 pub(super) struct Opened {
     pub(super) bus: Bus,
-    told: Option<String>,
+    telling: Telling,
 }
 
 impl Opened {
     /// Joins the bus.
     pub(super) async fn join(self, joining: Joining) -> Result<Seat, BusError> {
-        let seat = Seat::join(&self.bus, joining).await?;
-        if let Some(told) = self.told {
-            seat.ask(Ask::TellPutAside(told)).await?;
-        }
+        let told = self.telling.lock().clone();
+        let seat = Seat::join_after(&self.bus, joining, told).await?;
+        *self.telling.lock() = None;
         Ok(seat)
     }
 }
 
-fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<Opened, BusError> {
+fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<FileLog, LogError> {
     let options = Options {
         networks,
         origin,
         ..Options::default()
     };
-    let log = FileLog::open(directory, Arc::new(RealDisk), options)?;
-    let told = log.put_aside().map(str::to_owned);
-    Ok(Opened {
-        bus: Bus::open(Box::new(log))?,
-        told,
-    })
+    FileLog::open(directory, Arc::new(RealDisk), options)
 }
 
 /// Opens the bus in a directory that this process itself has made. Blocks for the milliseconds that reading a snapshot takes.
 pub(super) fn open_own_bus(directory: &Path) -> Result<Bus, BusError> {
-    Ok(open(directory, Networks::Allowed, Origin::Believed)?.bus)
+    let log = open(directory, Networks::Allowed, Origin::Believed)?;
+    Bus::open(Box::new(log))
 }
 
 /// Opens the bus that is in a directory, and makes none; none where it is foreign.
@@ -91,13 +129,51 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
     log.map(|log| Bus::open(Box::new(log))).transpose()
 }
 
+/// Finds an agent at work on any bus that this user has made, as `find` finds one on one of them. Blocks, and opens only buses that
+/// somebody works on.
+pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Option<Name>, Failure> {
+    let Some(state) = StateDirectory::of_process() else {
+        return Ok(None); // Then no bus was made, and no yes is kept.
+    };
+    for directory in counterparts::known(&state)? {
+        if is_in_use(&directory)
+            && let Some(bus) = open_present_bus(&directory)?
+            && let Some(agent) = find(&bus)
+        {
+            return Ok(Some(agent));
+        }
+    }
+    Ok(None)
+}
+
+/// Says whether anybody holds a presence on a bus.
+fn is_in_use(directory: &Path) -> bool {
+    let presences = std::fs::read_dir(directory.join("presence"));
+    let mut presences = presences.into_iter().flatten().flatten();
+    presences.any(|presence| LifeLock::is_held(&presence.path()).unwrap_or(true))
+}
+
+/// Notes which bus is in use, and forgets those that are long gone.
+pub(super) fn keep_counterparts(directory: &Path) {
+    let Some(state) = StateDirectory::of_process() else {
+        return;
+    };
+    let now_ms = clock::now().wall_ms;
+    let kept = counterparts::note_use(&state, directory)
+        .and_then(|()| counterparts::forget_the_gone(&state, now_ms))
+        .and_then(|buses| Ok(buses + trust::store().forget_the_gone(now_ms)?));
+    match kept {
+        Ok(0) => {}
+        Ok(gone) => {
+            tracing::debug!("{gone} files of the state directory were of places that are gone");
+        }
+        Err(error) => tracing::debug!("the state directory was not cleared up: {error}"),
+    }
+}
+
 /// Opens a bus from outside, or makes it, on a thread of its own, so that the server answers meanwhile.
 pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError> {
-    let Outside {
-        directory,
-        networks,
-        foreign,
-    } = outside;
+    let directory = outside.directory.clone();
     if team::is_tracked_by_git(&directory, std::env::vars_os().collect()).await {
         let refused = LogError::Refused {
             path: directory,
@@ -108,7 +184,24 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError>
         tracing::error!("failed to open the bus: {refused}");
         return Err(refused.into());
     }
-    aside(move || open(&directory, networks, proven(foreign))).await
+    aside(move || {
+        // First without the bus: to open it may put it aside.
+        let hidden = below::hidden_anywhere().map_err(|error| {
+            tracing::error!("it cannot be told which agents are at work: {error}");
+            let why = "it cannot be told from this PID namespace whether this process runs below an agent at work";
+            refused(&directory, why.to_owned())
+        })?;
+        let hides = |agent: &Name| refused(&directory, below::hides(agent, "lead or join a team"));
+        if let Some(agent) = hidden {
+            return Err(hides(&agent).into());
+        }
+        let opened = outside.open()?;
+        match below::hidden_agent(&opened.bus) {
+            Some(agent) => Err(hides(&agent).into()),
+            None => Ok(opened),
+        }
+    })
+    .await
 }
 
 /// Opens a bus that must be there: who was started by somebody on it makes no new one in its place.
@@ -122,6 +215,13 @@ pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, Bu
         }
     })
     .await
+}
+
+fn refused(bus: &Path, reason: String) -> LogError {
+    LogError::Refused {
+        path: bus.to_owned(),
+        reason,
+    }
 }
 
 async fn aside<T: Send + 'static>(
@@ -147,7 +247,13 @@ pub(super) fn networks(config: &Config) -> Networks {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::bus::rules::Wish;
+    use crate::bus::state::State;
+    use crate::domain::member::MemberKind;
+    use crate::sys::lock::LockFile;
 
     #[tokio::test]
     async fn who_was_started_on_a_bus_makes_no_new_one_in_its_place() {
@@ -159,5 +265,39 @@ mod tests {
 
         open_own_bus(&directory).unwrap().close().await;
         assert!(open_present_bus_aside(directory).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn that_a_bus_was_put_aside_is_told_by_the_first_joining_that_is_written() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("project/.claude/bridge");
+        std::fs::create_dir(place.path().join("project")).unwrap();
+        open_own_bus(&directory).unwrap().close().await;
+        let home = place.path().join("home");
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.clone().into()));
+        let mut outside = Outside::new(directory.clone(), Networks::Allowed, Foreign::PutAside);
+        outside.origin = Origin::Proven(Proof {
+            state,
+            foreign: Foreign::PutAside,
+        });
+        let joining = Joining {
+            wish: Wish::Like(Name::parse("orchestrator").unwrap()),
+            kind: MemberKind::Orchestrator,
+            roles: Vec::new(),
+        };
+
+        let opened = outside.open().unwrap();
+        let lock = LockFile::open(&directory.join("lock")).unwrap();
+        let held = lock.acquire(Duration::ZERO).unwrap().unwrap();
+        let busy = opened.join(joining.clone()).await.err();
+        assert!(matches!(busy, Some(BusError::Log(LogError::Busy { .. }))));
+        drop(held);
+        // The second takes the name of the first, and what it has not read.
+        for _ in 0..2 {
+            let seat = outside.open().unwrap().join(joining.clone()).await.unwrap();
+            let unread = |state: &State| state.unread(seat.name()).count();
+            assert_eq!(seat.bus().look(unread), 1);
+            seat.bus().close().await;
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! `trust`: what a project's own `bridge.toml` would run or widen, or what the gates of a plan file would run, and the user's yes to
-//! it.
+//! it, which they can take back.
 
 use std::io::{IsTerminal as _, stdin};
 use std::path::{Path, PathBuf};
@@ -22,11 +22,23 @@ pub(super) struct TrustArguments {
     /// Say yes without being asked, if the file is the one with this SHA-256.
     #[arg(long, value_name = "SHA256")]
     yes: Option<String>,
+    /// Take back every yes to that file, whatever was in it.
+    #[arg(long, conflicts_with = "yes")]
+    revoke: bool,
+    /// List all files that you have said yes to.
+    #[arg(long, conflicts_with_all = ["path", "yes", "revoke"])]
+    list: bool,
 }
 
 pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     below::refuse_to("say yes for its user")?;
     let trust = store();
+    if arguments.list {
+        return list(&trust);
+    }
+    if arguments.revoke {
+        return revoke(&trust, arguments.path.as_deref());
+    }
     let Some(Asking { file, lines }) = asking(arguments.path.as_deref())? else {
         ui::tell("Nothing to say yes to: the file runs nothing and widens nothing.");
         return Ok(());
@@ -54,11 +66,51 @@ pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if !agreed {
         return Err("not trusted: what is shown above does not count".into());
     }
+    below::refuse_an_agents_yes()?;
     trust.add(&file)?;
     ui::tell(
         "Trusted, as it is now: any change of the file needs a yes of its own. Limits count from an orchestrator's next start.",
     );
     Ok(())
+}
+
+fn list(trust: &Trust) -> Result<(), Failure> {
+    let all = trust.all()?;
+    if all.is_empty() {
+        ui::tell("You have said yes to nothing.");
+    }
+    for (sha256, place) in all {
+        ui::say(&format!("{sha256} {place}"));
+    }
+    Ok(())
+}
+
+fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
+    let mut revoked = 0;
+    for place in places(path)? {
+        revoked += trust.revoke(&place)?;
+    }
+    if revoked == 0 {
+        let why = "there is no yes to take back: `cli-team-bridge trust --list` shows what you have said yes to";
+        return Err(why.into());
+    }
+    ui::tell(
+        "Taken back: nothing of that file is started any more. What runs goes on, and raised limits hold until the orchestrator ends.",
+    );
+    Ok(())
+}
+
+/// Returns the places that a path may stand for: also where nothing is any more, a yes can be taken back.
+fn places(path: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    let of_project = |root: &Path| root.join(".claude").join("bridge.toml");
+    match path {
+        Some(path) if path.is_file() => Ok(vec![path.canonicalize()?, std::path::absolute(path)?]),
+        Some(path) if !path.exists() => {
+            let path = std::path::absolute(path)?;
+            Ok(vec![of_project(&path), path])
+        }
+        path => Ok(vec![of_project(&project::find(path)?.root)]),
+    }
 }
 
 /// A file that asks for something.

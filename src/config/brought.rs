@@ -22,26 +22,37 @@ const SHOWN_CHARACTERS: usize = 200;
 /// A file that a project brings, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brought {
-    /// Where it is, links resolved.
+    /// Where it is, without a link on the way.
     pub path: PathBuf,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl Brought {
-    /// Names a file by its place and the bytes that were read of it.
+    /// Names a file by where it is, links resolved, and the bytes that were read of it.
     pub fn of(path: &Path, bytes: &[u8]) -> Self {
+        // One that is gone by now has no other name, and nobody can say yes to it.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self::at(path, bytes)
+    }
+
+    /// Names a file by the place that a project has for it, whatever is there, and the bytes that were read of it.
+    pub fn at(path: PathBuf, bytes: &[u8]) -> Self {
         Self {
-            // One that is gone by now has no other name, and nobody can say yes to it.
-            path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+            path,
             sha256: HEXLOWER.encode(&Sha256::digest(bytes)),
         }
     }
 
-    /// Returns the place, quoted: a name may hold whatever a terminal takes for a command.
+    /// Returns the place, quoted.
     pub fn quoted(&self) -> String {
-        format!("{:?}", self.path.to_string_lossy())
+        quoted(&self.path)
     }
+}
+
+/// Returns a place, quoted so that it stays on its line and is no command of a terminal.
+pub fn quoted(path: &Path) -> String {
+    format!("{:?}", path.to_string_lossy())
 }
 
 /// The project's own `bridge.toml`, and what of it needs a yes.
@@ -224,7 +235,10 @@ pub(super) fn more_passed(
     now: &Sourced<Vec<EnvPattern>>,
     before: Option<&Sourced<Vec<EnvPattern>>>,
 ) -> Option<String> {
-    let is_known = |pattern| before.is_some_and(|before| before.value.contains(pattern));
+    let is_known = |pattern: &EnvPattern| {
+        let mut before = before.iter().flat_map(|before| &before.value);
+        before.any(|known| known.covers(pattern))
+    };
     let widens = now.is_from_project() && !now.value.iter().all(is_known);
     let names: Vec<_> = now.value.iter().map(EnvPattern::to_string).collect();
     widens.then(|| format!("{names:?}"))
@@ -241,15 +255,15 @@ pub(super) fn of_gates(
     })
 }
 
-/// Returns what needs a yes among the limits: what is higher than it was.
+/// Returns what needs a yes among the limits.
 pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     let numbers = before.numbers().into_iter().zip(now.numbers());
-    let higher = numbers.filter_map(|((_, before), (key, now))| {
-        let widens = now.is_from_project() && now.value > before.value;
+    let asked = numbers.filter_map(|((_, before, unasked), (key, now, _))| {
+        let needs_yes = now.is_from_project() && !unasked.allows(before.value, now.value);
         let value = format!("{} ({} without it)", now.value, before.value);
-        widens.then_some(Demand { key, value })
+        needs_yes.then_some(Demand { key, value })
     });
-    let mut demands: Vec<_> = higher.collect();
+    let mut demands: Vec<_> = asked.collect();
     let now = &now.allow_network_file_system;
     if now.is_from_project() && now.value && !before.allow_network_file_system.value {
         demands.push(Demand {

@@ -67,6 +67,26 @@ impl EnvPattern {
     }
 }
 
+impl EnvPattern {
+    /// Tells whether every variable that `other` lets through is let through by this one, too.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        if self == other {
+            return true;
+        }
+        if !other.any_before && !other.any_after {
+            return self.matches(OsStr::new(&other.text));
+        }
+        // What the other has a star for, this one needs a star for: then its text stands in all that the other matches.
+        let (text, part) = (other.text.as_str(), self.text.as_str());
+        match (self.any_before, self.any_after) {
+            (false, false) => false,
+            (false, true) => !other.any_before && text.starts_with(part),
+            (true, false) => part.is_empty() || !other.any_after && text.ends_with(part),
+            (true, true) => text.contains(part),
+        }
+    }
+}
+
 impl FromStr for EnvPattern {
     type Err = InvalidEnvPattern;
 
@@ -231,6 +251,56 @@ mod tests {
             environment,
             expected.map(|(name, value)| (name.into(), value.into()))
         );
+    }
+
+    #[test]
+    fn a_pattern_covers_what_matches_no_other_names() {
+        let patterns: Vec<EnvPattern> = [
+            "A",
+            "AB",
+            "ABC",
+            "B",
+            "A*",
+            "AB*",
+            "*B",
+            "*AB",
+            "*B*",
+            "*AB*",
+            "*",
+            "**",
+            "BRIDGE_SCRIPT",
+        ]
+        .map(|pattern| pattern.parse().unwrap())
+        .into();
+        // One name for each way in which a star may be filled, so that who covers is who matches all that the other matches.
+        let names = [
+            "A",
+            "AB",
+            "ABC",
+            "B",
+            "C",
+            "AxB",
+            "AxC",
+            "ABx",
+            "xA",
+            "xAB",
+            "xABx",
+            "xB",
+            "xBx",
+            "Bx",
+            "BRIDGE_SCRIPT",
+            "BRIDGE_AB",
+        ];
+        for this in &patterns {
+            for other in &patterns {
+                let mut let_through = names
+                    .iter()
+                    .map(OsStr::new)
+                    .filter(|name| other.matches(name));
+                let expected = let_through.all(|name| this.matches(name));
+                assert_eq!(this.covers(other), expected, "{this} covers {other}");
+            }
+        }
     }
 
     #[cfg(unix)]

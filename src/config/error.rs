@@ -24,6 +24,17 @@ pub enum ConfigError {
         /// What it is, with its article.
         kind: &'static str,
     },
+    /// The project's own file is another's: it, or the directory that it is in, is a link.
+    #[error(
+        "`{}` leads out of the project, to `{}`: put a copy in its place, or name that file with --config if it is yours",
+        path.display(), real.display()
+    )]
+    LeadsOut {
+        /// The path in the project.
+        path: PathBuf,
+        /// What is really there.
+        real: PathBuf,
+    },
     /// The file is larger than any configuration.
     #[error(
         "`{}` is larger than {limit} bytes, the most a configuration file may have: \

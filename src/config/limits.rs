@@ -39,6 +39,22 @@ pub struct Limits {
     pub allow_network_file_system: Sourced<bool>,
 }
 
+/// What a project's file may make of a limit without its user's yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unasked {
+    /// Less: then more is refused, told earlier or made to wait, and nothing that was taken is lost.
+    Less,
+    /// Nothing: less loses what the user has, and more takes more of the machine.
+    Nothing,
+}
+
+impl Unasked {
+    /// Says whether it may be so much where it was so much before.
+    pub(super) fn allows(self, before: u64, now: u64) -> bool {
+        now == before || (self == Self::Less && now < before)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         let team = TeamLimits::default();
@@ -67,8 +83,8 @@ impl Limits {
         }
     }
 
-    /// Returns those that are numbers, each higher than less.
-    pub(super) fn numbers(&self) -> [(&'static str, &Sourced<u64>); 6] {
+    /// Returns those that are numbers, and what a project's file may make of each unasked.
+    pub(super) fn numbers(&self) -> [(&'static str, &Sourced<u64>, Unasked); 6] {
         // Written out, so that a new one is not forgotten.
         let Self {
             agents,
@@ -80,28 +96,53 @@ impl Limits {
             allow_network_file_system: _,
         } = self;
         [
-            ("[limits] agents", agents),
-            ("[limits] queued_tasks", queued_tasks),
-            ("[limits] unread", unread),
-            ("[limits] retention_days", retention_days),
-            ("[limits] stall_seconds", stall_seconds),
-            ("[limits] output_per_second", output_per_second),
+            ("[limits] agents", agents, Unasked::Less),
+            ("[limits] queued_tasks", queued_tasks, Unasked::Less),
+            ("[limits] unread", unread, Unasked::Less),
+            ("[limits] retention_days", retention_days, Unasked::Nothing),
+            ("[limits] stall_seconds", stall_seconds, Unasked::Less),
+            (
+                "[limits] output_per_second",
+                output_per_second,
+                Unasked::Less,
+            ),
         ]
     }
 
-    /// Takes back what a project's file has raised or allowed above `before`.
-    pub(super) fn lowered_to(mut self, before: &Self) -> Self {
-        let lower = |now: &mut Sourced<u64>, before: &Sourced<u64>| {
-            if now.is_from_project() && now.value > before.value {
-                now.clone_from(before);
+    /// Returns the same numbers in the same order, to be changed.
+    fn numbers_mut(&mut self) -> [&mut Sourced<u64>; 6] {
+        let Self {
+            agents,
+            queued_tasks,
+            unread,
+            retention_days,
+            stall_seconds,
+            output_per_second,
+            allow_network_file_system: _,
+        } = self;
+        [
+            agents,
+            queued_tasks,
+            unread,
+            retention_days,
+            stall_seconds,
+            output_per_second,
+        ]
+    }
+
+    /// Takes back what a project's file may not make of `before` unasked.
+    pub(super) fn guarded_by(mut self, before: &Self) -> Self {
+        let numbers = before.numbers().into_iter().zip(self.numbers());
+        let keep = numbers.map(|((_, before, unasked), (_, now, _))| {
+            (now.is_from_project() && !unasked.allows(before.value, now.value))
+                .then(|| before.clone())
+        });
+        let keep: Vec<_> = keep.collect();
+        for (number, before) in self.numbers_mut().into_iter().zip(keep) {
+            if let Some(before) = before {
+                *number = before;
             }
-        };
-        lower(&mut self.agents, &before.agents);
-        lower(&mut self.queued_tasks, &before.queued_tasks);
-        lower(&mut self.unread, &before.unread);
-        lower(&mut self.retention_days, &before.retention_days);
-        lower(&mut self.stall_seconds, &before.stall_seconds);
-        lower(&mut self.output_per_second, &before.output_per_second);
+        }
         let allowed = &mut self.allow_network_file_system;
         if allowed.is_from_project() && allowed.value {
             allowed.clone_from(&before.allow_network_file_system);

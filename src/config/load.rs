@@ -91,13 +91,10 @@ impl Config {
         for built_in in builtin::FILES {
             layers.add(Path::new(built_in.file), built_in.text, Source::BuiltIn);
         }
-        let own = load.user_file().map(Source::User);
-        for source in own
-            .into_iter()
-            .chain([Source::Project(load.project_file())])
-        {
-            layers.add_file(source)?;
+        if let Some(own) = load.user_file() {
+            layers.add_file(Source::User(own))?;
         }
+        layers.add_project_file(&load)?;
         if let Some(path) = load.explicit
             && !layers.add_file(Source::Explicit(path.to_owned()))?
         {
@@ -213,12 +210,20 @@ impl Layers {
         let Some(text) = read(&path)? else {
             return Ok(false);
         };
-        if matches!(source, Source::Project(_)) {
-            // Of the bytes that are read here, and never looked for again: they could be others by then.
-            self.project_file = Some(Brought::of(&path, text.as_bytes()));
-        }
         self.add(&path, &text, source);
         Ok(true)
+    }
+
+    /// Adds the project's own file, if it is there.
+    fn add_project_file(&mut self, load: &Load<'_>) -> Result<(), ConfigError> {
+        let path = load.project_file();
+        let Some(text) = read(&path)? else {
+            return Ok(());
+        };
+        // Of the bytes that are read here, and never looked for again: they could be others by then.
+        self.project_file = Some(Brought::at(place_of(load)?, text.as_bytes()));
+        self.add(&path, &text, Source::Project(path.clone()));
+        Ok(())
     }
 
     fn add(&mut self, file: &Path, text: &str, source: Source) {
@@ -257,7 +262,7 @@ impl Layers {
             .iter()
             .any(|(source, layer)| is_project(source) && layer.resume == Some(Resume::Auto));
         let mut guarded = agreed.clone();
-        guarded.limits = guarded.limits.lowered_to(&before.limits);
+        guarded.limits = guarded.limits.guarded_by(&before.limits);
         if brought::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
             guarded.gate_env = before.gate_env;
         }
@@ -322,6 +327,25 @@ fn finished(drafts: BTreeMap<Name, Draft>) -> (BTreeMap<Name, Profile>, Vec<Prob
         }
     }
     (profiles, problems)
+}
+
+/// Returns the one place of the project's own file: what is said of it is said of no other project's. A file that is really
+/// another's is refused.
+fn place_of(load: &Load<'_>) -> Result<PathBuf, ConfigError> {
+    let path = load.project_file();
+    let resolved = |path: &Path| {
+        path.canonicalize()
+            .map_err(|source| ConfigError::Unreadable {
+                path: path.to_owned(),
+                source,
+            })
+    };
+    let (project, real) = (resolved(load.project)?, resolved(&path)?);
+    if !real.starts_with(&project) {
+        return Err(ConfigError::LeadsOut { path, real });
+    }
+    let project = project.as_path();
+    Ok(Load { project, ..*load }.project_file())
 }
 
 /// Returns the text of a file, or nothing when it is not there.

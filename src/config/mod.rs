@@ -21,7 +21,7 @@ mod builtin;
 mod brought;
 mod load;
 
-pub use brought::{Brought, ProjectFile};
+pub use brought::{Brought, ProjectFile, quoted};
 pub use environment::{EnvPattern, InvalidEnvPattern};
 pub use error::{ConfigError, Problem, UnknownProfile};
 pub use limits::Limits;

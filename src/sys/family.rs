@@ -105,10 +105,10 @@ pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String
     found.collect()
 }
 
-/// Returns the pids of this process and of all from which it descends.
+/// Returns the pids of this process and of all from which it descends, as far as it sees ([`super::sight`]).
 pub fn ancestors_and_self() -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
-    let mut next = std::process::id();
+    let mut next = process::own_pid().unwrap_or_default();
     while next != 0 && line.insert(next) {
         next = process::stat(next).map_or(0, |stat| stat.parent);
     }

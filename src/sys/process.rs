@@ -81,6 +81,12 @@ pub fn variable(pid: u32, key: &str) -> Option<String> {
     entries.find_map(value)
 }
 
+/// Returns the pid by which `/proc` knows this process: another than its own where that is the `/proc` of a PID namespace around
+/// its own. None where it is not known there, and without `/proc`.
+pub fn own_pid() -> Option<u32> {
+    fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
+}
+
 /// Returns the first argument that a process was started with, behind its program's name. None without `/proc`.
 pub fn first_argument(pid: u32) -> Option<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;

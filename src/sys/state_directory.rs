@@ -13,7 +13,7 @@ use nix::unistd::{User, geteuid};
 
 use super::disk::{
     Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private,
-    look_at_directory, open_private, private_directory,
+    look_at_directory, open_private, private_directory, touch, touched_ns,
 };
 use super::ids;
 
@@ -116,6 +116,31 @@ impl StateDirectory {
             let _ = fs::remove_file(&temporary);
             named(&path, &error)
         })
+    }
+
+    /// Returns the names of its files, and when each was last written or renewed, in milliseconds since 1970; none where the
+    /// directory is not there. One that is being written is not among them.
+    pub fn names(&self) -> io::Result<Vec<(String, i64)>> {
+        let path = self.path();
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(named(&path, &error)),
+        };
+        let of = |name: OsString| {
+            let name = name.into_string().ok()?;
+            let touched = touched_ns(&path.join(&name)).ok()? / 1_000_000;
+            (!name.starts_with('.')).then_some((name, i64::try_from(touched).ok()?))
+        };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        Ok(names.filter_map(of).collect())
+    }
+
+    /// Notes that what a file remembers was seen now: its time is another, and nothing else.
+    pub fn renew(&self, name: &str) -> io::Result<()> {
+        let path = self.file(name)?;
+        let renewed = open_private(&path, Writes::AtTheEnd).and_then(|file| touch(&file));
+        renewed.map_err(|error| named(&path, &error))
     }
 
     /// Removes a file, if it is there.

@@ -1,5 +1,6 @@
 //! The terminal that somebody sits at: whether it is this process's turn there, and whether a line was typed.
 
+use std::fs::File;
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -11,6 +12,11 @@ use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 /// Where the terminal is not the one that the process is controlled from, nobody takes turns.
 pub fn is_foreground(terminal: impl AsFd) -> bool {
     tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
+}
+
+/// Says whether this process has a terminal that it is controlled from: one that a person sits at, or that a program has made.
+pub fn is_there() -> bool {
+    File::open("/dev/tty").is_ok()
 }
 
 /// Says whether a line can be read without waiting, or the end of the input.
@@ -32,7 +38,6 @@ pub fn drop_typed(terminal: impl AsFd) {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::io::Write;
 
     use nix::pty::openpty;

@@ -4,13 +4,15 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use super::live::{Team, TeamError};
-use crate::config::{Brought, Config};
+use crate::config::{Brought, Config, quoted};
 use crate::domain::name::Name;
+use crate::sys::forgetting::{self, Place};
 use crate::sys::state_directory::StateDirectory;
 
 /// The folder of the yeses in the state directory.
@@ -60,12 +62,76 @@ impl Trust {
         directory.write(&name_of(file), record(file).as_bytes())
     }
 
+    /// Returns all that the user has said yes to: of each file its SHA-256, and where it is, quoted.
+    pub fn all(&self) -> io::Result<Vec<(String, String)>> {
+        let mut all = Vec::new();
+        for (_, record) in self.records()? {
+            let read = record.trim_end().split_once(' ');
+            all.extend(read.map(|(sha256, place)| (sha256.to_owned(), place.to_owned())));
+        }
+        all.sort_by(|one, other| (&one.1, &one.0).cmp(&(&other.1, &other.0)));
+        Ok(all)
+    }
+
+    /// Takes back every yes to a file at this place, whatever it held; returns how many there were.
+    pub fn revoke(&self, place: &Path) -> io::Result<usize> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(0);
+        };
+        let ending = format!(" {}\n", quoted(place));
+        let mut revoked = 0;
+        for (name, record) in self.records()? {
+            if record.ends_with(&ending) {
+                directory.remove(&name)?;
+                revoked += 1;
+            }
+        }
+        Ok(revoked)
+    }
+
+    /// Removes each yes to a file whose project is long gone; returns how many.
+    pub fn forget_the_gone(&self, now_ms: i64) -> io::Result<usize> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(0);
+        };
+        forgetting::forget(directory, now_ms, |_, record| {
+            let record = std::str::from_utf8(record).unwrap_or_default();
+            let place = record.trim_end().split_once(' ').map(|(_, place)| place);
+            let path = place.and_then(|place| place.strip_prefix('"')?.strip_suffix('"'));
+            match path {
+                // With something else still there, it is no empty place at which a disk is missing.
+                Some(path) if !path.contains('\\') => {
+                    forgetting::look(Path::new(path), holds_something)
+                }
+                _ => Place::Unknown,
+            }
+        })
+    }
+
+    /// Returns the names of all yeses, and what they say.
+    fn records(&self) -> io::Result<Vec<(String, String)>> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(Vec::new());
+        };
+        let mut records = Vec::new();
+        for (name, _) in directory.names()? {
+            let text = directory.read(&name)?;
+            let text = text.and_then(|text| String::from_utf8(text).ok());
+            records.extend(text.map(|text| (name, text)));
+        }
+        Ok(records)
+    }
+
     /// Notes in a configuration whether its project's file is agreed to.
     pub fn settle(&self, config: &mut Config) {
         if config.unagreed().is_some_and(|file| self.has(&file.file)) {
             config.agree();
         }
     }
+}
+
+fn holds_something(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Returns the name of a yes: that of the place and the bytes together.
@@ -117,7 +183,9 @@ impl Team {
     /// Refuses profiles that the project's own file has made or widened, unless the user has said yes to it. What is no profile
     /// passes.
     pub fn agreed<'a>(&self, profiles: impl IntoIterator<Item = &'a str>) -> Result<(), TeamError> {
-        let Some(file) = self.config().unagreed() else {
+        // Also where the user had said yes when this bridge was started: they may have taken it back.
+        let asking = self.config().project_file();
+        let Some(file) = asking.filter(|file| file.needs_yes()) else {
             return Ok(());
         };
         let demanded = |name: &str| {
@@ -164,8 +232,6 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -185,5 +251,51 @@ mod tests {
         assert!(trust.has(&file), "one yes takes no other back");
         assert!(!Trust::default().has(&file));
         assert!(Trust::default().add(&file).is_err());
+    }
+
+    #[test]
+    fn yeses_are_listed_and_all_to_one_place_are_taken_back_together() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        assert_eq!(trust.all().unwrap(), []);
+        let [one, other] = ["/a/one.toml", "/a/two.toml"].map(Path::new);
+        let files = [
+            Brought::at(one.into(), b"1"),
+            Brought::at(one.into(), b"2"),
+            Brought::at(other.into(), b"1"),
+        ];
+        for file in &files {
+            trust.add(file).unwrap();
+        }
+        let listed = trust.all().unwrap();
+        let places: Vec<_> = listed.iter().map(|(_, place)| place.as_str()).collect();
+        assert_eq!(
+            places,
+            ["\"/a/one.toml\"", "\"/a/one.toml\"", "\"/a/two.toml\""]
+        );
+        assert_eq!(listed[2].0, files[2].sha256);
+        assert_eq!(trust.revoke(one).unwrap(), 2);
+        assert_eq!(trust.revoke(one).unwrap(), 0);
+        assert_eq!(files.map(|file| trust.has(&file)), [false, false, true]);
+        assert_eq!(Trust::default().revoke(one).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_yes_to_a_file_whose_project_is_long_gone_is_forgotten() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let [there, gone, empty] = ["there", "gone/a", "disk/a"].map(|name| home.path().join(name));
+        std::fs::write(&there, "").unwrap();
+        // Of a disk that is not mounted only the empty directory is left.
+        std::fs::create_dir(home.path().join("disk")).unwrap();
+        for path in [&there, &gone, &empty] {
+            trust.add(&Brought::at(path.clone(), b"x")).unwrap();
+        }
+        let long = i64::MAX;
+        assert_eq!(trust.forget_the_gone(long).unwrap(), 1);
+        let left = [there, gone, empty].map(|path| trust.has(&Brought::at(path, b"x")));
+        assert_eq!(left, [true, false, true]);
     }
 }

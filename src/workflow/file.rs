@@ -395,6 +395,12 @@ mod tests {
             told("../other.toml"),
             "the plan ../other.toml is outside the project"
         );
+        let other = root.path().join("other.toml");
+        std::os::unix::fs::symlink(other, project.join("link.toml")).unwrap();
+        assert_eq!(
+            told("link.toml"),
+            "the plan link.toml is outside the project"
+        );
         assert!(told("none.toml").starts_with("failed to read the plan none.toml: "));
         assert_eq!(told("."), "the plan . is no file");
     }

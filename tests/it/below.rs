@@ -5,8 +5,14 @@ use std::ffi::OsString;
 
 use cli_team_bridge::domain::tools::ENDPOINT_TOOLS;
 use cli_team_bridge::supervisor::Shim;
+#[cfg(target_os = "linux")]
+use cli_team_bridge::supervisor::{Exit, Pipes, Supervised};
 use serde_json::{Value, json};
+#[cfg(target_os = "linux")]
+use tokio::io::AsyncReadExt as _;
 
+#[cfg(target_os = "linux")]
+use super::support::{DEADLINE, Member};
 use super::support::{Raw, Stage};
 
 /// A further environment, and a guard that a program is started behind.
@@ -125,4 +131,208 @@ fn of_endpoint(stage: &Stage) -> BTreeMap<OsString, OsString> {
     .into_iter()
     .map(|name| (name.into(), variable(pid, name).unwrap().into()))
     .collect()
+}
+
+/// Runs this binary in a PID namespace of its own, where it finds nobody above itself, with an environment that says nothing.
+#[cfg(target_os = "linux")]
+async fn secluded(stage: &Stage, arguments: &[&str]) -> (Supervised, Pipes) {
+    let own = [UNSHARE, &[env!("CARGO_BIN_EXE_cli-team-bridge")], arguments].concat();
+    start(stage, words(&own)).await
+}
+
+#[cfg(target_os = "linux")]
+const UNSHARE: &[&str] = &["unshare", "-Urpf", "--kill-child", "--mount-proc"];
+
+/// Says whether the system lets this user make namespaces; where it does not, no agent can either.
+#[cfg(target_os = "linux")]
+fn can_seclude() -> bool {
+    let tried = std::process::Command::new(UNSHARE[0])
+        .args(&UNSHARE[1..])
+        .arg("true")
+        .status();
+    tried.is_ok_and(|status| status.success())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
+    if !can_seclude() {
+        return;
+    }
+    let stage = Stage::new(
+        "[[agents.default.turns]]\nsteps = [{ call = 'wait_for_message', with = { timeout_seconds = 120 } }]",
+    );
+    let project = stage.project().to_str().unwrap().to_owned();
+    let lead = stage.orchestrator().await;
+    lead.start("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    // Also the team of another project, and then to answer for the user there.
+    let other = stage.home().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let other = other.to_str().unwrap();
+    for (command, project) in [
+        (&["orchestrator"][..], &*project),
+        (&["peer", "--name", "eve"], &project),
+        (&["orchestrator"], other),
+    ] {
+        let command = [command, &["--project", project]].concat();
+        let mut hidden = Raw::open(secluded(&stage, &command).await).await;
+        let answer = hidden.call("list_agents", json!({})).await;
+        let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(
+            told.contains("`ann` is an agent at work that cannot be seen"),
+            "{answer}"
+        );
+        assert!(told.contains("end `ann` first"), "{answer}");
+        hidden.close().await;
+    }
+    assert_eq!(lead.names().await, ["orchestrator", "ann"]);
+    lead.call("kill_agent", json!({ "agent": "ann" })).await;
+    // As in a container that has the team to itself: from there its own agents are seen.
+    let (child, pipes) = secluded(&stage, &["orchestrator", "--project", &project]).await;
+    let contained = Member::connect(child, pipes).await;
+    contained.start("bob", "wait").await;
+    contained.until_waiting("bob").await;
+    contained
+        .call("kill_agent", json!({ "agent": "bob" }))
+        .await;
+    contained.close().await;
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_guard_is_found_from_a_namespace_that_shows_the_processes_around_it() {
+    if !can_seclude() {
+        return;
+    }
+    let stage = Stage::new("");
+    let project = stage.project().to_str().unwrap().to_owned();
+    let [_, guard] = ways_below();
+    // Its pid is 1, and that of its namespace; `/proc` is that of the namespace around it.
+    let own = [
+        "-Urpf",
+        env!("CARGO_BIN_EXE_cli-team-bridge"),
+        "trust",
+        &project,
+    ];
+    let (child, mut pipes) = stage
+        .spawn_below("unshare".into(), words(&own), guard.1)
+        .await;
+    drop(pipes.stdin);
+    let mut said = String::new();
+    pipes.stdout.read_to_string(&mut said).await.unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited())
+        .await
+        .unwrap();
+    let told = child.stderr_tail();
+    assert_eq!(exit.code, Some(1), "{said}{told}");
+    assert!(told.contains("runs below an agent of a team"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_process_that_sees_nothing_neither_leads_nor_says_yes() {
+    if !can_seclude() {
+        return;
+    }
+    let stage = Stage::new("");
+    let project = stage.project().to_str().unwrap().to_owned();
+    // In the place of `/proc` is an empty directory.
+    let covered = "mount --bind \"$1\" /proc && shift && exec \"$@\"";
+    let empty = stage.home().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let run = |words: &[&str]| {
+        let mut all: Vec<OsString> = ["unshare", "-Urm", "sh", "-c", covered, "sh"]
+            .map(Into::into)
+            .into();
+        all.push(empty.clone().into());
+        all.push(env!("CARGO_BIN_EXE_cli-team-bridge").into());
+        all.extend(words.iter().map(OsString::from));
+        all
+    };
+    let (exit, said) = ended(&stage, run(&["trust", &project])).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("cannot see who has started it"), "{said}");
+    let blind = run(&["orchestrator", "--project", &project]);
+    let mut blind = Raw::open(start(&stage, blind).await).await;
+    assert_eq!(tools(&mut blind).await, ENDPOINT_TOOLS);
+    blind.close().await;
+    assert!(!stage.bus().exists(), "nothing was joined");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_agent_at_work_says_yes_from_a_namespace_or_a_session_of_its_own() {
+    let stage = Stage::new(
+        "[[agents.default.turns]]\nsteps = [{ call = 'wait_for_message', with = { timeout_seconds = 120 } }]",
+    );
+    let other = stage.home().join("other");
+    std::fs::create_dir_all(other.join(".claude")).unwrap();
+    std::fs::write(
+        other.join(".claude/bridge.toml"),
+        "[agents.x]\ncommand = 'sh'",
+    )
+    .unwrap();
+    let other = other.to_str().unwrap();
+    let ask = [env!("CARGO_BIN_EXE_cli-team-bridge"), "trust", other];
+    let (_, shown) = ended(&stage, words(&ask)).await;
+    let hash = shown.split("SHA-256 ").nth(1).unwrap();
+    let hash = hash.split_whitespace().next().unwrap().to_owned();
+    let lead = stage.orchestrator().await;
+    lead.start("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    let yes = [&ask[..], &["--yes", &hash]].concat();
+    // A terminal of its own does not make a process visible that is not.
+    let at_a_terminal = format!("exec script -qec '{}' /dev/null", yes.join(" "));
+    let at_a_terminal = ["sh", "-c", &at_a_terminal];
+    let mut ways = vec![(
+        [&["setsid", "--wait"], &yes[..]].concat(),
+        "has no terminal",
+    )];
+    if can_seclude() {
+        ways.push(([UNSHARE, &yes].concat(), "cannot be seen"));
+        ways.push(([UNSHARE, &at_a_terminal].concat(), "cannot be seen"));
+    }
+    for (way, why) in ways {
+        let (exit, said) = ended(&stage, words(&way)).await;
+        assert_eq!(exit.code, Some(1), "{way:?}: {said}");
+        assert!(said.contains(why), "{way:?}: {said}");
+        assert!(said.contains("`ann`"), "{way:?}: {said}");
+    }
+    lead.call("kill_agent", json!({ "agent": "ann" })).await;
+    // With no agent at work neither a container nor a program that runs by itself needs a terminal.
+    let by_itself = [&["setsid", "--wait"], &yes[..]].concat();
+    let (exit, said) = ended(&stage, words(&by_itself)).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[cfg(target_os = "linux")]
+fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+/// Starts a program with its arguments in the stage.
+#[cfg(target_os = "linux")]
+async fn start(stage: &Stage, mut words: Vec<OsString>) -> (Supervised, Pipes) {
+    let program = words.remove(0);
+    stage.spawn_below(program.into(), words, None).await
+}
+
+/// Runs a program to its end, without input; returns how it ended, and what it said.
+#[cfg(target_os = "linux")]
+async fn ended(stage: &Stage, words: Vec<OsString>) -> (Exit, String) {
+    let (child, mut pipes) = start(stage, words).await;
+    drop(pipes.stdin);
+    let mut said = String::new();
+    let running = async {
+        pipes.stdout.read_to_string(&mut said).await.unwrap();
+        child.exited().await
+    };
+    let exit = tokio::time::timeout(DEADLINE, running).await;
+    let exit = exit.expect("a command that asks nobody ends");
+    (exit, said + &child.stderr_tail())
 }

@@ -239,6 +239,35 @@ async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
 }
 
 #[tokio::test]
+async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
+    let stage = hostile();
+    let project = stage.project().to_str().unwrap().to_owned();
+    let listed = ["trust", "--list"];
+    let (exit, said) = stage.ended(&listed, None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(said.contains("You have said yes to nothing"), "{said}");
+    let (_, shown) = trust(&stage, &[]).await;
+    let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
+    trust(&stage, &["--yes", &hash]).await;
+    let (_, said) = stage.ended(&listed, None).await;
+    let expected = format!("{hash} \"{project}/.claude/bridge.toml\"\n");
+    assert_eq!(said, expected);
+
+    // Also for an orchestrator that was started while it counted.
+    let lead = stage.orchestrator().await;
+    let (exit, said) = trust(&stage, &["--revoke"]).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    let refused = lead.refused("assign_task", assign()).await;
+    let expected = "`scripted` is not started";
+    assert!(refused.starts_with(expected), "{refused}");
+    assert!(!has_run(&stage));
+    lead.close().await;
+    let (exit, said) = trust(&stage, &["--revoke"]).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("no yes to take back"), "{said}");
+}
+
+#[tokio::test]
 async fn what_only_narrows_or_names_needs_no_yes() {
     let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = 'done' }]").with_project_file(
         "[agents.scripted]\npermissions = 'deny'\nroles = ['tester']\nrestart = 'on_failure'\n[limits]\nagents = 2",

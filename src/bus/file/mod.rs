@@ -18,6 +18,7 @@
 
 mod append;
 mod bell;
+pub mod counterparts;
 mod directory;
 mod exclude;
 mod follow;

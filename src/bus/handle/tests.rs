@@ -52,6 +52,7 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
         pid: 1,
         client: None,
         dead: Vec::new(),
+        put_aside: None,
     }));
     let command = Command {
         id: ids::command(),

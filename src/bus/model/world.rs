@@ -330,6 +330,7 @@ impl World {
             pid: 1,
             client: None,
             dead,
+            put_aside: None,
         };
         if self.ask(handle, None, Ask::Join(Box::new(new))).is_ok() {
             self.sessions.push(session);

@@ -62,6 +62,8 @@ pub struct NewMember {
     pub client: Option<ProcessMark>,
     /// Sessions whose presence was found free: they have left, whatever the log says.
     pub dead: Vec<SessionId>,
+    /// What the bus is called now that was here before, was not made here, and was put aside.
+    pub put_aside: Option<String>,
 }
 
 /// Work for an agent.
@@ -249,8 +251,6 @@ pub enum Ask {
     Back(Vec<SessionId>),
     /// An orchestrator's configuration has these limits.
     Limit(TeamLimits),
-    /// Before a session joined, a bus that was not made here was put aside under this name.
-    TellPutAside(String),
     /// Sends a message to one member.
     Send {
         /// To whom, as it was written.

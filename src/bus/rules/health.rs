@@ -193,24 +193,6 @@ pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {
     }
 }
 
-/// Tells a session on the bus what happened before it joined: a client shows its model no other words of ours.
-pub(super) fn tell_put_aside(
-    writer: &mut Writer<'_>,
-    me: SessionId,
-    aside: &str,
-) -> Result<(), Refusal> {
-    let name = writer.session(me)?.name.clone();
-    let text = notice![
-        "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in it \
-         is believed: it is put aside in `.claude` as ",
-        quoted(aside, usize::MAX),
-        ", and this one begins anew. Tell your user; if it is theirs, they can move it back while nobody works here, and start once \
-         with --adopt",
-    ];
-    writer.notice(&name, text);
-    Ok(())
-}
-
 /// Sets the limits of the team, if they are others than those that hold.
 pub(super) fn limit(
     writer: &mut Writer<'_>,

@@ -37,6 +37,24 @@ pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refus
     Ok(())
 }
 
+/// Tells a newcomer that a bus was put aside: in the append of its joining, so that it is not lost where that one fails.
+pub(super) fn tell_put_aside(
+    writer: &mut Writer<'_>,
+    newcomer: SessionId,
+    aside: &str,
+) -> Result<(), Refusal> {
+    let name = writer.session(newcomer)?.name.clone();
+    let text = notice![
+        "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in it \
+         is believed: it is put aside in `.claude` as ",
+        quoted(aside, usize::MAX),
+        ", and this one begins anew. Tell your user; if it is theirs, they can move it back while nobody works here, and start once \
+         with --adopt",
+    ];
+    writer.notice(&name, text);
+    Ok(())
+}
+
 pub(super) fn start(
     writer: &mut Writer<'_>,
     me: SessionId,

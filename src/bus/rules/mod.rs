@@ -58,6 +58,9 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Ask::Join(new) => {
             membership::bury(&mut decision, &membership::holders_first(state, new))?;
             decision.step(|writer| membership::join(writer, new))?;
+            if let Some(aside) = &new.put_aside {
+                decision.step(|writer| membership::tell_put_aside(writer, new.session, aside))?;
+            }
             let (Wish::Chosen(name) | Wish::Like(name)) = &new.wish;
             if new.kind == MemberKind::Orchestrator
                 && (!new.dead.is_empty() || summary::is_wanted(state, name))
@@ -112,8 +115,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Stuck(_)
         | Ask::Free(_)
         | Ask::Crash { .. }
-        | Ask::Limit(_)
-        | Ask::TellPutAside(_) => ask_of_health(writer, me, ask),
+        | Ask::Limit(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
@@ -222,7 +224,6 @@ fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<()
             task,
         } => health::crash(writer, me, *session, detail, *task),
         Ask::Limit(limits) => health::limit(writer, me, *limits),
-        Ask::TellPutAside(aside) => health::tell_put_aside(writer, me, aside),
         _ => Ok(()),
     }
 }

@@ -96,11 +96,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         config.play(named(written), &script)?;
     }
     let directory = project.bus_directory();
-    let outside = Outside {
-        directory: directory.clone(),
-        networks: store::networks(&config),
-        foreign: store::foreign(arguments.adopt),
-    };
+    let foreign = store::foreign(arguments.adopt);
+    let outside = Outside::new(directory.clone(), store::networks(&config), foreign);
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),

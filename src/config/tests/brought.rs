@@ -95,7 +95,7 @@ fn what_narrows_or_only_names_needs_none() {
         "[agents.codex]\nenv_pass = []\nfile_system = false",
         "[agents.codex]\nroles = ['x']\ndefault_model = 'y'\nrestart = 'on_failure'\nsettle_ms = 5\none_session = true\n\
          mid_turn = 'never'\npermission_seconds = 60",
-        "[limits]\nagents = 1\nretention_days = 1\nallow_network_file_system = false",
+        "[limits]\nagents = 1\nallow_network_file_system = false",
         "[workflows]\ngate_env = []\nresume = 'auto'",
     ] {
         check(project, &[]);
@@ -182,5 +182,76 @@ fn a_mode_that_a_project_takes_back_needs_a_yes() {
     check(
         "[agents.codex]\nmodes = { deny = 'plan' }",
         &[r#"  modes = rules = "yolo""#],
+    );
+}
+
+#[test]
+fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
+    use std::os::unix::fs::symlink;
+    const FILE: &str = "project/.claude/bridge.toml";
+    let text = "[agents.a]\ncommand = 'sh'";
+    let trusted = Place::new().project(text);
+    let own = trusted.load().unwrap().project_file().unwrap().file.clone();
+    let refused = |place: &Place| place.load().unwrap_err().to_string();
+
+    // The file itself is a link, or what it is in.
+    let other = Place::new();
+    let (theirs, mine) = (trusted.path(FILE), other.path(FILE));
+    std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
+    symlink(&theirs, &mine).unwrap();
+    assert!(
+        refused(&other).contains("leads out of the project"),
+        "{}",
+        refused(&other)
+    );
+    let other = Place::new();
+    let mine = other.path(FILE);
+    std::fs::create_dir_all(mine.parent().unwrap().parent().unwrap()).unwrap();
+    symlink(theirs.parent().unwrap(), mine.parent().unwrap()).unwrap();
+    assert!(
+        refused(&other).contains("leads out of the project"),
+        "{}",
+        refused(&other)
+    );
+
+    // A link inside of a project is a file of that project.
+    let other = Place::new();
+    let mine = other.path(FILE);
+    std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
+    std::fs::write(mine.parent().unwrap().join("shared.toml"), text).unwrap();
+    symlink("shared.toml", &mine).unwrap();
+    let file = other.load().unwrap().project_file().unwrap().file.clone();
+    assert_eq!(file.sha256, own.sha256);
+    assert!(
+        file.path.ends_with(".claude/bridge.toml"),
+        "{}",
+        file.quoted()
+    );
+}
+
+#[test]
+fn keeping_the_log_for_a_shorter_or_a_longer_time_needs_a_yes() {
+    for (days, line) in [
+        (29, "[limits] retention_days = 29 (30 without it)"),
+        (31, "[limits] retention_days = 31 (30 without it)"),
+    ] {
+        let project = format!("[limits]\nretention_days = {days}");
+        check(&project, &[line]);
+        let mut config = load(&project);
+        assert_eq!(config.limits().retention_days.value, 30);
+        config.agree();
+        assert_eq!(config.limits().retention_days.value, days);
+    }
+}
+
+#[test]
+fn what_a_pattern_covers_needs_no_yes() {
+    for names in ["['OPENAI_API_*']", "['OPENAI_KEY', 'HF_TOKEN']"] {
+        check(&format!("[agents.codex]\nenv_pass = {names}"), &[]);
+    }
+    check("[workflows]\ngate_env = ['DATABASE_URL']", &[]);
+    check(
+        "[workflows]\ngate_env = ['*DATABASE_*']",
+        &[r#"[workflows] gate_env = ["*DATABASE_*"]"#],
     );
 }

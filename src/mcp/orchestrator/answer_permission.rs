@@ -79,6 +79,8 @@ impl Tool for AnswerPermission {
 }
 
 /// Says whether this process descends from the agent that asks. The rules know only which process has started it.
+///
+/// One that would not see that agent above itself has joined before it was there, and so does not: else it had not got in.
 fn is_below_the_asker(bus: &Bus, id: &PermissionId) -> bool {
     let mark = |Ancestor { pid, started }| ProcessMark {
         pid,

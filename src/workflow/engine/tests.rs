@@ -132,6 +132,7 @@ impl World {
             client: None,
             pid: 1,
             dead: Vec::new(),
+            put_aside: None,
         };
         self.ask(None, Ask::Join(Box::new(new)));
         session

@@ -20,7 +20,7 @@ pub(crate) struct Member {
 
 impl Member {
     /// Connects to a program, and returns when it has joined, so that members join in the order of the test.
-    pub(super) async fn connect(child: Supervised, pipes: Pipes) -> Self {
+    pub(crate) async fn connect(child: Supervised, pipes: Pipes) -> Self {
         Self::connect_as(child, pipes, Lifecycle::Session, None).await
     }
 

@@ -186,6 +186,7 @@ impl World {
             pid: 7,
             client: None,
             dead: dead.to_vec(),
+            put_aside: None,
         }
     }
 

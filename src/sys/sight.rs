@@ -1,0 +1,71 @@
+//! How far this process sees: whether those above itself that it finds in `/proc` are all that there are.
+//!
+//! In a PID namespace of its own (`unshare`, `bwrap`, a container) a process finds nobody above the namespace's first process, so
+//! not to find somebody there proves nothing. Elsewhere than on Linux nothing can be seen, and nothing more is to be learned here.
+
+/// How far a process sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// All that have started it.
+    Whole,
+    /// Those in its own PID namespace, which has others around it.
+    Inner,
+    /// Not even itself: nothing is mounted at `/proc`, something else is, or the `/proc` of processes that it is not among.
+    Blind,
+}
+
+/// Returns how far this process sees.
+#[cfg(not(target_os = "linux"))]
+pub fn look() -> Sight {
+    Sight::Whole
+}
+
+/// Returns how far this process sees.
+#[cfg(target_os = "linux")]
+pub fn look() -> Sight {
+    use std::os::unix::fs::MetadataExt as _;
+
+    /// The inode of the machine's first PID namespace, the same on every Linux (`PID_NS_INIT_INO` of its `linux/nsfs.h`).
+    const FIRST: u64 = 0xEFFF_FFFC;
+
+    let is_proc = rustix::fs::statfs("/proc")
+        .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC);
+    let own = super::process::own_pid();
+    match own {
+        Some(own) if is_proc && super::process::stat(own).is_some() => {
+            let namespace = std::fs::metadata("/proc/self/ns/pid");
+            if namespace.is_ok_and(|namespace| namespace.ino() == FIRST) {
+                Sight::Whole
+            } else {
+                Sight::Inner
+            }
+        }
+        _ => Sight::Blind,
+    }
+}
+
+/// Says whether this process may descend from somebody although it does not find them above itself: it does not see far enough, and
+/// sees none of `theirs`, the processes that they are known to run as, each a pid and when it started.
+pub fn may_hide(theirs: impl IntoIterator<Item = (u32, Option<u64>)>) -> bool {
+    let is_seen = |(pid, started): (u32, Option<u64>)| {
+        started.is_some_and(|started| super::family::find(pid, started).is_some())
+    };
+    // Who is seen here is in this namespace or below it, so all between them and this process would be seen as well.
+    look() != Sight::Whole && !theirs.into_iter().any(is_seen)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_seen_does_not_hide() {
+        assert_ne!(look(), Sight::Blind);
+        let own = std::process::id();
+        let started = super::super::process::start_time(own);
+        assert!(!may_hide([(u32::MAX, Some(1)), (own, started)]));
+        let is_hidden = look() == Sight::Inner;
+        assert_eq!(may_hide([(own, None)]), is_hidden);
+        assert_eq!(may_hide([]), is_hidden);
+    }
+}
