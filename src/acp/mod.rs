@@ -37,6 +37,7 @@ mod permission;
 mod session;
 mod steering;
 mod tool_calls;
+mod touched;
 mod update;
 
 #[cfg(test)]
@@ -61,4 +62,5 @@ pub use permission::{
 pub use session::{AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo};
 pub use steering::Steered;
 pub use tool_calls::{ToolCall, ToolCalls};
+pub use touched::Touched;
 pub use update::{Cost, Diff, PlanEntry, ToolCallUpdate, Update};

@@ -25,7 +25,7 @@ pub struct OurTools<'a> {
 ///    or the call, now or earlier (claude, qwen).
 /// 2. The `server` and `tool` beside the arguments of an earlier message, when the question says `is_mcp_tool_approval`
 ///    (codex). Without that mark the input is the model's: another server's tool may take arguments of these names.
-/// 3. A title that is nothing but the name in one of the known shapes (droid), unless the kind says that the call
+/// 3. A title that is nothing but the name in one of the known shapes (droid), unless any message says that the call
 ///    runs a command or changes files: such titles are often the model's own words.
 /// 4. Under the same condition, gemini's title `TOOL (SERVER MCP Server)`, when the arguments that stand beside it have no
 ///    `command`: gemini shows that argument, of any server's tool, as the title.
@@ -38,6 +38,7 @@ pub fn is_our_tool(
     let earlier = earlier
         .map(ToolCall::known)
         .filter(|earlier| earlier.id == now.id);
+    let calls = || [Some(now), earlier].into_iter().flatten();
     let stated = request
         .meta
         .as_ref()
@@ -53,8 +54,10 @@ pub fn is_our_tool(
             .find_map(server_and_tool)
             .is_some_and(|(server, tool)| server == ours.server && ours.tools.contains(&tool));
     }
-    let kind = now.kind.as_deref().or_else(|| earlier?.kind.as_deref());
-    if matches!(kind, Some("execute" | "edit" | "delete" | "move")) {
+    let does_harm = |call: &ToolCallUpdate| {
+        matches!(call.touched.kind(), "execute" | "edit" | "delete" | "move")
+    };
+    if calls().any(does_harm) {
         return false;
     }
     now.title
@@ -276,6 +279,17 @@ mod tests {
         for kind in ["execute", "edit", "delete", "move"] {
             let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "kind": kind});
             assert!(!ours(json!({"toolCall": call}), None), "{kind}");
+        }
+    }
+
+    #[test]
+    fn no_later_kind_takes_back_that_a_call_runs_a_command() {
+        let titled = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "kind": "other"});
+        for earlier in [
+            json!({"toolCallId": "c", "kind": "execute"}),
+            json!({"toolCallId": "c", "rawInput": {"command": "x"}}),
+        ] {
+            assert!(!ours(json!({"toolCall": titled}), Some(earlier)));
         }
     }
 

@@ -6,6 +6,9 @@ use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
 
+/// The options of a question that are read; agents offer up to ten.
+const MOST_OPTIONS: usize = 64;
+
 /// A question that waits for its answer. Dropped without one, it is answered `cancelled`, so that no agent hangs.
 #[derive(Debug)]
 pub struct PermissionQuestion {
@@ -77,7 +80,8 @@ pub enum Answer {
 ///
 /// Only the kind counts, never id or position: gemini and qwen list `allow_always` first. There is no fallback from one
 /// permission to the other: `allow_always` grants more than was wanted (for some agents it writes the user's settings),
-/// and who offers only `allow_once` would ask again. `Reject` takes `reject_once`, else `reject_always`. `None` means that
+/// and who offers only `allow_once` would ask again. An id that stands for several kinds is never said: what it means is
+/// the agent's to choose. `Reject` takes `reject_once`, else `reject_always`. `None` means that
 /// the question offers nothing of the kind: answer [`Answer::Cancelled`].
 pub fn choose(options: &[PermissionOption], wanted: Wanted) -> Option<&str> {
     let kinds: &[OptionKind] = match wanted {
@@ -85,9 +89,17 @@ pub fn choose(options: &[PermissionOption], wanted: Wanted) -> Option<&str> {
         Wanted::AllowAlways => &[OptionKind::AllowAlways],
         Wanted::Reject => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
     };
+    let is_clear = |option: &&PermissionOption| {
+        let mut same = options.iter().filter(|other| other.id == option.id);
+        same.all(|other| other.kind == option.kind)
+    };
+    let clear = |kind: &OptionKind| {
+        let mut of_kind = options.iter().filter(|option| option.kind == *kind);
+        of_kind.find(is_clear)
+    };
     kinds
         .iter()
-        .find_map(|kind| options.iter().find(|option| option.kind == *kind))
+        .find_map(clear)
         .map(|option| option.id.as_str())
 }
 
@@ -151,6 +163,7 @@ impl PermissionRequest {
             options: list(params, "options")?
                 .iter()
                 .filter_map(PermissionOption::parse)
+                .take(MOST_OPTIONS)
                 .collect(),
             meta: present(params, "_meta"),
         })
@@ -231,6 +244,20 @@ mod tests {
         );
         check(&[("never", "reject_always")], Wanted::Reject, Some("never"));
         check(&[("yes", "allow_once")], Wanted::Reject, None);
+    }
+
+    #[test]
+    fn an_option_that_means_two_things_is_not_chosen() {
+        let options: &[(&str, &str)] = &[
+            ("x", "reject_once"),
+            ("x", "allow_always"),
+            ("never", "reject_always"),
+            ("yes", "allow_once"),
+            ("yes", "allow_once"),
+        ];
+        check(options, Wanted::Reject, Some("never"));
+        check(options, Wanted::AllowAlways, None);
+        check(options, Wanted::AllowOnce, Some("yes"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Agents do not agree how a call begins: gemini may ask permission for a call that it never announced, and send a
 //! `tool_call_update` for an id that is new. So the first sight of an id makes the call, whatever the message.
 
+use super::touched::Touched;
 use super::update::ToolCallUpdate;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -66,6 +67,11 @@ impl ToolCall {
         &self.known
     }
 
+    /// Returns what has to be judged: all that any message about the call has named.
+    pub fn touched(&self) -> &Touched {
+        &self.known.touched
+    }
+
     fn merge(&mut self, update: ToolCallUpdate) {
         fn newer<T>(known: &mut Option<T>, told: Option<T>) {
             if told.is_some() {
@@ -83,7 +89,9 @@ impl ToolCall {
             raw_input,
             content,
             meta,
+            touched,
         } = update;
+        self.known.touched.add(touched);
         newer(&mut self.known.title, title);
         newer(&mut self.known.name, name);
         newer(&mut self.known.kind, kind);
@@ -115,7 +123,7 @@ impl ToolCall {
             .chain(diffs)
             .map(|path| path + size_of::<String>())
             .sum();
-        CALL_BYTES + known.id.len() + texts.sum::<usize>() + paths
+        CALL_BYTES + known.id.len() + texts.sum::<usize>() + paths + known.touched.bytes()
     }
 }
 
@@ -199,14 +207,17 @@ impl ToolCalls {
             let number = self.seen;
             self.seen += 1;
             self.in_order.insert(number, id.clone());
-            self.bytes += CALL_BYTES + id.len();
-            ToolCall {
-                number,
-                known: ToolCallUpdate {
-                    id: id.clone(),
-                    ..ToolCallUpdate::default()
-                },
+            let mut known = ToolCallUpdate {
+                id: id.clone(),
+                ..ToolCallUpdate::default()
+            };
+            if self.forgotten > 0 {
+                // It may be one of those, and what was said of it then is not known.
+                known.touched.miss();
             }
+            let call = ToolCall { number, known };
+            self.bytes += call.bytes();
+            call
         });
         self.bytes -= call.bytes();
         call.merge(update);
@@ -354,6 +365,39 @@ mod tests {
         }
         assert!(calls.bytes <= MOST_BYTES, "{}", calls.bytes);
         assert_eq!(calls.forgotten() + calls.all().len() as u64, 40);
+    }
+
+    #[test]
+    fn what_any_message_names_stays_with_the_call() {
+        let mut calls = ToolCalls::default();
+        calls.see(message(json!({
+            "toolCallId": "c", "kind": "edit", "locations": [{"path": ".claude/settings.json"}],
+        })));
+        let call = calls.see(message(json!({
+            "toolCallId": "c", "kind": "read", "locations": [{"path": "src/main.rs"}],
+        })));
+        assert_eq!(
+            call.touched().paths(),
+            [".claude/settings.json", "src/main.rs"]
+        );
+        assert_eq!((call.touched().kind(), call.kind()), ("edit", "read"));
+        // Also what a message says less than those before.
+        let call = calls.see(message(json!({"toolCallId": "c", "locations": []})));
+        assert_eq!(call.touched().paths().len(), 2);
+    }
+
+    #[test]
+    fn a_call_that_may_have_been_forgotten_is_not_known_whole() {
+        let mut calls = ToolCalls::default();
+        let seen = |calls: &mut ToolCalls, id: &str| {
+            let call =
+                json!({"toolCallId": id, "status": "completed", "locations": [{"path": "a"}]});
+            calls.see(message(call)).touched().paths().to_vec()
+        };
+        for number in 0..=MOST_CALLS {
+            assert_eq!(seen(&mut calls, &format!("c{number}")), ["a"]);
+        }
+        assert_eq!(seen(&mut calls, "c0"), ["", "a"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use super::outcome::TokenUsage;
 use super::session::{AcpSessionId, ConfigOption, config_options};
+use super::touched::Touched;
 use serde_json::Value;
 
 /// One thing that an agent tells about its session.
@@ -73,6 +74,8 @@ pub struct ToolCallUpdate {
     pub content: Option<String>,
     /// The agent's own additions.
     pub meta: Option<Value>,
+    /// What has to be judged: every place that the message names, and the kind.
+    pub touched: Touched,
 }
 
 /// A file that a call changes.
@@ -188,6 +191,7 @@ impl ToolCallUpdate {
                 parts.join("\n")
             }),
             meta: present(raw, "_meta"),
+            touched: Touched::parse(raw),
         })
     }
 }
@@ -417,6 +421,7 @@ mod tests {
                     raw_input: Some(json!({"path": "a.rs"})),
                     content: Some("fn main\n[diff /p/a.rs]\n[terminal]".into()),
                     meta: Some(json!({"toolName": "read_file"})),
+                    touched: Touched::parse(&fields),
                 })),
             );
         }

@@ -220,7 +220,7 @@ pub struct Question {
     pub kind: String,
     /// What people are shown, in the agent's words.
     pub title: String,
-    /// The places that it is about, as the agent names them.
+    /// The places that it is about, as the agent names them, and where they lead if that is elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
 }

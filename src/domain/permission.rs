@@ -199,7 +199,7 @@ pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], ground: &Gro
     match (policy, kind) {
         (Policy::Allow, _) => Verdict::Allow,
         (Policy::Deny, _) => Verdict::Reject,
-        (Policy::Rules, "read" | "search") => by_rules(Ground::is_bus),
+        (Policy::Rules, "read" | "search") => by_rules(Ground::shows_bus),
         (Policy::Rules, "edit") => by_rules(Ground::is_guarded),
         (Policy::Rules | Policy::Ask, _) => Verdict::Ask,
     }
@@ -222,9 +222,23 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
     KINDS.into_iter().find(|known| *known == kind)
 }
 
-/// Says whether a decision by the rules needs a look at where the paths lead.
-pub fn depends_on_places(policy: Policy, kind: &str) -> bool {
-    policy == Policy::Rules && matches!(kind, "read" | "search" | "edit")
+/// Says whether a call of the first kind can do more harm than one of the second. What is not one of ACP's is as bad as `other`.
+pub fn is_worse(kind: &str, than: &str) -> bool {
+    let harm = |kind| match known_kind(kind) {
+        Some("read") => 0,
+        Some("search") => 1,
+        Some("edit") => 2,
+        Some("move") => 4,
+        Some("delete") => 5,
+        Some("execute") => 6,
+        _ => 3,
+    };
+    harm(kind) > harm(than)
+}
+
+/// Says whether it has to be looked where the paths of a question lead: for the rules, or for who is asked.
+pub fn depends_on_places(policy: Policy) -> bool {
+    matches!(policy, Policy::Rules | Policy::Ask)
 }
 
 impl Ground {
@@ -235,10 +249,24 @@ impl Ground {
             || self.buses.iter().any(|bus| is_below(path, bus))
     }
 
+    /// Says whether who reads or searches a place reads a bus: one that is there, or below it. The project itself is left out: to
+    /// search it is what agents do all the time.
+    fn shows_bus(&self, path: &Path, inner: &Path) -> bool {
+        let usual = self.project.join(".claude/bridge");
+        let holds_one = || {
+            let mut buses = self.buses.iter().chain([&usual]);
+            buses.any(|bus| is_below(bus, path))
+        };
+        self.is_bus(path, inner) || inner != Path::new("") && holds_one()
+    }
+
     /// Says whether a place decides what programs of the user do, or what agents may.
     fn is_guarded(&self, path: &Path, inner: &Path) -> bool {
         let also = self.also.iter().map(String::as_str);
+        // Git takes no directory for its own that has no `HEAD`. So none is made of files that nobody was asked about.
+        let is_head = |name: &OsStr| folded(name) == "head";
         self.is_bus(path, inner)
+            || inner.file_name().is_some_and(is_head)
             || GUARDED.into_iter().chain(also).any(|part| has(inner, part))
             || self.guarded.iter().any(|place| is_below(path, place))
     }
@@ -356,6 +384,21 @@ mod tests {
     }
 
     #[test]
+    fn the_worse_of_two_kinds_is_never_one_that_the_rules_allow_more_of() {
+        let order = [
+            "read", "search", "edit", "other", "move", "delete", "execute",
+        ];
+        for (place, kind) in order.iter().enumerate() {
+            for (other_place, other) in order.iter().enumerate() {
+                assert_eq!(is_worse(kind, other), place > other_place, "{kind} {other}");
+            }
+        }
+        for kind in ["think", "fetch", "switch_mode", "", "Read", "comet"] {
+            assert!(is_worse(kind, "edit") && !is_worse(kind, "other"), "{kind}");
+        }
+    }
+
+    #[test]
     fn the_rules_ask_about_what_is_not_surely_inside() {
         for path in [
             "/etc/passwd",
@@ -407,13 +450,25 @@ mod tests {
             ".claude/bridge.toml",
             ".git/hooks/pre-commit",
             ".GIT/config",
-            ".claude",
+            ".claude/settings.json",
         ] {
             check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Allow);
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
         }
         check_rules("edit", &format!("{PROJECT}/.gitignore"), Verdict::Allow);
         check_rules("edit", &format!("{PROJECT}/src/.claude/x"), Verdict::Ask);
+    }
+
+    #[test]
+    fn what_holds_the_bus_is_read_no_more_freely_than_the_bus() {
+        for kind in ["read", "search"] {
+            for path in [".claude", ".CLAUDE", "settings"] {
+                check_rules(kind, &format!("{PROJECT}/{path}"), Verdict::Ask);
+            }
+            // The everyday search: what programs that search leave out is theirs to say.
+            check_rules(kind, PROJECT, Verdict::Allow);
+            check_rules(kind, &format!("{PROJECT}/src"), Verdict::Allow);
+        }
     }
 
     #[test]
@@ -425,6 +480,11 @@ mod tests {
                 format!("{PROJECT}/vendor/lib/{}/x", part.to_uppercase()),
             ] {
                 check_rules("edit", &path, Verdict::Ask);
+            }
+            for path in [
+                format!("{PROJECT}/{part}/x"),
+                format!("{PROJECT}/vendor/lib/{part}"),
+            ] {
                 check_rules("read", &path, Verdict::Allow);
             }
         }

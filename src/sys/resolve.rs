@@ -8,6 +8,9 @@ use std::path::{Component, Path, PathBuf};
 const LONGEST_BYTES: usize = 4096;
 const MOST_PARTS: usize = 256;
 
+/// Links on the way to one place: as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
 /// Returns where a path leads: every link resolved and no `..` left. `base` is what a relative path begins at.
 ///
 /// The last parts may be missing, as those of a file that is about to be made. `None` where it cannot be told: a link that
@@ -42,6 +45,48 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     }
     let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
     is_plain.then(|| real.join(missing))
+}
+
+/// Returns where a path would lead if everything on its way was there: a link counts that leads to something missing, and `..`
+/// behind something missing means what stands before it. `base` is what a relative path begins at.
+///
+/// What is made at that place is what the path finds from then on. `None` where links lead round in a circle, or the way is
+/// too long.
+pub fn destination(base: &Path, path: &Path) -> Option<PathBuf> {
+    let whole = base.join(path);
+    let mut real = PathBuf::new();
+    let mut links = 0;
+    // The parts that are ahead, the next one last.
+    let mut ahead = Vec::new();
+    let push = |ahead: &mut Vec<PathBuf>, path: &Path| {
+        let parts = path.components().rev();
+        ahead.extend(parts.map(|part| PathBuf::from(part.as_os_str())));
+        let is_short = path.as_os_str().len() <= LONGEST_BYTES && ahead.len() <= MOST_PARTS;
+        is_short.then_some(())
+    };
+    push(&mut ahead, &whole)?;
+    while let Some(part) = ahead.pop() {
+        match part.components().next()? {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::RootDir | Component::Prefix(_) => real = part,
+            Component::Normal(name) => {
+                let next = real.join(name);
+                let Ok(target) = next.read_link() else {
+                    real = next;
+                    continue;
+                };
+                links += 1;
+                if links > MOST_LINKS {
+                    return None;
+                }
+                push(&mut ahead, &target)?;
+            }
+        }
+    }
+    real.is_absolute().then_some(real)
 }
 
 #[cfg(test)]
@@ -106,6 +151,31 @@ mod tests {
         ] {
             assert_eq!(resolved(&base, path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn what_is_missing_has_a_destination() {
+        let (_root, base) = stage();
+        let project = base.join("project");
+        symlink("chain/../dangling", project.join("first")).unwrap();
+        symlink("first", project.join("second")).unwrap();
+        symlink(base.join("outside"), project.join("absolute")).unwrap();
+        let check = |path: &str, expected: Option<&str>| {
+            let found = destination(&project, Path::new(path));
+            assert_eq!(found, expected.map(|place| base.join(place)), "{path}");
+        };
+        check("dangling", Some("outside/not-yet"));
+        check("dangling/x", Some("outside/not-yet/x"));
+        check("second", Some("outside/not-yet"));
+        check("missing/../src/./new.rs", Some("project/src/new.rs"));
+        check(
+            "absolute/../project/in/main.rs",
+            Some("project/src/main.rs"),
+        );
+        check("out/secret", Some("outside/secret"));
+        check("loop", None);
+        check(&"x/".repeat(300), None);
+        check(&"x".repeat(5000), None);
     }
 
     #[test]

@@ -31,11 +31,12 @@ impl Actor {
     /// Goes on when it is known where the file is.
     pub(super) fn decide_file(&mut self, asked: FileQuestion, found: Option<Found>) {
         let request = asked.request();
-        let Some(Found { ground, places }) = found else {
+        let Some(found) = found else {
             let why = "the disk did not tell in time where this file is";
             return asked.answer(Err(why.to_owned()));
         };
-        let is_ours = judge(Policy::Rules, "read", &places, &ground) == Verdict::Allow;
+        let Found { ground, places, .. } = &found;
+        let is_ours = judge(Policy::Rules, "read", places, ground) == Verdict::Allow;
         let inner = places
             .first()
             .and_then(Option::as_deref)
@@ -52,9 +53,10 @@ impl Actor {
         let path = request.path.to_string_lossy().into_owned();
         let question = Question {
             kind: "edit".to_owned(),
-            ..self.question_of(&format!("write {path}"), std::iter::once(path.as_str()))
+            paths: self.shown_paths("edit", std::slice::from_ref(&path), Some(&found)),
+            ..self.question_of(&format!("write {path}"), std::iter::empty())
         };
-        let decision = match judge(self.policy(), "edit", &places, &ground) {
+        let decision = match judge(self.policy(), "edit", places, ground) {
             Verdict::Allow => Decision::AllowOnce,
             Verdict::Reject => Decision::Reject,
             Verdict::Ask => return self.ask_somebody(question, Asker::Write(asked, inner)),

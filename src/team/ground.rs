@@ -3,27 +3,23 @@
 //! Such a look may never return, on a disk that does not answer. So it is taken on another thread, within a limit of time, and
 //! an agent has only so many of them under way: a hanging disk stops the questions of one agent, and nothing else.
 
-use std::collections::HashMap;
-use std::fs;
-use std::io::Read as _;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
+use super::guarded;
 use crate::domain::limits;
-use crate::domain::permission::{GUARDED, Ground};
-use crate::sys::resolve::resolve;
+use crate::domain::permission::Ground;
+use crate::sys::resolve::{destination, resolve};
 
 /// How long a look may take: it needs milliseconds.
 pub(super) const LOOK_LIMIT: Duration = Duration::from_secs(2);
 
 /// Looks of one agent that are under way at a time.
 const LOOKS: usize = 4;
-
-/// The most that is read of a `.git` file: it holds one path.
-const LINK_BYTES: u64 = 8 * 1024;
 
 /// What is to be looked at.
 #[derive(Clone, Debug)]
@@ -46,6 +42,8 @@ pub(super) struct Found {
     pub(super) ground: Ground,
     /// Where the paths lead; `None` for one that cannot be told.
     pub(super) places: Vec<Option<PathBuf>>,
+    /// The same for who is asked: also where a path would lead if what its links name was there.
+    pub(super) leads: Vec<Option<PathBuf>>,
 }
 
 /// The looks of one agent.
@@ -95,96 +93,65 @@ impl Looks {
 impl Survey {
     /// Looks at the disk; gives up between two paths when it is late.
     fn look(self, until: Instant) -> Option<Found> {
-        let mut places = Vec::new();
+        let (mut places, mut leads) = (Vec::new(), Vec::new());
         for path in &self.paths {
             if Instant::now() > until {
                 return None;
             }
-            places.push(resolve(&self.cwd, path));
+            if !is_plain(path) {
+                places.push(None);
+                leads.push(None);
+                continue;
+            }
+            let place = resolve(&self.cwd, path);
+            leads.push(place.clone().or_else(|| destination(&self.cwd, path)));
+            places.push(place);
         }
-        let mut guarded = Vec::new();
-        // Links are followed, as the one of who keeps `.claude` or `.envrc` elsewhere in the project.
-        let names = GUARDED
-            .into_iter()
-            .chain(self.also.iter().map(String::as_str));
-        guarded.extend(names.filter_map(|name| self.root.join(name).canonicalize().ok()));
-        guarded.extend(git_directories(&self.root));
-        let mut known = HashMap::new();
+        let mut guarded = guarded::places(&self.root, &self.also);
+        // An edit that names a directory may change anything in it.
+        let directories = places.iter().flatten().filter(|place| place.is_dir());
+        guarded.extend(directories.cloned());
+        let mut seen = HashSet::new();
         for place in places.iter().flatten() {
             let inside = |directory: &&Path| directory.starts_with(&self.root);
             for directory in place.ancestors().take_while(inside) {
                 if Instant::now() > until {
                     return None;
                 }
-                let is_one = *known
-                    .entry(directory.to_owned())
-                    .or_insert_with(|| is_git_directory(directory));
-                if is_one {
-                    guarded.push(directory.to_owned());
+                if seen.insert(directory.to_owned()) {
+                    guarded.extend(guarded::git_places(directory));
                 }
             }
         }
         let buses = [self.bus.clone(), self.root.join(".claude/bridge")];
-        let buses = buses
-            .into_iter()
-            .map(|bus| bus.canonicalize().unwrap_or(bus));
+        let buses = buses.map(|bus| destination(&self.root, &bus).unwrap_or(bus));
         Some(Found {
             ground: Ground {
                 project: self.root,
-                buses: buses.collect(),
+                buses: buses.into(),
                 guarded,
                 also: self.also,
             },
             places,
+            leads,
         })
     }
 }
 
-/// Returns where the repository around a directory has its directories, which `.git` may only name.
-fn git_directories(root: &Path) -> Vec<PathBuf> {
-    let named = root.ancestors().map(|directory| directory.join(".git"));
-    let Some(git) = named.into_iter().find(|git| git.exists()) else {
-        return Vec::new();
-    };
-    let directory = if git.is_file() {
-        line_of(&git).and_then(|line| named_by(&git, line.strip_prefix("gitdir:")?))
-    } else {
-        git.canonicalize().ok()
-    };
-    let Some(directory) = directory else {
-        return Vec::new();
-    };
-    let common = directory.join("commondir");
-    let common = line_of(&common).and_then(|line| named_by(&common, &line));
-    common.into_iter().chain([directory]).collect()
-}
-
-/// Returns the directory that a line of a file names, which may be relative to where the file is.
-fn named_by(file: &Path, line: &str) -> Option<PathBuf> {
-    file.parent()?.join(line.trim()).canonicalize().ok()
-}
-
-fn line_of(file: &Path) -> Option<String> {
-    // Looked at before it is opened: to open a pipe would wait for its writer.
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut line = String::new();
-    let mut limited = fs::File::open(file).ok()?.take(LINK_BYTES);
-    limited.read_to_string(&mut line).ok()?;
-    Some(line)
-}
-
-/// Says whether git takes a directory for its own, whatever it is called: one of a worktree, or a whole one.
-fn is_git_directory(directory: &Path) -> bool {
-    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
-    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+/// Says whether a text is a path, and the same one to whatever reads it: no address, no `~` that some replace by a home
+/// directory, and nothing that was no text.
+fn is_plain(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| {
+        let is_lost = path.contains(char::REPLACEMENT_CHARACTER);
+        !path.is_empty() && !path.starts_with('~') && !path.contains("://") && !is_lost
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::permission::{Policy, Verdict, judge};
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     struct Project {
@@ -308,6 +275,122 @@ mod tests {
         project.check("edit", ".envrc", Verdict::Ask);
         project.check("edit", "conf/env", Verdict::Ask);
         project.check("edit", "conf/other", Verdict::Allow);
+    }
+
+    #[test]
+    fn a_place_that_is_no_path_of_this_system_is_asked_about() {
+        let project = Project::new();
+        for path in [
+            "",
+            "~/.ssh/config",
+            "~ann/notes",
+            "file:///etc/passwd",
+            "ssh://host/a",
+            "half\u{fffd}",
+        ] {
+            project.check("read", path, Verdict::Ask);
+            project.check("edit", path, Verdict::Ask);
+        }
+        project.check("edit", "src/~backup", Verdict::Allow);
+        project.check("edit", "src/a:b", Verdict::Allow);
+    }
+
+    #[test]
+    fn an_edit_that_names_a_directory_may_change_anything_in_it() {
+        let project = Project::new();
+        project.directory(".github/workflows").link("src", "in");
+        for path in [".", "src", "in", ".github"] {
+            project.check("edit", path, Verdict::Ask);
+            project.check("read", path, Verdict::Allow);
+        }
+        project.check("edit", "src/new", Verdict::Allow);
+    }
+
+    #[test]
+    fn a_guarded_link_is_guarded_where_it_would_lead() {
+        let project = Project::new();
+        project
+            .link("conf/mcp.json", ".mcp.json")
+            .link("first", ".claude")
+            .link("second/../third", "first")
+            .link("gh", ".github")
+            .link("loop", ".envrc")
+            .link(".envrc", "loop");
+        for path in [
+            "conf/mcp.json",
+            ".mcp.json",
+            "third/settings.json",
+            "gh/workflows/ci.yml",
+        ] {
+            project.check("edit", path, Verdict::Ask);
+        }
+        project.check("read", "third/bridge/log/1.jsonl", Verdict::Ask);
+        project.check("edit", "conf/other.json", Verdict::Allow);
+        project.check("edit", "gh/other.yml", Verdict::Allow);
+    }
+
+    #[test]
+    fn links_in_guarded_directories_are_guarded_where_they_lead() {
+        let project = Project::new();
+        project
+            .directory(".git/hooks")
+            .directory(".husky/_")
+            .directory(".claude/skills")
+            .directory(".github/workflows")
+            .file("scripts/lint.sh", "")
+            .link("../../scripts/lint.sh", ".git/hooks/pre-commit")
+            .link("../conf/git", ".git/config")
+            .link("../conf/settings.json", ".claude/settings.json")
+            .link("../../skills/write", ".claude/skills/write")
+            .link("../../scripts/new.sh", ".husky/_/pre-push")
+            .link("../../ci.yml", ".github/workflows/ci.yml")
+            // What leads to everything says nothing about anything.
+            .link("..", ".claude/project");
+        for path in [
+            "scripts/lint.sh",
+            "conf/git",
+            "conf/settings.json",
+            "skills/write/SKILL.md",
+            "scripts/new.sh",
+            "ci.yml",
+        ] {
+            project.check("edit", path, Verdict::Ask);
+            project.check("read", path, Verdict::Allow);
+        }
+        project.check("edit", "src/main.rs", Verdict::Allow);
+        project.check("edit", "scripts/other.sh", Verdict::Allow);
+    }
+
+    #[test]
+    fn no_git_directory_is_made_step_by_step() {
+        let project = Project::new();
+        project
+            .file("begun/HEAD", "ref: refs/heads/main\n")
+            .file("begun/notes", "")
+            .directory("app/head");
+        for path in [
+            "sub/HEAD",
+            "sub/head",
+            "begun/config",
+            "begun/objects/info/alternates",
+            "begun/refs/heads/main",
+            "begun/hooks/pre-commit",
+            "begun/commondir",
+        ] {
+            project.check("edit", path, Verdict::Ask);
+            project.check("read", path, Verdict::Allow);
+        }
+        for path in [
+            "sub/config",
+            "src/objects/a.rs",
+            "src/hooks/use.ts",
+            "begun/notes",
+            "app/head/index.ts",
+            "app/config",
+            "docs/HEAD.md",
+        ] {
+            project.check("edit", path, Verdict::Allow);
+        }
     }
 
     #[tokio::test]

@@ -73,8 +73,8 @@ pub(super) struct Looked {
 
 /// What an agent wants that depends on where its paths lead.
 pub(super) enum Wanting {
-    /// To do what this question is about.
-    Call(PermissionQuestion, Question),
+    /// To do what this question is about, at all the places that the call names.
+    Call(PermissionQuestion, Question, Vec<String>),
     /// A file.
     File(FileQuestion),
 }
@@ -192,14 +192,15 @@ impl Actor {
         };
         let question = self.question(&call);
         let policy = self.policy();
+        let paths = call.touched().paths();
         if is_ours {
             self.decide(asked, question, Verdict::Allow);
-        } else if depends_on_places(policy, call.kind()) {
-            let paths = call.known().locations.iter().flatten();
-            let survey = self.survey(paths.map(AsRef::as_ref));
-            self.questions.look(Wanting::Call(asked, question), survey);
+        } else if depends_on_places(policy) && !paths.is_empty() {
+            let survey = self.survey(paths.iter().map(AsRef::as_ref));
+            let wanted = Wanting::Call(asked, question, paths.to_vec());
+            self.questions.look(wanted, survey);
         } else {
-            let verdict = judge(policy, call.kind(), &[], &Ground::default());
+            let verdict = judge(policy, &question.kind, &[], &Ground::default());
             self.decide(asked, question, verdict);
         }
     }
@@ -207,8 +208,10 @@ impl Actor {
     /// Goes on with what depended on a look at the disk.
     pub(super) fn see(&mut self, looked: Looked) {
         match looked.wanted {
-            Wanting::Call(asked, question) => {
-                let verdict = looked.found.map_or(Verdict::Ask, |found| {
+            Wanting::Call(asked, mut question, paths) => {
+                let found = looked.found.as_ref();
+                question.paths = self.shown_paths(&question.kind, &paths, found);
+                let verdict = found.map_or(Verdict::Ask, |found| {
                     judge(self.policy(), &question.kind, &found.places, &found.ground)
                 });
                 self.decide(asked, question, verdict);
@@ -359,10 +362,10 @@ impl Actor {
         } else {
             call.title()
         };
-        let paths = call.known().locations.iter().flatten();
+        let touched = call.touched();
         Question {
-            kind: self.told(call.kind()),
-            ..self.question_of(title, paths.map(String::as_str))
+            kind: self.told(touched.kind()),
+            ..self.question_of(title, touched.paths().iter().map(String::as_str))
         }
     }
 

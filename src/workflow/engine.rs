@@ -118,8 +118,6 @@ pub fn next(
         }
     }
     moves.extend(stopped(workflow));
-    let begin = beginnings(workflow, width, weighed);
-    moves.extend(begin.moves);
     if !moves.is_empty() {
         // Two rounds may want the same step again.
         let mut known = BTreeSet::new();
@@ -128,6 +126,11 @@ pub fn next(
             _ => true,
         });
         return moves;
+    }
+    // Only now: a round that begins anew takes back what a step waited for that looked ready.
+    let begin = beginnings(workflow, width, weighed);
+    if !begin.moves.is_empty() {
+        return begin.moves;
     }
     others.extend(begin.starts);
     others

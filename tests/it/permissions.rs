@@ -29,6 +29,22 @@ steps = [
   { say = "{{a.option}} {{b.option}} {{c.option}} {{d.option}} {{e.option}} {{f.option}}" },
 ]
 [[agents.default.turns]]
+when = "Your task: twice told"
+steps = [
+  { ask_permission = "settings", kind = "edit", paths = [".claude/settings.json"], call_id = "one", on_reject = "go_on", save = "a" },
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "one", on_reject = "go_on", save = "b" },
+  { ask_permission = "run", kind = "execute", call_id = "two", on_reject = "go_on", save = "c" },
+  { ask_permission = "read", kind = "read", paths = ["src/main.rs"], call_id = "two", on_reject = "go_on", save = "d" },
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], save = "e" },
+  { say = "{{a.option}} {{b.option}} {{c.option}} {{d.option}} {{e.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: linked"
+steps = [
+  { ask_permission = "harmless", kind = "edit", paths = ["src/a", "notes/deep", "new", "src/../.envrc", "x -> src/a", "loop"], on_reject = "go_on", save = "a" },
+  { say = "{{a.option}}" },
+]
+[[agents.default.turns]]
 when = "Your task: often"
 steps = [
   { ask_permission = "one", kind = "read", paths = ["a"] },
@@ -141,7 +157,9 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
         question["offers"],
         json!(["allow_once", "allow_always", "reject"])
     );
-    assert_eq!(question["paths"], json!(["out/x"]));
+    let outside = stage.home().canonicalize().unwrap().join("outside/x");
+    let place = format!("out/x -> {}", outside.display());
+    assert_eq!(question["paths"], json!([place]));
     assert!(question["asked_at"].is_string());
     let id = question["permission_id"].as_str().unwrap();
     lead.hear_notice(id).await;
@@ -227,6 +245,55 @@ async fn what_makes_programs_run_is_asked_about_wherever_links_lead() {
     let asked: Vec<_> = stage.events_of("permission_asked");
     assert_eq!(asked.len(), 5, "{asked:?}");
     lead.close().await;
+}
+
+#[tokio::test]
+async fn all_that_any_message_names_of_a_call_is_judged() {
+    let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\npermission_seconds = 1\n");
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "twice told").await;
+    let no = "reject_once ".repeat(4);
+    assert_eq!(lead.done(&task).await, format!("{no}allow_once"));
+    let asked = stage.events_of("permission_asked");
+    let asked: Vec<_> = asked.iter().map(|asked| &asked["question"]).collect();
+    let both = json!([".claude/settings.json", "src/main.rs"]);
+    assert_eq!(asked[1]["paths"], both, "{asked:?}");
+    assert_eq!(asked[3]["kind"], "execute", "{asked:?}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn who_is_asked_sees_where_a_path_leads() {
+    for policy in ["rules", "ask"] {
+        let stage = stage(policy, 120);
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, stage.project().join(name)).unwrap();
+        };
+        link("../home/outside", "notes");
+        link(".mcp.json", "new");
+        link("loop", "loop");
+        link("../home/outside/there", "x -> src");
+        let outside = stage.home().canonicalize().unwrap().join("outside");
+        let (forms, shown) = user(None);
+        let lead = stage.orchestrator_of(Lifecycle::Session, forms).await;
+        let task = lead.start("ann", "linked").await;
+        let question = asked(&lead, "ann", "harmless").await;
+        let paths = [
+            format!("notes/deep -> {}/deep", outside.display()),
+            "new -> .mcp.json".to_owned(),
+            "src/../.envrc -> .envrc".to_owned(),
+            format!("\"x -> src/a\" -> {}/there/a", outside.display()),
+            "loop -> ?".to_owned(),
+            // Last what the rules alone would allow.
+            "src/a".to_owned(),
+        ];
+        assert_eq!(question["paths"], json!(paths));
+        answer(&lead, &question, "reject").await;
+        assert_eq!(lead.done(&task).await, "reject_once");
+        let shown = shown.lock().unwrap().clone();
+        assert!(shown[0].contains("\"new -> .mcp.json\""), "{shown:?}");
+        lead.close().await;
+    }
 }
 
 #[tokio::test]

@@ -33,6 +33,44 @@ fn what_is_interrupted_again_and_again_fails() {
     assert_eq!(first.attempts, 6);
 }
 
+/// A step is not needed that depends on one which is to be repeated: whether it is depends on what comes of that.
+#[test]
+fn a_round_that_begins_anew_goes_before_what_waits_for_its_steps() {
+    let step = drawn_chain().swap_remove(0);
+    let mut world = World::new(vec![
+        step.clone(),
+        step.clone(),
+        Drawn {
+            depends_on: vec![0],
+            fate: Fate::Gated(1),
+            repeat: true,
+            ..step.clone()
+        },
+        Drawn {
+            depends_on: vec![0, 1],
+            when: Some(Wants::Output(false)),
+            ..step
+        },
+    ]);
+    let end = |world: &mut World, number: usize| {
+        let running = world.running();
+        let is_it = |(name, _): &&(Name, TaskId)| *name == name_of(number);
+        world.end_task(running.iter().find(is_it).unwrap());
+    };
+    world.look(usize::MAX);
+    end(&mut world, 0);
+    world.look(usize::MAX);
+    assert_eq!(world.look(usize::MAX), 1, "the third begins");
+    end(&mut world, 2);
+    assert_eq!(world.look(usize::MAX), 1, "its gate does not hold");
+    end(&mut world, 1);
+    assert_eq!(world.look(1), 1, "the second is done");
+    world.end();
+    world.check_statuses();
+    let steps = &world.workflow().steps;
+    assert_eq!((steps[0].attempts, steps[2].attempts), (2, 2));
+}
+
 #[test]
 fn no_more_run_at_once_than_may() {
     let drawn = drawn_chain();
