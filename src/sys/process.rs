@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -92,6 +93,25 @@ pub fn first_argument(pid: u32) -> Option<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let word = words.split(|byte| *byte == 0).nth(1)?;
     Some(String::from_utf8_lossy(word).into_owned())
+}
+
+/// Tells whether a process runs the program that this one runs: the same file, or one of the same name, as a newer version may have
+/// taken its place. False without `/proc`, and for processes of other users.
+pub fn runs_this_program(pid: u32) -> bool {
+    let (own, other) = (Path::new("/proc/self/exe"), format!("/proc/{pid}/exe"));
+    let file = |path: &Path| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let name = |path: &Path| {
+        let path = fs::read_link(path).ok()?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        // What the system adds when the file is gone.
+        Some(name.trim_end_matches(" (deleted)").to_owned())
+    };
+    let other = Path::new(&other);
+    let is_same_file = file(own).is_some_and(|own| file(other) == Some(own));
+    is_same_file || name(own).is_some_and(|own| name(other) == Some(own))
 }
 
 /// What became of a child of this process.
