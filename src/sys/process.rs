@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::sys::signal::killpg;
+use nix::sys::signal::{kill, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 
 pub use nix::sys::signal::Signal;
@@ -141,6 +141,20 @@ pub fn peek_child(pid: u32) -> ChildState {
         Err(Errno::ECHILD) => ChildState::NotOurs,
         // An error here is a death by a signal that `nix` has no name for (a real-time one).
         Ok(_) | Err(_) => ChildState::Exited,
+    }
+}
+
+/// Looks at a child without reaping it, which this system cannot: nobody is known as one.
+#[cfg(not(target_os = "linux"))]
+pub fn peek_child(_pid: u32) -> ChildState {
+    ChildState::NotOurs
+}
+
+/// Sends SIGKILL to a child of this process that is not reaped, so that its pid is its own. One that is dead is a success.
+pub fn kill_child(pid: u32) -> io::Result<()> {
+    match kill(group_id(pid)?, Signal::SIGKILL) {
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

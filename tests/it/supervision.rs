@@ -111,6 +111,41 @@ async fn nothing_is_left_when_a_shim_is_killed() {
     lead.close().await;
 }
 
+/// What an agent leaves behind: a hundred processes in a session of their own, and in no control group of the agent's, each of which
+/// starts the next one and exits at once. They end with the test's directory.
+const FLOOD: &str = "(setsid sh -c 'for group in /sys/fs/cgroup /sys/fs/cgroup/unified; do \
+                     echo $$ > $group/cgroup.procs; done 2> /dev/null; trap \"\" TERM; \
+                     flow() { [ -d \"$HIDEOUT\" ] && { flow & }; exit 0; }; \
+                     count=0; while [ $count -lt 100 ]; do flow & count=$((count + 1)); done; \
+                     echo > \"$HIDEOUT/flood\"' < /dev/null > /dev/null 2>&1 &) ; ";
+
+#[tokio::test]
+async fn what_forks_on_and_on_is_ended_in_time_and_reaped() {
+    let wild = Wild::new(FLOOD, "");
+    let lead = wild.lead().await;
+    for end in ["killed", "shot"] {
+        let flood = wild.folder.path().join("hideout/flood");
+        lead.start(end).await;
+        eventually("the flood is there", || flood.exists()).await;
+        fs::remove_file(flood).unwrap();
+        if end == "killed" {
+            let took = lead.kill(end).await;
+            assert!(took < PROMISED, "{took:?}");
+        } else {
+            // Then the flood falls to the orchestrator.
+            let [shim] = wild.running("__shim")[..] else {
+                panic!("one agent has one shim");
+            };
+            signal(shim, Signal::SIGKILL).unwrap();
+            lead.says_dead(end).await;
+        }
+        let took = wild.nothing_is_left().await;
+        assert!(took < PROMISED, "{took:?}");
+        eventually("the dead are reaped", || zombies_of(lead.pid()).is_empty()).await;
+    }
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
