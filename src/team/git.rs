@@ -59,6 +59,9 @@ const FIXED: [&str; 9] = [
 const MOST_FILTERS: usize = 64;
 
 /// Says whether git tracks anything in a directory, as far as git can be asked.
+///
+/// Where it cannot (it is slow, or the repository is another user's, as in many containers), the answer is no, with a warning: a yes
+/// would keep the bus from being opened at all, and what a clone brings is not believed anyway.
 pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>) -> bool {
     // As git sees it: without links on the way.
     let Ok(directory) = directory.canonicalize() else {
@@ -68,8 +71,12 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
     let Some(repository) = Repository::of(around, &environment) else {
         return false;
     };
-    let whole = directory.to_string_lossy();
-    match repository.git(&[], &["ls-files", "-z", "--", &whole]).await {
+    // Asked in the directory itself, whose path need not be text.
+    let repository = Repository {
+        project: directory,
+        ..repository
+    };
+    match repository.git(&[], &["ls-files", "-z", "--", "."]).await {
         Ok(files) => !files.is_empty(),
         Err(Trouble::NoGit) => false,
         Err(Trouble::Long) => true,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Instant;
@@ -147,6 +148,20 @@ async fn what_forks_on_and_on_is_ended_in_time_and_reaped() {
 }
 
 #[tokio::test]
+async fn what_is_made_is_nobody_elses_to_write_whatever_the_umask() {
+    let wild = Wild::new("", "");
+    let claude = wild.folder.path().join(".claude");
+    fs::remove_dir(&claude).unwrap();
+    let lead = wild.lead_after("umask 0; ").await;
+    lead.call("list_agents", json!({})).await;
+    for made in [claude, wild.folder.path().join("state")] {
+        let mode = fs::metadata(&made).unwrap().permissions().mode();
+        assert_eq!(mode & 0o022, 0, "{}: {mode:o}", made.display());
+    }
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
     let mut lead = wild.lead().await;
@@ -161,11 +176,16 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     }
     lead.orchestrator.kill().await.unwrap();
     assert_eq!(wild.running("scripted-agent").len(), 2, "they are left");
+    let groups: Vec<PathBuf> = wild.left().into_iter().flat_map(groups_of).collect();
 
     let next = wild.lead().await;
     let took = wild.nothing_is_left().await;
     assert!(took < PROMISED, "{took:?}");
     println!("by the next bridge: {} ms", took.as_millis());
+    eventually("their control groups are gone", || {
+        !groups.iter().any(|group| group.exists())
+    })
+    .await;
     next.says_dead("one").await;
     eventually("only the next bridge's presence is left", || {
         wild.presences().len() == 1
@@ -184,6 +204,17 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     .await;
     next.start("three").await;
     next.close().await;
+}
+
+/// Returns the control group that the bridge has made for a process, where it could.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let all = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let own = all.lines().find_map(|line| line.strip_prefix("0::/"));
+    let own = own.filter(|group| group.contains("cli-team-bridge-"));
+    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+    let places = mounts.into_iter().zip(own.into_iter().cycle());
+    let places = places.map(|(mount, group)| PathBuf::from(mount).join(group));
+    places.filter(|group| group.exists()).collect()
 }
 
 #[tokio::test]

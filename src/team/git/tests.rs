@@ -199,6 +199,28 @@ async fn what_is_prompted_before_git_has_looked_may_be_missing() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_tracked_directory_is_known_also_where_its_path_is_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let hostile = Hostile::new();
+    let name = std::ffi::OsStr::from_bytes(b"pro\xffject");
+    let project = hostile.path("").join(name);
+    fs::create_dir_all(project.join(".claude/bridge")).unwrap();
+    fs::write(project.join(".claude/bridge/bus.json"), "{}").unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(&project);
+        assert!(command.status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    let bus = project.join(".claude/bridge");
+    assert!(!is_tracked(&bus, hostile.environment()).await);
+    git(&["add", "."]);
+    assert!(is_tracked(&bus, hostile.environment()).await);
+}
+
 #[test]
 fn what_is_only_called_like_a_repository_is_passed_over() {
     let hostile = Hostile::new();
