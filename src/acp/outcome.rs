@@ -17,6 +17,17 @@ pub struct PromptOutcome {
     pub meta: Option<Value>,
 }
 
+impl PromptOutcome {
+    /// Returns how a turn ends whose prompt was cancelled before it was sent.
+    pub fn unsent() -> Self {
+        Self {
+            stop_reason: StopReason::Cancelled,
+            usage: None,
+            meta: None,
+        }
+    }
+}
+
 /// Why a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {

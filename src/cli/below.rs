@@ -1,8 +1,9 @@
 //! Whether this process runs below an agent of a team, or below a gate, which runs what agents wrote. Then it does not lead.
 //!
-//! The agent's mark in the environment says so, and so does a guard of ours, or a process with the mark, among the ancestors: an
-//! agent may clear an environment, and whatever leaves its parent falls to the guard. Where there is no `/proc` only the own
-//! environment tells.
+//! The agent's mark in the environment says so, and so does a guard of ours, a bridge that leads, or a process with the mark, among
+//! the ancestors: an agent may clear an environment, and whatever leaves its parent falls to the guard, or to the bridge when the
+//! guard is killed. A bridge that leads starts nothing by itself that would lead, join or say yes. Where there is no `/proc` only
+//! the own environment tells.
 //!
 //! In a PID namespace of its own a process does not see who has started it, and an agent's process can make one. There the buses of
 //! this user decide: while an agent is at work that is not seen from here, nobody leads or joins. In a container where all of them
@@ -21,8 +22,11 @@ use crate::sys::{family, process, terminal};
 use crate::team::RUN_MARK;
 
 /// Why something is not done below an agent.
-const WHY: &str = "this process runs below an agent of a team (by BRIDGE_RUN in an environment, or by a guard of the bridge among its \
-                   ancestors)";
+const WHY: &str = "this process runs below an agent of a team (by BRIDGE_RUN in an environment, or by a guard of the bridge or a bridge \
+                   that leads among its ancestors)";
+
+/// The commands in which this binary leads a team, so that orphans of its agents fall to it.
+const LEADS: [&str; 2] = ["orchestrator", "run"];
 
 /// Why something is not done where nothing can be seen.
 const BLIND: &str = "this process cannot see who has started it, so it may run below an agent of a team: start it where `/proc` is \
@@ -38,15 +42,18 @@ pub(super) fn is_below_an_agent() -> bool {
 }
 
 fn why() -> Option<&'static str> {
-    let tells = |pid: u32| {
-        process::has_variable(pid, RUN_MARK)
-            || process::first_argument(pid).as_deref() == Some(SHIM)
+    let own = process::own_pid();
+    let leads = |pid: u32, command: &str| {
+        // The first process of a container may lead, and orphans of its agents fall to it too.
+        Some(pid) != own && LEADS.contains(&command) && process::runs_this_program(pid)
     };
-    let is_below = std::env::var_os(RUN_MARK).is_some()
-        || family::ancestors_and_self()
-            .into_iter()
-            .filter(|pid| *pid > 1)
-            .any(tells);
+    let tells = |pid: u32| {
+        let command = process::first_argument(pid).unwrap_or_default();
+        let is_marked = || process::has_variable(pid, RUN_MARK) || command == SHIM;
+        leads(pid, &command) || (pid > 1 && is_marked())
+    };
+    let is_below =
+        std::env::var_os(RUN_MARK).is_some() || family::ancestors_and_self().into_iter().any(tells);
     if is_below {
         return Some(WHY);
     }

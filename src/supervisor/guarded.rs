@@ -178,10 +178,12 @@ impl Guarded {
         let end = match told {
             Some(end) => {
                 reap(&mut self.shim).await;
-                end
+                self.without_survivors(end).await
             }
             None => self.without_shim().await,
         };
+        // What it guarded may have left dead behind, and may do so later.
+        orphans::keep_on();
         drop(self.own);
         end_of(self.stderr).await;
         self.end.send_replace(Some(end));
@@ -232,6 +234,15 @@ impl Guarded {
         if let Err(error) = process::signal_group(self.own.pid(), Signal::SIGCONT) {
             tracing::warn!(shim = self.own.pid(), %error, "cannot signal a shim");
         }
+    }
+
+    /// Ends what a shim had to leave: it falls to us, if we adopt orphans.
+    async fn without_survivors(&self, end: End) -> End {
+        if end.survivors.is_empty() {
+            return end;
+        }
+        let survivors = orphans::sweep().await.unwrap_or(end.survivors);
+        End { survivors, ..end }
     }
 
     /// The shim was killed, or hangs and is killed now. What it guarded falls to us, if we adopt orphans.

@@ -7,16 +7,26 @@ use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::sys::family::{self, Relative};
+use crate::sys::family;
+use crate::sys::hunt::{Hunt, Pass};
 use crate::sys::process;
+use crate::sys::signals::ChildChanges;
 
-/// How long orphans may take to disappear after SIGKILL: they need milliseconds.
-const LIMIT: Duration = Duration::from_secs(1);
+/// How long the end of an agent waits for orphans to disappear after SIGKILL: they need milliseconds. What forks on and on may need
+/// longer; then it is named as left, and [`keep_on`] goes on.
+const LIMIT: Duration = Duration::from_millis(500);
 
 /// How often they are looked at.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How often they are looked at when nobody waits for that.
+const KEPT_LOOK: Duration = Duration::from_millis(100);
+
+/// Up to so many live orphans, all that descends from them is looked for, too (see `shim::FEW`).
+const FEW: usize = 32;
 
 /// The process that gets every orphan that nobody else adopts.
 const FIRST_PROCESS: u32 = 1;
@@ -32,7 +42,9 @@ struct Adopting {
     mark: &'static str,
     has_strangers: bool,
     /// One look at a time: else one could reap what the other is about to count.
-    look: Mutex<()>,
+    look: Mutex<Hunt>,
+    /// The task that goes on looking; it ends with its runtime.
+    keeping: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Makes this process the one to which its agents fall when their shims are killed. To be called before anything is started;
@@ -43,7 +55,8 @@ pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
     ADOPTING.get_or_init(|| Adopting {
         mark,
         has_strangers,
-        look: Mutex::new(()),
+        look: Mutex::new(Hunt::default()),
+        keeping: Mutex::new(None),
     });
     Ok(())
 }
@@ -83,17 +96,13 @@ impl Drop for Own {
     }
 }
 
-/// Kills and reaps all orphans, and returns who is left in spite of that. `None` when this process adopts nobody.
+/// Kills and reaps all orphans, and returns who is left in spite of that when it is time to tell. `None` when this process adopts
+/// nobody.
 pub(super) async fn sweep() -> Option<Vec<u32>> {
     let adopting = ADOPTING.get()?;
     let deadline = Instant::now() + LIMIT;
     loop {
-        // It reads all of /proc, see `Leader::group_members`.
-        let look = tokio::task::spawn_blocking(|| adopting.look());
-        let left = look.await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot look who is left of an agent");
-            Vec::new()
-        });
+        let left = adopting.look_aside(deadline).await;
         if left.is_empty() || Instant::now() >= deadline {
             return Some(left);
         }
@@ -101,38 +110,74 @@ pub(super) async fn sweep() -> Option<Vec<u32>> {
     }
 }
 
-impl Adopting {
-    /// Kills the living among the orphans and all that descends from them, and reaps the dead. Returns who was not gone.
-    fn look(&self) -> Vec<u32> {
-        let _alone = self.look.lock().unwrap_or_else(PoisonError::into_inner);
-        let adopted = adopted();
-        let mut left = Vec::new();
-        for orphan in adopted {
-            if !orphan.lives {
-                if !family::reap(orphan.pid) {
-                    left.push(orphan.pid);
-                }
-                continue;
-            }
-            if self.has_strangers && !process::has_variable(orphan.pid, self.mark) {
-                continue;
-            }
-            let mut all = family::descendants(&[orphan.pid]);
-            all.push(orphan);
-            for relative in all.into_iter().filter(|relative| relative.lives) {
-                if let Err(error) = family::kill(relative) {
-                    tracing::warn!(pid = relative.pid, %error, "cannot kill what an agent left");
-                }
-                left.push(relative.pid);
-            }
-        }
-        left
+/// Lets orphans be killed and reaped from now on, whenever they fall to this process, for as long as its runtime lives.
+pub(super) fn keep_on() {
+    let Some(adopting) = ADOPTING.get() else {
+        return;
+    };
+    let keeping = adopting.keeping.lock();
+    let mut keeping = keeping.unwrap_or_else(PoisonError::into_inner);
+    if keeping.as_ref().is_none_or(JoinHandle::is_finished) {
+        *keeping = Some(tokio::spawn(adopting.keep_on()));
     }
 }
 
-fn adopted() -> Vec<Relative> {
-    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut children = family::children();
-    children.retain(|child| !own.contains(&child.pid));
-    children
+impl Adopting {
+    /// Looks again and again while anybody is left, and then whenever a child has changed.
+    async fn keep_on(&'static self) {
+        let mut changes = match ChildChanges::listen() {
+            Ok(changes) => changes,
+            Err(error) => {
+                tracing::warn!(%error, "what an agent leaves behind later is not ended");
+                return;
+            }
+        };
+        loop {
+            let left = self.look_aside(Instant::now() + LIMIT).await;
+            if left.is_empty() {
+                changes.recv().await;
+            }
+            // Not for each of many that die at once.
+            sleep(KEPT_LOOK).await;
+        }
+    }
+
+    /// Looks on another thread, as a look reads all of `/proc`, see `Leader::group_members`.
+    async fn look_aside(&'static self, deadline: Instant) -> Vec<u32> {
+        let look = tokio::task::spawn_blocking(move || self.look(deadline));
+        look.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot look who is left of an agent");
+            Vec::new()
+        })
+    }
+
+    /// Kills the living among the orphans and all that descends from them, and reaps the dead. Returns who was not gone.
+    fn look(&self, deadline: Instant) -> Vec<u32> {
+        let mut hunt = self.look.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_wanted = |pid| !self.has_strangers || process::has_variable(pid, self.mark);
+        let Pass { mut killed, dead } = {
+            // While it is held, no child of our own is started or given back.
+            let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+            hunt.pass(&own, is_wanted)
+        };
+        killed.retain(|pid| !family::reap(*pid));
+        let mut left: Vec<u32> = dead.into_iter().filter(|pid| !family::reap(*pid)).collect();
+        left.extend(&killed);
+        if killed.is_empty() || killed.len() > FEW {
+            return left;
+        }
+        for relative in family::descendants(&killed) {
+            if Instant::now() >= deadline {
+                break;
+            }
+            if !relative.lives {
+                continue;
+            }
+            if let Err(error) = family::kill(relative) {
+                tracing::warn!(pid = relative.pid, %error, "cannot kill what an agent left");
+            }
+            left.push(relative.pid);
+        }
+        left
+    }
 }

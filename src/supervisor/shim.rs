@@ -19,6 +19,7 @@ use super::lifeline::{Order, Report};
 use crate::sys::cgroup::Cgroup;
 use crate::sys::ears::Ears;
 use crate::sys::family::{self, Reaped};
+use crate::sys::hunt::Hunt;
 use crate::sys::open_files;
 use crate::sys::passing;
 use crate::sys::process::{self, Signal};
@@ -37,6 +38,14 @@ const KILLED_LIMIT: Duration = Duration::from_millis(1500);
 
 /// When members of the agent's group are waited for that are nobody's children here, and so die unheard of.
 const GROUP_LOOK: Duration = Duration::from_millis(20);
+
+/// How many of the dead are reaped before anything else is looked at: who forks on and on must not keep the bridge's orders away.
+/// That takes some 10 ms. Far fewer would be too few: each of the dead makes the next look at all processes longer.
+const REAPED_AT_ONCE: usize = 4096;
+
+/// Up to so many live children, all that descends from them is looked for, too. Of more, a look that takes as long finds hardly any
+/// that are still there, if they fork on and on.
+const FEW: usize = 32;
 
 /// The killed are looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -67,6 +76,17 @@ enum Stage {
     },
 }
 
+/// What a look for dead children brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Children {
+    /// There are none: nobody descends from this process any more.
+    None,
+    /// None is dead.
+    Live,
+    /// More may be dead.
+    More,
+}
+
 struct Shim {
     /// Ends with the bridge; none when it has.
     lifeline: Option<UnixStream>,
@@ -77,6 +97,7 @@ struct Shim {
     stage: Stage,
     /// The agent's control group, where there can be one.
     cgroup: Option<Cgroup>,
+    hunt: Hunt,
     /// The agent's presence, free when this process has ended too.
     _presence: Option<OwnedFd>,
 }
@@ -118,6 +139,7 @@ impl Shim {
             exit: None,
             stage: Stage::Running,
             cgroup,
+            hunt: Hunt::default(),
             _presence: presence,
         };
         shim.report(&Report::Started { pid: agent });
@@ -126,7 +148,8 @@ impl Shim {
 
     fn guard(mut self) -> io::Result<ExitCode> {
         let survivors = loop {
-            if self.reap()? {
+            let children = self.reap()?;
+            if children == Children::None {
                 break Vec::new();
             }
             self.go_on();
@@ -134,7 +157,12 @@ impl Shim {
                 break survivors;
             }
             let line = self.lifeline.as_ref().map(AsFd::as_fd);
-            let heard = self.ears.wait(line, self.pause())?;
+            let pause = if children == Children::More {
+                Some(Duration::ZERO)
+            } else {
+                self.pause()
+            };
+            let heard = self.ears.wait(line, pause)?;
             if heard.line {
                 self.obey();
             }
@@ -147,9 +175,9 @@ impl Shim {
         Ok(exit_code(exit))
     }
 
-    /// Reaps all that are dead. Returns whether nobody is left.
-    fn reap(&mut self) -> io::Result<bool> {
-        loop {
+    /// Reaps the dead, but not more than so many.
+    fn reap(&mut self) -> io::Result<Children> {
+        for _ in 0..REAPED_AT_ONCE {
             match family::reap_any()? {
                 Reaped::One { pid, code, signal } if pid == self.agent => {
                     if cfg!(not(target_os = "linux")) {
@@ -160,10 +188,11 @@ impl Shim {
                     self.exit = Some(Exit { code, signal });
                 }
                 Reaped::One { .. } => {}
-                Reaped::AllLive => return Ok(false),
-                Reaped::Childless => return Ok(true),
+                Reaped::AllLive => return Ok(Children::Live),
+                Reaped::Childless => return Ok(Children::None),
             }
         }
+        Ok(Children::More)
     }
 
     /// Goes to the next stage if it is time for that, and does what the stage is for.
@@ -258,12 +287,16 @@ impl Shim {
         }
     }
 
-    fn kill_all(&self) {
+    fn kill_all(&mut self) {
         // At once, and so faster than a group that forks.
         self.signal_group(Signal::SIGKILL);
         if let Some(cgroup) = &self.cgroup {
             // In addition: what is wanted comes from the loop.
             let _ = cgroup.kill();
+        }
+        // Whoever loses its parent by this falls to this process and is met by the next pass.
+        if self.hunt.pass(&[], |_| true).killed.len() > FEW {
+            return;
         }
         for relative in living() {
             // It may have become another user's (a setuid program). The bridge is told who survives.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::sys::cgroup;
 use crate::sys::family::{self, Relative};
 
 /// How long the killed may take to disappear, see `shim::KILLED_LIMIT`.
@@ -34,7 +35,14 @@ pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<Strin
     let deadline = Instant::now() + LIMIT;
     loop {
         let wanted = all.clone();
-        let look = tokio::task::spawn_blocking(move || end_once(key, &wanted));
+        let look = tokio::task::spawn_blocking(move || {
+            let left = end_once(key, &wanted);
+            if left.is_empty() {
+                // The shim would have removed its own.
+                cgroup::tidy_up();
+            }
+            left
+        });
         let left = match look.await {
             Ok(left) => left,
             Err(error) => {

@@ -25,13 +25,7 @@ impl Cgroup {
     /// Makes a control group and moves this process into it, so that what it starts is born there. None where that is not
     /// possible, or not ours to do.
     pub fn enter_new() -> Option<Self> {
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let home = directory(group, &mounts)?;
-        if !is_ours(group, &home) {
-            return None;
-        }
+        let home = home()?;
         tidy(&home);
         let own = home.join(format!("{PREFIX}{}", Uuid::now_v7().simple()));
         fs::create_dir(&own).ok()?;
@@ -57,6 +51,22 @@ impl Drop for Cgroup {
         // Fails as long as somebody is in it: then the next one tidies up.
         let _ = fs::remove_dir(&self.own);
     }
+}
+
+/// Removes the empty control groups that killed processes have left beside those of this process's agents.
+pub fn tidy_up() {
+    if let Some(home) = home() {
+        tidy(&home);
+    }
+}
+
+/// Returns the control group that this process is in, if the groups below it are ours to make.
+fn home() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let home = directory(group, &mounts)?;
+    is_ours(group, &home).then_some(home)
 }
 
 /// Moves this process into a group.

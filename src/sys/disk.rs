@@ -20,6 +20,9 @@ use nix::unistd::geteuid;
 const FILE_MODE: u32 = 0o600;
 /// The owner's alone, as every directory of a bus.
 const DIRECTORY_MODE: u32 = 0o700;
+
+/// A directory that everybody may read: what is not ours alone, as `.claude`.
+const OWNER_WRITES: u32 = 0o755;
 /// Whoever may write into a directory may replace what is in it.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
@@ -388,6 +391,16 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
         return Ok(PrivateDirectory::Found);
     };
     Ok(PrivateDirectory::Untrusted(reason))
+}
+
+/// Tells whether a plain file has further names (hard links), which may be anywhere on its disk.
+pub fn has_other_names(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
+}
+
+/// Makes a directory that its owner alone writes to, whatever the umask.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(OWNER_WRITES).create(path)
 }
 
 /// Tells whether what is there belongs to this user; of a link, the link itself.

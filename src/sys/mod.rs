@@ -10,6 +10,7 @@ pub mod disk;
 pub mod ears;
 pub mod family;
 pub mod forgetting;
+pub mod hunt;
 pub mod ids;
 pub mod inflow;
 pub mod lines;

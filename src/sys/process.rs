@@ -6,10 +6,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::sys::signal::killpg;
+use nix::sys::signal::{kill, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 
 pub use nix::sys::signal::Signal;
@@ -94,6 +95,25 @@ pub fn first_argument(pid: u32) -> Option<String> {
     Some(String::from_utf8_lossy(word).into_owned())
 }
 
+/// Tells whether a process runs the program that this one runs: the same file, or one of the same name, as a newer version may have
+/// taken its place. False without `/proc`, and for processes of other users.
+pub fn runs_this_program(pid: u32) -> bool {
+    let (own, other) = (Path::new("/proc/self/exe"), format!("/proc/{pid}/exe"));
+    let file = |path: &Path| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let name = |path: &Path| {
+        let path = fs::read_link(path).ok()?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        // What the system adds when the file is gone.
+        Some(name.trim_end_matches(" (deleted)").to_owned())
+    };
+    let other = Path::new(&other);
+    let is_same_file = file(own).is_some_and(|own| file(other) == Some(own));
+    is_same_file || name(own).is_some_and(|own| name(other) == Some(own))
+}
+
 /// What became of a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {
@@ -121,6 +141,20 @@ pub fn peek_child(pid: u32) -> ChildState {
         Err(Errno::ECHILD) => ChildState::NotOurs,
         // An error here is a death by a signal that `nix` has no name for (a real-time one).
         Ok(_) | Err(_) => ChildState::Exited,
+    }
+}
+
+/// Looks at a child without reaping it, which this system cannot: nobody is known as one.
+#[cfg(not(target_os = "linux"))]
+pub fn peek_child(_pid: u32) -> ChildState {
+    ChildState::NotOurs
+}
+
+/// Sends SIGKILL to a child of this process that is not reaped, so that its pid is its own. One that is dead is a success.
+pub fn kill_child(pid: u32) -> io::Result<()> {
+    match kill(group_id(pid)?, Signal::SIGKILL) {
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

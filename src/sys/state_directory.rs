@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::{User, geteuid};
@@ -26,7 +27,7 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// The state directory of a user, or a directory in it. It need not be there: the first write makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDirectory {
-    /// The directory of all programs, or the user's home directory: made with default permissions where it is missing.
+    /// The directory of all programs, or the user's home directory: made for its owner alone where it is missing.
     base: PathBuf,
     /// What is below it, from the outside in; each is its owner's alone.
     parts: Vec<PathBuf>,
@@ -173,7 +174,7 @@ impl StateDirectory {
 
     /// Makes the directory with all around it, or refuses what others could have changed.
     fn make(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.base).map_err(|error| named(&self.base, &error))?;
+        make_around(&self.base).map_err(|error| named(&self.base, &error))?;
         for level in self.levels() {
             match private_directory(&level).map_err(|error| named(&level, &error))? {
                 PrivateDirectory::Found | PrivateDirectory::Made => {}
@@ -185,6 +186,12 @@ impl StateDirectory {
         }
         Ok(())
     }
+}
+
+/// Makes a directory with all around it, for its owner alone, as the specification says of what is made on the way.
+fn make_around(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(directory)
 }
 
 /// Names the path in an error: all of these are for people.

@@ -1,14 +1,17 @@
 //! What git can tell of the files that a task changes: a look at its start and one at its end, each a bounded child process.
 //!
-//! A look never holds a turn up at its start, writes nothing into the repository and runs nothing that the repository names. It
+//! A task's prompt waits for the first look, but not for long ([`HELD`]). A look writes nothing into the repository and runs nothing that the repository names. It
 //! fails without harm: then the result says what could not be told, and why. What it finds may be somebody else's doing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::worktree::{Look, Mark, committed, compare};
@@ -18,6 +21,10 @@ use crate::sys::disk;
 
 /// How long one look may take: the end of a task waits for the last one.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the prompt of a task waits for the look before it, as an agent may change files at once and tell of none. A look takes
+/// some ten milliseconds, and an agent seconds. Where git takes longer the result says that something may be missing.
+const HELD: Duration = Duration::from_millis(500);
 
 /// The most that is read of what git says: some ten thousand files.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -52,6 +59,9 @@ const FIXED: [&str; 9] = [
 const MOST_FILTERS: usize = 64;
 
 /// Says whether git tracks anything in a directory, as far as git can be asked.
+///
+/// Where it cannot (it is slow, or the repository is another user's, as in many containers), the answer is no, with a warning: a yes
+/// would keep the bus from being opened at all, and what a clone brings is not believed anyway.
 pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>) -> bool {
     // As git sees it: without links on the way.
     let Ok(directory) = directory.canonicalize() else {
@@ -61,8 +71,12 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
     let Some(repository) = Repository::of(around, &environment) else {
         return false;
     };
-    let whole = directory.to_string_lossy();
-    match repository.git(&[], &["ls-files", "-z", "--", &whole]).await {
+    // Asked in the directory itself, whose path need not be text.
+    let repository = Repository {
+        project: directory,
+        ..repository
+    };
+    match repository.git(&[], &["ls-files", "-z", "--", "."]).await {
         Ok(files) => !files.is_empty(),
         Err(Trouble::NoGit) => false,
         Err(Trouble::Long) => true,
@@ -87,8 +101,29 @@ pub(super) struct Repository {
 pub(super) struct Before {
     repository: Repository,
     looking: AbortOnDropHandle<Result<Look, Trouble>>,
-    /// Whether the agent may have changed files before it was done.
-    late: bool,
+    hold: Hold,
+}
+
+/// What the prompt of a task waits for.
+#[derive(Clone)]
+pub(super) struct Hold {
+    looked: CancellationToken,
+    /// Whether the agent had its prompt before git had looked.
+    late: Arc<AtomicBool>,
+}
+
+impl Hold {
+    /// Waits until git has looked, within a limit.
+    pub(super) async fn wait(&self) {
+        self.wait_for(HELD).await;
+    }
+
+    async fn wait_for(&self, limit: Duration) {
+        let looked = tokio::time::timeout(limit, self.looked.cancelled()).await;
+        if looked.is_err() {
+            self.late.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Why git could not tell.
@@ -130,7 +165,13 @@ impl Repository {
     /// Begins the look at a task's start; `done` is told when it is done.
     pub(super) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
         let repository = self.clone();
+        let hold = Hold {
+            looked: CancellationToken::new(),
+            late: Arc::default(),
+        };
+        let looked = hold.looked.clone().drop_guard();
         let looking = tokio::spawn(async move {
+            let _looked = looked;
             let look = self.look(&BTreeMap::new()).await;
             match &look {
                 Ok(look) => done(&format!("looked: {} files differ", look.dirty.len())),
@@ -141,7 +182,7 @@ impl Repository {
         Before {
             repository,
             looking: AbortOnDropHandle::new(looking),
-            late: false,
+            hold,
         }
     }
 
@@ -288,9 +329,9 @@ impl Repository {
 }
 
 impl Before {
-    /// Notes that the agent may be changing files now.
-    pub(super) fn agent_acts(&mut self) {
-        self.late |= !self.looking.is_finished();
+    /// Returns what the prompt waits for.
+    pub(super) fn hold(&self) -> Hold {
+        self.hold.clone()
     }
 
     /// Looks again, and says what has changed since the start, by path from the project.
@@ -298,7 +339,7 @@ impl Before {
         let Self {
             repository,
             looking,
-            late,
+            hold,
         } = self;
         let compared = async {
             let before = match looking.await {
@@ -318,7 +359,7 @@ impl Before {
             let path = repository.in_project(&path)?;
             Some((path, change))
         });
-        let look = if late {
+        let look = if hold.late.load(Ordering::Relaxed) {
             let why =
                 "the agent was at work before git had looked: what it did first may be missing";
             GitLook::Partly(why.to_owned())

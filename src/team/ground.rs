@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use super::guarded;
 use crate::domain::limits;
 use crate::domain::permission::Ground;
+use crate::sys::disk;
 use crate::sys::resolve::{destination, resolve};
 
 /// How long a look may take: it needs milliseconds.
@@ -113,6 +114,10 @@ impl Survey {
         guarded.extend(directories.cloned());
         let mut seen = HashSet::new();
         for place in places.iter().flatten() {
+            if disk::has_other_names(place) {
+                // Under another name it may be anything, of this project or not.
+                guarded.push(place.clone());
+            }
             let inside = |directory: &&Path| directory.starts_with(&self.root);
             for directory in place.ancestors().take_while(inside) {
                 if Instant::now() > until {
@@ -391,6 +396,27 @@ mod tests {
         ] {
             project.check("edit", path, Verdict::Allow);
         }
+    }
+
+    #[test]
+    fn a_file_with_a_further_name_is_guarded_under_each() {
+        let project = Project::new();
+        project
+            .file(".claude/settings.json", "{}")
+            .file("src/main.rs", "");
+        fs::create_dir(project.root.join("notes")).unwrap();
+        let hard = |target: &str, name: &str| {
+            fs::hard_link(project.root.join(target), project.root.join(name)).unwrap();
+        };
+        hard(".claude/settings.json", "notes/a.txt");
+        symlink("a.txt", project.root.join("notes/b.txt")).unwrap();
+        for path in ["notes/a.txt", "notes/b.txt"] {
+            project.check("edit", path, Verdict::Ask);
+            project.check("read", path, Verdict::Allow);
+        }
+        project.check("edit", "src/main.rs", Verdict::Allow);
+        project.check("edit", "src/new.rs", Verdict::Allow);
+        project.check("edit", "notes", Verdict::Ask);
     }
 
     #[tokio::test]

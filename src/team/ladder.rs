@@ -263,6 +263,7 @@ impl Actor {
 
     /// Ends the turn for a message; the turn's end then says how it goes on.
     pub(super) async fn interrupt(&mut self) {
+        self.recall();
         if let Err(error) = self.connection.cancel(&self.acp.id).await {
             // Then the connection is over, and the prompt's own end says so.
             tracing::debug!("failed to interrupt a turn: {error}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::actor::{Actor, stop_wanted};
-use super::git::{Before, Repository};
+use super::git::{Before, Hold, Repository};
 use super::ground::{LOOK_LIMIT, Looks};
 use super::transcript;
 use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
@@ -17,9 +17,6 @@ use crate::domain::report::{
 };
 use crate::domain::secret::Secrets;
 use crate::sys::resolve::resolve;
-
-/// The kinds of tools that may change files, in ACP's words.
-const ACTING: [&str; 4] = ["edit", "delete", "move", "execute"];
 
 /// What was not allowed is listed up to this many.
 const MOST_REFUSED: usize = 256;
@@ -98,13 +95,9 @@ impl Gathered {
         }
     }
 
-    /// Takes in a call as it is known by now.
-    pub(super) fn see(&mut self, call: &ToolCall) {
-        if ACTING.contains(&call.kind())
-            && let Some(before) = &mut self.before
-        {
-            before.agent_acts();
-        }
+    /// Returns what the prompt waits for, if anything.
+    pub(super) fn hold(&self) -> Option<Hold> {
+        self.before.as_ref().map(Before::hold)
     }
 
     /// Takes in the end of a turn that was ended for a message: what follows is another turn of the same task.
@@ -181,7 +174,7 @@ impl Spending {
 }
 
 impl Actor {
-    /// Begins to gather for a task's turn. What git is asked goes on beside the turn.
+    /// Begins to gather for a task's turn, whose prompt waits for what git is asked ([`Gathered::hold`]).
     pub(super) fn gather(&self, task: &TaskId) -> Gathered {
         let repository = Repository::of(&self.identity.root, &self.launch.environment);
         let before = repository.map(|repository| {

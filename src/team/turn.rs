@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::advice::Advice;
@@ -19,7 +20,8 @@ const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 /// How much of an agent's words goes into an error: enough for a reason; the output has all of it.
 const SHOWN_REASON_CHARS: usize = 1000;
 
-/// The end of a turn, when it comes. It runs by itself, so that the prompt is on its way at once, and ends with its turn.
+/// The end of a turn, when it comes. It runs by itself, so that the prompt is on its way as soon as git has looked, and ends with its
+/// turn.
 pub(super) type Prompting = AbortOnDropHandle<Result<PromptOutcome, AcpError>>;
 
 /// A running turn.
@@ -34,6 +36,8 @@ pub(super) struct Turn {
     pub(super) newest_mail: u64,
     /// The end, when it comes.
     pub(super) prompting: Prompting,
+    /// Keeps a prompt back that has not been sent yet.
+    pub(super) recall: CancellationToken,
     /// When it was cancelled.
     pub(super) cancelled: Option<Instant>,
     /// When it was cancelled for a message.
@@ -81,6 +85,7 @@ impl Turn {
             injected: None,
             newest_mail: 0,
             prompting,
+            recall: CancellationToken::new(),
             cancelled: None,
             interrupted: None,
             given_up: false,
@@ -136,7 +141,7 @@ impl Turn {
             }
             Update::ToolCall(call) => {
                 self.alive = true;
-                self.gathered.see(self.calls.see((**call).clone()));
+                self.calls.see((**call).clone());
             }
             Update::ThoughtText(_) | Update::Plan(_) | Update::Tokens(_) => self.alive = true,
             Update::Failing(failing) => self.failing = failing.then(Instant::now),

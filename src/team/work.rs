@@ -1,6 +1,7 @@
 //! The turns of an agent: how one begins with a task or with mail, and what its end means for the bus.
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::actor::Actor;
@@ -234,10 +235,21 @@ impl Actor {
         let line = transcript::of_prompt(self.wall_ms(), self.identity.name.as_str(), &prompt);
         self.transcribe(&transcript, line);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
-        let prompting = tokio::spawn(async move { connection.prompt(&session, &prompt).await });
         let gathered = task.as_ref().map(|task| self.gather(task));
+        let gathered = gathered.unwrap_or_default();
+        let (hold, recall) = (gathered.hold(), CancellationToken::new());
+        let recalled = recall.clone();
+        let prompting = tokio::spawn(async move {
+            if let Some(hold) = hold
+                && recalled.run_until_cancelled(hold.wait()).await.is_none()
+            {
+                return Ok(PromptOutcome::unsent());
+            }
+            connection.prompt(&session, &prompt).await
+        });
         let mut turn = Turn::new(task, transcript, AbortOnDropHandle::new(prompting));
-        turn.gathered = gathered.unwrap_or_default();
+        turn.gathered = gathered;
+        turn.recall = recall;
         turn.injected = (!letters.is_empty()).then_some(call);
         turn.newest_mail = letters
             .iter()
@@ -319,6 +331,7 @@ impl Actor {
     }
 
     pub(super) async fn cancel_turn(&mut self) {
+        self.recall();
         let cancelled = self.connection.cancel(&self.acp.id).await;
         if let Err(error) = cancelled {
             // Then the connection is over, and the prompt's own end says so.
@@ -328,6 +341,13 @@ impl Actor {
         self.drop_questions().await;
         if let Some(turn) = &mut self.turn {
             turn.cancelled = Some(Instant::now());
+        }
+    }
+
+    /// Keeps the prompt of the turn back, if it is not on its way yet: the agent would take it for one that nobody has cancelled.
+    pub(super) fn recall(&self) {
+        if let Some(turn) = &self.turn {
+            turn.recall.cancel();
         }
     }
 

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 #[cfg(target_os = "linux")]
+use super::support::wild::{Wild, eventually, signal};
+#[cfg(target_os = "linux")]
 use super::support::{DEADLINE, Member};
 use super::support::{Raw, Stage};
 
@@ -113,6 +115,43 @@ async fn an_orchestrator_that_an_agent_starts_speaks_for_that_agent_alone() {
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
     lead.close().await;
     stage.check_nobody_is_left();
+}
+
+/// What an agent leaves behind, by two forks, in a session of its own and with an environment that says nothing: it tells that it
+/// is there, waits for the word, tries to say yes, and tells how that went.
+#[cfg(target_os = "linux")]
+const SAYS_YES: &str = concat!(
+    "env -i HIDEOUT=\"$HIDEOUT\" PATH=/usr/bin:/bin setsid -f sh -c 'echo > \"$HIDEOUT/there\"; \
+     until [ -e \"$HIDEOUT/go\" ]; do sleep 0.01; done; ",
+    env!("CARGO_BIN_EXE_cli-team-bridge"),
+    " trust . > \"$HIDEOUT/saying\" 2>&1; mv \"$HIDEOUT/saying\" \"$HIDEOUT/said\"' < /dev/null > /dev/null 2>&1; "
+);
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_falls_to_a_stopped_orchestrator_is_still_below_its_agent() {
+    use nix::sys::signal::Signal::{SIGCONT, SIGKILL, SIGSTOP};
+
+    let wild = Wild::new(SAYS_YES, "");
+    let hideout = wild.folder.path().join("hideout");
+    let lead = wild.lead().await;
+    lead.start("ann").await;
+    eventually("it is there", || hideout.join("there").exists()).await;
+    // A stopped orchestrator does not end what falls to it when its guard is gone.
+    signal(lead.pid(), SIGSTOP).unwrap();
+    let [shim] = wild.running("__shim")[..] else {
+        panic!("one agent has one shim");
+    };
+    signal(shim, SIGKILL).unwrap();
+    eventually("the guard is gone", || wild.running("__shim").is_empty()).await;
+    std::fs::write(hideout.join("go"), "").unwrap();
+    let said = hideout.join("said");
+    eventually("it has tried", || said.exists()).await;
+    signal(lead.pid(), SIGCONT).unwrap();
+    let said = std::fs::read_to_string(said).unwrap();
+    assert!(said.contains("runs below an agent of a team"), "{said}");
+    wild.nothing_is_left().await;
+    lead.close().await;
 }
 
 /// Returns the variables by which the endpoint of the only agent knows whose it is.

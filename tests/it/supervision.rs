@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Instant;
@@ -111,6 +112,55 @@ async fn nothing_is_left_when_a_shim_is_killed() {
     lead.close().await;
 }
 
+/// What an agent leaves behind: a hundred processes in a session of their own, and in no control group of the agent's, each of which
+/// starts the next one and exits at once. They end with the test's directory.
+const FLOOD: &str = "(setsid sh -c 'for group in /sys/fs/cgroup /sys/fs/cgroup/unified; do \
+                     echo $$ > $group/cgroup.procs; done 2> /dev/null; trap \"\" TERM; \
+                     flow() { [ -d \"$HIDEOUT\" ] && { flow & }; exit 0; }; \
+                     count=0; while [ $count -lt 100 ]; do flow & count=$((count + 1)); done; \
+                     echo > \"$HIDEOUT/flood\"' < /dev/null > /dev/null 2>&1 &) ; ";
+
+#[tokio::test]
+async fn what_forks_on_and_on_is_ended_in_time_and_reaped() {
+    let wild = Wild::new(FLOOD, "");
+    let lead = wild.lead().await;
+    for end in ["killed", "shot"] {
+        let flood = wild.folder.path().join("hideout/flood");
+        lead.start(end).await;
+        eventually("the flood is there", || flood.exists()).await;
+        fs::remove_file(flood).unwrap();
+        if end == "killed" {
+            let took = lead.kill(end).await;
+            assert!(took < PROMISED, "{took:?}");
+        } else {
+            // Then the flood falls to the orchestrator.
+            let [shim] = wild.running("__shim")[..] else {
+                panic!("one agent has one shim");
+            };
+            signal(shim, Signal::SIGKILL).unwrap();
+            lead.says_dead(end).await;
+        }
+        let took = wild.nothing_is_left().await;
+        assert!(took < PROMISED, "{took:?}");
+        eventually("the dead are reaped", || zombies_of(lead.pid()).is_empty()).await;
+    }
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn what_is_made_is_nobody_elses_to_write_whatever_the_umask() {
+    let wild = Wild::new("", "");
+    let claude = wild.folder.path().join(".claude");
+    fs::remove_dir(&claude).unwrap();
+    let lead = wild.lead_after("umask 0; ").await;
+    lead.call("list_agents", json!({})).await;
+    for made in [claude, wild.folder.path().join("state")] {
+        let mode = fs::metadata(&made).unwrap().permissions().mode();
+        assert_eq!(mode & 0o022, 0, "{}: {mode:o}", made.display());
+    }
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
@@ -126,11 +176,16 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     }
     lead.orchestrator.kill().await.unwrap();
     assert_eq!(wild.running("scripted-agent").len(), 2, "they are left");
+    let groups: Vec<PathBuf> = wild.left().into_iter().flat_map(groups_of).collect();
 
     let next = wild.lead().await;
     let took = wild.nothing_is_left().await;
     assert!(took < PROMISED, "{took:?}");
     println!("by the next bridge: {} ms", took.as_millis());
+    eventually("their control groups are gone", || {
+        !groups.iter().any(|group| group.exists())
+    })
+    .await;
     next.says_dead("one").await;
     eventually("only the next bridge's presence is left", || {
         wild.presences().len() == 1
@@ -149,6 +204,17 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     .await;
     next.start("three").await;
     next.close().await;
+}
+
+/// Returns the control group that the bridge has made for a process, where it could.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let all = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let own = all.lines().find_map(|line| line.strip_prefix("0::/"));
+    let own = own.filter(|group| group.contains("cli-team-bridge-"));
+    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+    let places = mounts.into_iter().zip(own.into_iter().cycle());
+    let places = places.map(|(mount, group)| PathBuf::from(mount).join(group));
+    places.filter(|group| group.exists()).collect()
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Networks, exclude, failed, identity};
 use crate::bus::log::LogError;
 use crate::sys::disk::{
-    Disk as _, PrivateDirectory, RealDisk, look_at_directory, private_directory,
+    Disk as _, PrivateDirectory, RealDisk, look_at_directory, make_directory, private_directory,
 };
 use crate::sys::network;
 
@@ -19,7 +19,7 @@ pub(super) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
     if networks == Networks::Refused {
         refuse_network(directory)?;
     }
-    match std::fs::create_dir(parent) {
+    match make_directory(parent) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             return Err(failed("create", parent, error));
         }

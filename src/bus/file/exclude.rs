@@ -1,18 +1,21 @@
 //! Keeps the bus directory out of git, by the repository's own `info/exclude`, which nobody shares.
 //!
-//! A repository may bring links in the place of these files. None is followed, and nothing is made outside of a repository that
+//! A repository may bring links in the place of these files, symbolic and hard ones. None is followed, and nothing is made outside of a repository that
 //! [`Worktree`] believes.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use crate::sys::disk::NO_LINK;
+use crate::sys::disk::{NO_LINK, make_directory};
 use crate::sys::worktrees::Worktree;
 
 /// The most bytes of an exclude file that are read: people write it by hand.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A file that its owner alone writes to, whatever the umask.
+const OWNER_WRITES: u32 = 0o644;
 
 /// Adds the directory to the exclude file of the repository around `project`, if there is one and it is not listed yet.
 pub(super) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
@@ -25,13 +28,17 @@ pub(super) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
     let Some(line) = relative.to_str().map(pattern) else {
         return Ok(());
     };
+    if line.contains(['\n', '\r']) {
+        // A pattern is one line, and there is no way to write one of several.
+        return Err(io::Error::other("there is a line break in its path"));
+    }
     let info = worktree.common().join("info");
     // Each part itself: behind a link would be a file of somebody else.
     for directory in [worktree.common(), &info] {
         match fs::symlink_metadata(directory) {
             Ok(metadata) if metadata.is_dir() => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound && directory == info => {
-                fs::create_dir(&info)?;
+                make_directory(&info)?;
             }
             Ok(_) => {
                 return Err(io::Error::other(
@@ -45,10 +52,16 @@ pub(super) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
         .read(true)
         .append(true)
         .create(true)
+        .mode(OWNER_WRITES)
         .custom_flags(NO_LINK)
         .open(info.join("exclude"))?;
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::other("`info/exclude` is not a plain file"));
+    }
+    if metadata.nlink() > 1 {
+        let why = "`info/exclude` has another name (a hard link), and may be somebody else's file";
+        return Err(io::Error::other(why));
     }
     let mut present = String::new();
     (&mut file).take(MAX_BYTES).read_to_string(&mut present)?;
@@ -151,6 +164,35 @@ mod tests {
         fs::write(project.join(".git"), "gitdir: ../elsewhere\n").unwrap();
         from_git(&project, &project.join(".claude/bridge")).unwrap_err();
         assert!(!base.join("elsewhere/info").exists());
+    }
+
+    #[test]
+    fn a_file_that_has_another_name_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().canonicalize().unwrap().join("project");
+        let settings = project.join("../settings");
+        fs::create_dir_all(project.join(".git/info")).unwrap();
+        fs::write(project.join(".git/HEAD"), "").unwrap();
+        fs::write(&settings, "mine\n").unwrap();
+        fs::hard_link(&settings, project.join(".git/info/exclude")).unwrap();
+        let refused = from_git(&project, &project.join(".claude/bridge")).unwrap_err();
+        assert!(refused.to_string().contains("hard link"), "{refused}");
+        assert_eq!(fs::read_to_string(&settings).unwrap(), "mine\n");
+    }
+
+    #[test]
+    fn a_name_of_several_lines_makes_no_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/info")).unwrap();
+        fs::write(root.join(".git/HEAD"), "").unwrap();
+        for name in ["a\nb", "a\rb"] {
+            let project = root.join(name);
+            fs::create_dir(&project).unwrap();
+            let refused = from_git(&project, &project.join(".claude/bridge")).unwrap_err();
+            assert!(refused.to_string().contains("line break"), "{refused}");
+        }
+        assert!(!root.join(".git/info/exclude").exists());
     }
 
     #[test]

@@ -112,10 +112,8 @@ impl Hostile {
     /// Looks at a project before and after a change, and returns the paths that differ.
     async fn look(&self, project: &str, change: impl FnOnce()) -> (Vec<String>, GitLook) {
         let repository = Repository::of(&self.path(project), &self.environment()).unwrap();
-        let mut before = repository.look_before(|_| {});
-        before.looking = AbortOnDropHandle::new(tokio::spawn(std::future::ready(
-            before.looking.await.unwrap(),
-        )));
+        let before = repository.look_before(|_| {});
+        before.hold().wait_for(PATIENCE).await;
         change();
         let (changes, look) = before.compare().await;
         (changes.into_keys().collect(), look)
@@ -185,6 +183,42 @@ async fn a_bare_repository_among_the_files_is_not_taken_for_the_one_around_it() 
     assert_eq!(hostile.ran(), "");
     assert_eq!(look, GitLook::Compared);
     assert_eq!(changed, ["file"]);
+}
+
+#[tokio::test]
+async fn what_is_prompted_before_git_has_looked_may_be_missing() {
+    let hostile = Hostile::new();
+    hostile.repository("project");
+    let repository = Repository::of(&hostile.path("project"), &hostile.environment()).unwrap();
+    let before = repository.look_before(|_| {});
+    before.hold().wait_for(Duration::ZERO).await;
+    let (_, look) = before.compare().await;
+    assert!(
+        matches!(&look, GitLook::Partly(why) if why.contains("may be missing")),
+        "{look:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_tracked_directory_is_known_also_where_its_path_is_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let hostile = Hostile::new();
+    let name = std::ffi::OsStr::from_bytes(b"pro\xffject");
+    let project = hostile.path("").join(name);
+    fs::create_dir_all(project.join(".claude/bridge")).unwrap();
+    fs::write(project.join(".claude/bridge/bus.json"), "{}").unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(&project);
+        assert!(command.status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    let bus = project.join(".claude/bridge");
+    assert!(!is_tracked(&bus, hostile.environment()).await);
+    git(&["add", "."]);
+    assert!(is_tracked(&bus, hostile.environment()).await);
 }
 
 #[test]

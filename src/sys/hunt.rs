@@ -1,0 +1,79 @@
+//! Ending the children of this process, orphans that fell to it among them, also those that fork and exit faster than all processes
+//! can be looked at.
+//!
+//! A process that forks and exits at once is gone when a look at all processes is done, and hundreds of them leave hardly any time
+//! for one. So a pass asks the kernel of each pid with one call whether it is a child that lives, signals it at once, and begins with
+//! those that the last pass did not see. To stop them before would win nothing: who is killed forks no more than who is stopped.
+
+use std::collections::HashSet;
+
+use super::process::{self, ChildState};
+
+/// The passes of a process over its children.
+#[derive(Debug, Default)]
+pub struct Hunt {
+    /// Whom the last pass saw: what lives for long is looked at last.
+    seen: HashSet<u32>,
+}
+
+/// What a pass has found.
+#[derive(Debug, Default)]
+pub struct Pass {
+    /// The live children that were wanted: they were signalled.
+    pub killed: Vec<u32>,
+    /// The dead ones, which wait to be reaped.
+    pub dead: Vec<u32>,
+}
+
+impl Hunt {
+    /// Sends SIGKILL to each live child of this process that is not spared and is wanted, as it is found. Children that are not spared
+    /// must not be reaped meanwhile, so that their pids are theirs.
+    pub fn pass(&mut self, spared: &[u32], wanted: impl Fn(u32) -> bool) -> Pass {
+        let (seen, new): (Vec<u32>, Vec<u32>) =
+            process::pids().partition(|pid| self.seen.contains(pid));
+        let mut found = Pass::default();
+        for pid in new.iter().rev().chain(&seen).copied() {
+            if spared.contains(&pid) {
+                continue;
+            }
+            match process::peek_child(pid) {
+                // One whose first thread alone has ended counts as running, too.
+                ChildState::Running if wanted(pid) => {
+                    if let Err(error) = process::kill_child(pid) {
+                        // It may have become another user's (a setuid program). Who calls sees it in who is left.
+                        tracing::debug!(pid, %error, "cannot kill a child");
+                    }
+                    found.killed.push(pid);
+                }
+                ChildState::Exited => found.dead.push(pid),
+                ChildState::Running | ChildState::NotOurs => {}
+            }
+        }
+        self.seen = new.into_iter().chain(seen).collect();
+        found
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_pass_kills_the_children_that_are_wanted_and_not_spared() {
+        let sleep = || {
+            let mut command = Command::new("sleep");
+            command.arg("1000").stdin(Stdio::null());
+            command.spawn().unwrap()
+        };
+        let (mut wanted, mut other) = (sleep(), sleep());
+        let is_wanted = |pid: u32| [wanted.id(), other.id()].contains(&pid);
+        let found = Hunt::default().pass(&[other.id()], is_wanted);
+        assert_eq!(found.killed, [wanted.id()]);
+        assert_eq!(wanted.wait().unwrap().to_string(), "signal: 9 (SIGKILL)");
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}
