@@ -119,7 +119,7 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
     assert_eq!(all["agents"][1]["model"], "large", "{all}");
     let unknown = lead.refused("assign_task", model("huge")).await;
     assert!(
-        unknown.contains("`huge`") && unknown.contains("large"),
+        unknown.contains("\"huge\"") && unknown.contains("\"large\""),
         "{unknown}"
     );
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Delivery, Due, State};
-use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
+use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::{Author, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -41,6 +41,10 @@ pub(super) struct Ledger {
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
     requests: BTreeMap<RequestId, Asked>,
+    /// Whom the end of a task is told, of those that have not ended.
+    assigners: BTreeMap<TaskId, Name>,
+    /// Of those that ended with the newest entry.
+    told: BTreeSet<Name>,
 }
 
 impl Ledger {
@@ -61,6 +65,7 @@ impl Ledger {
     pub(super) fn enter(&mut self, entry: &Entry) {
         assert_eq!(entry.seq, self.next_seq.max(1), "seqs have no gap");
         self.next_seq = entry.next_seq();
+        self.told.clear();
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             self.enter_event(seq, event);
         }
@@ -140,6 +145,13 @@ impl Ledger {
                 let lost = !self.is_live(owner) || self.silent.contains(&owner);
                 assert!(lost, "nobody is robbed of a claim");
             }
+            Event::TaskAssigned(assigned) if assigned.workflow.is_none() => {
+                let by = assigned.by.clone();
+                self.assigners.insert(assigned.id.clone(), by);
+            }
+            Event::TaskFinished(finished) => {
+                self.told.extend(self.assigners.remove(&finished.id));
+            }
             Event::MemberHung { session } | Event::AgentCrashed { session, .. } => {
                 assert!(self.is_live(*session));
                 self.silent.insert(*session);
@@ -200,6 +212,8 @@ impl Ledger {
         let unread = |place: &Where| matches!(place, Where::Unread(_));
         self.live.iter().any(|live| self.names[live] == *name)
             || self.chosen.contains(name)
+            || self.told.contains(name)
+            || self.assigners.values().any(|by| by == name)
             || self
                 .places
                 .iter()

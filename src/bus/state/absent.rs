@@ -50,9 +50,10 @@ impl State {
         let until = *self.absent.values().min()?;
         let watch = self.watch.after(now);
         let left_ms = u64::try_from(until.saturating_sub(watch.wall_ms())).unwrap_or_default();
-        // The last entry may have been written a moment after the caller looked at its clock.
-        let ms = watch.ms_of(now.tick.boot).unwrap_or(now.tick.ms);
-        Some(ms.saturating_add(left_ms))
+        // The last entry may have been written a moment after the caller looked at its clock; and no clock of a boot goes back.
+        let of_boot = [&self.watch, &watch].map(|watch| watch.ms_of(now.tick.boot));
+        let ms = of_boot.into_iter().flatten().max();
+        Some(ms.unwrap_or(now.tick.ms).saturating_add(left_ms))
     }
 
     /// Notes that nobody has a name any more. Of too many, the one that has waited longest is given up.
