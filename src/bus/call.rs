@@ -365,12 +365,16 @@ impl Call {
     /// not.
     pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
         let (bus, session) = (self.seat.bus(), self.seat.session());
+        let claims = self.seat.claims();
+        let _turn = claims.turn().await;
         bus.refresh()?;
         let is_held = bus.look(|state| state.claimed_by(session).any(|held| held.id == id));
-        self.claimed = (!is_held).then(|| id.clone());
+        let hangs_on_this = claims.begin(&id, self.id, is_held);
+        self.claimed = hangs_on_this.then(|| id.clone());
         let outcome = self.ask(Ask::Claim(id.clone())).await;
         if matches!(outcome, Err(BusError::Refused(_))) {
             self.claimed = None;
+            claims.end(&id, self.id);
         }
         let found = || -> Result<Request, BusError> {
             let request = self.seat.bus().find_request(&id)?;
@@ -441,7 +445,7 @@ impl Call {
         let outcome = give_back(&self.seat, self.id).await;
         // Not before: when this future is dropped in the middle, the drop of the call goes on.
         self.holds = false;
-        let released = self.seat.release(self.claimed.clone()).await;
+        let released = self.seat.release(self.id, self.claimed.clone()).await;
         self.claimed = None;
         outcome.and(released)
     }
@@ -459,7 +463,7 @@ impl Drop for Call {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let given_back = give_back(&seat, id).await;
-                if let Err(error) = given_back.and(seat.release(claimed).await) {
+                if let Err(error) = given_back.and(seat.release(id, claimed).await) {
                     tracing::debug!("failed to give back what a dropped call held: {error}");
                 }
             });

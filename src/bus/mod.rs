@@ -27,6 +27,7 @@ pub mod letter;
 mod readable;
 mod history;
 mod answer;
+mod claims;
 pub mod seat;
 pub mod call;
 mod hooked;

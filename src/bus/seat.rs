@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::call::Call;
+use super::claims::Claims;
 use super::error::BusError;
 use super::handle::{Bus, Receipt};
 use super::rules::{Ask, NewMember, Refusal, Wish};
@@ -53,6 +54,7 @@ pub struct Seat {
     name: Name,
     /// Calls that were answered with messages, and whose taking a call proves that begins behind the answer.
     answered: Arc<Mutex<Vec<Answered>>>,
+    claims: Claims,
     /// How many bytes of an answer its model is shown.
     answer_bytes: usize,
 }
@@ -147,6 +149,7 @@ impl Seat {
             session,
             name,
             answered: Arc::default(),
+            claims: Claims::default(),
             answer_bytes: limits::ANSWER_BYTES,
         })
     }
@@ -206,8 +209,13 @@ impl Seat {
     pub fn call_at(&self, byte: u64) -> Call {
         let mut answered = self.answered();
         let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
-        let taken = taken.collect();
+        let taken: Vec<_> = taken.collect();
         drop(answered);
+        for one in &taken {
+            if let Some(request) = &one.claimed {
+                self.claims.end(request, one.call);
+            }
+        }
         Call::new(self.clone(), taken)
     }
 
@@ -263,7 +271,7 @@ impl Seat {
             seen: false,
         };
         let settled = self.ask(settle).await.map(drop);
-        settled.and(self.release(noted.claimed).await)
+        settled.and(self.release(call, noted.claimed).await)
     }
 
     /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
@@ -279,17 +287,14 @@ impl Seat {
         Ok(())
     }
 
-    /// Gives up a claim that its claimer never heard of.
-    pub(super) async fn release(&self, claimed: Option<RequestId>) -> Result<(), BusError> {
-        match claimed {
-            Some(request) => self.ask(Ask::Release(request)).await.map(drop),
-            None => Ok(()),
-        }
-    }
-
     /// Notes calls that were answered with messages.
     pub(super) fn note_answered(&self, calls: impl IntoIterator<Item = Answered>) {
         self.answered().extend(calls);
+    }
+
+    /// Returns what this session claims without having been told.
+    pub(super) fn claims(&self) -> Claims {
+        self.claims.clone()
     }
 
     fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {

@@ -4,7 +4,7 @@
 //! when there is nothing to say, and never fails: an error is a line on stderr, and the session goes on without.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read as _};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,6 +78,9 @@ enum Prolonging {
     ByReason,
 }
 
+/// The most that is read of what Claude Code says: a tool's whole result may be in it.
+const SAID_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Says whether a command line asks for the hook, as far as it can be read: what is wrong with it must not fail a session either.
 pub(super) fn is_asked_for(mut words: impl Iterator<Item = OsString>) -> bool {
     words.nth(1).is_some_and(|word| word == "hook")
@@ -93,7 +96,7 @@ pub(super) fn run(arguments: HookArguments) {
 }
 
 async fn answer(arguments: HookArguments) -> Result<(), Failure> {
-    let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin()));
+    let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
     let said = tokio::time::timeout(LIMIT, said)
         .await
         .map_err(|_| "Claude Code has not said in time what the hook is about")???;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::brought::{self, Brought, ProjectFile};
@@ -18,6 +18,7 @@ use super::source::{Source, Sourced};
 use super::workflows::Resume;
 use crate::domain::name::Name;
 use crate::domain::nearest::nearest;
+use crate::sys::bounded_file;
 
 /// The most bytes of a configuration file: nobody writes as many by hand, so a larger one is a mistake.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -217,11 +218,16 @@ impl Layers {
     /// Adds the project's own file, if it is there.
     fn add_project_file(&mut self, load: &Load<'_>) -> Result<(), ConfigError> {
         let path = load.project_file();
+        // What leads out of the project is not even read.
+        let place = match place_of(load) {
+            Err(error @ ConfigError::LeadsOut { .. }) => return Err(error),
+            place => place,
+        };
         let Some(text) = read(&path)? else {
             return Ok(());
         };
         // Of the bytes that are read here, and never looked for again: they could be others by then.
-        self.project_file = Some(Brought::at(place_of(load)?, text.as_bytes()));
+        self.project_file = Some(Brought::at(place?, text.as_bytes()));
         self.add(&path, &text, Source::Project(path.clone()));
         Ok(())
     }
@@ -372,18 +378,14 @@ fn read(path: &Path) -> Result<Option<String>, ConfigError> {
             kind,
         });
     }
-    let mut bytes = Vec::new();
-    // One byte above the limit tells that there is more; the size of the metadata may be outdated by now.
-    let mut limited = File::open(path)
-        .map_err(unreadable)?
-        .take(MAX_FILE_BYTES + 1);
-    limited.read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(ConfigError::TooLarge {
+    let bytes = bounded_file::read(path, MAX_FILE_BYTES);
+    let bytes = bytes.map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => ConfigError::TooLarge {
             path: path_buf(),
             limit: MAX_FILE_BYTES,
-        });
-    }
+        },
+        _ => unreadable(error),
+    })?;
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.split(|byte| *byte == b'\n').count();

@@ -5,6 +5,7 @@
 pub mod ancestry;
 pub mod beneath;
 pub mod cgroup;
+pub mod bounded_file;
 pub mod clock;
 pub mod disk;
 pub mod ears;

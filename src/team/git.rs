@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::worktree::{Look, Mark, committed, compare};
 use crate::domain::report::{Change, GitLook};
 use crate::supervisor::{self, ChildSpec, SpawnError};
-use crate::sys::disk;
+use crate::sys::{bounded_file, disk};
 
 /// How long one look may take: the end of a task waits for the last one.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,6 +28,9 @@ const HELD: Duration = Duration::from_millis(500);
 
 /// The most that is read of what git says: some ten thousand files.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The most that is read of a `.git` file: it holds one path.
+const LINK_BYTES: u64 = 8 * 1024;
 
 /// What git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
 const PASSED: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
@@ -269,12 +272,14 @@ impl Repository {
     /// the directory.
     fn is_ours(&self) -> bool {
         let named = self.root.join(".git");
-        let directory = std::fs::read_to_string(&named)
-            .ok()
-            .and_then(|text| Some(self.root.join(text.strip_prefix("gitdir:")?.trim())));
-        let parts = [Some(self.root.clone()), Some(named), directory];
-        let mut parts = parts.into_iter().flatten();
-        parts.all(|part| disk::belongs_to_us(&part))
+        if !disk::belongs_to_us(&self.root) || !disk::belongs_to_us(&named) {
+            return false;
+        }
+        // Whatever is in its place is read no further than a path is long.
+        let text = bounded_file::read(&named, LINK_BYTES).ok();
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        let directory = text.and_then(|text| Some(text.strip_prefix("gitdir:")?.trim().to_owned()));
+        directory.is_none_or(|directory| disk::belongs_to_us(&self.root.join(directory)))
     }
 
     /// Asks git, within limits of time and length. What is too slow or says too much is ended.

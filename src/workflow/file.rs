@@ -2,6 +2,7 @@
 //! says it.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use toml::Spanned;
@@ -11,6 +12,7 @@ use super::plan::{Draft, Problems, StepDraft};
 use crate::config::reader::{Entry, Reader, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;
+use crate::sys::bounded_file;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
 const STEP_KEYS: [&str; 16] = [
@@ -69,16 +71,19 @@ pub struct Written {
 /// Reads a plan file. `shown` is how it is called in errors.
 pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
     let file = shown.to_owned();
-    let text = match std::fs::metadata(path) {
-        Ok(about) if about.len() > limits::MAX_CONTENT_BYTES as u64 => {
-            let problem = "is longer than 1 MiB";
-            return Err(FileError::Refused { file, problem });
+    let refused = |problem| FileError::Refused {
+        file: shown.to_owned(),
+        problem,
+    };
+    let text = match bounded_file::read(path, limits::MAX_CONTENT_BYTES as u64) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(refused("is longer than 1 MiB"));
         }
-        Ok(about) if !about.is_file() => {
-            let problem = "is no file";
-            return Err(FileError::Refused { file, problem });
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Err(refused("is no file"));
         }
-        Ok(_) => std::fs::read_to_string(path),
         Err(error) => Err(error),
     };
     let text = text.map_err(|source| FileError::Read {

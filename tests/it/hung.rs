@@ -29,7 +29,7 @@ const PACE: Pace = Pace {
     hung: Duration::from_secs(2),
 };
 
-fn open(directory: &Path) -> Bus {
+pub(crate) fn open(directory: &Path) -> Bus {
     let log = FileLog::open(directory, Arc::new(RealDisk), Options::default()).unwrap();
     Bus::open_at(Box::new(log), PACE).unwrap()
 }

@@ -1,5 +1,8 @@
 //! `run`: a workflow from a plan file at the command line, played by a script.
 
+use cli_team_bridge::bus::state::State;
+use cli_team_bridge::domain::member::Departure;
+use cli_team_bridge::domain::workflow::WorkflowStatus;
 use cli_team_bridge::supervisor::Exit;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
@@ -13,6 +16,9 @@ const SCRIPT: &str = r#"
 [[agents.default.turns]]
 when = "Your task: hang"
 steps = [{ hang = true }]
+[[agents.default.turns]]
+when = "Your task: linger"
+steps = [{ sleep_ms = 1500 }, { say = "{{name}} has done it" }]
 [[agents.default.turns]]
 when = "Your task: fail"
 steps = [{ fail = "no way" }]
@@ -270,4 +276,40 @@ fn agents_of(plan: &str) -> Vec<&str> {
     naming
         .flat_map(|line| line.split('"').skip(1).step_by(2))
         .collect()
+}
+
+/// Ctrl-Z, or a laptop that sleeps: the others take it for hung, and interrupt what it leads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_stood_still_goes_on_by_itself() {
+    let stage = stage(&PLAN.replace("prompt = \"look\"", "prompt = \"linger\""));
+    let plan = stage.project().join("plan.toml");
+    let script = script(&stage);
+    let arguments = ["run", plan.to_str().unwrap(), "--scripted", &script];
+    let (child, mut pipes) = stage.start(&arguments).await;
+    let bus = stage.bus();
+    until("there is a bus", || bus.join("agents.json").exists()).await;
+    let watching = crate::hung::open(&bus);
+    let watcher = crate::logs::peer(&watching, "watcher").await;
+    let begun = |state: &State| !state.workflows().is_empty();
+    crate::logs::until(&watching, begun).await;
+    let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let is_interrupted = |state: &State| {
+        let flows = state.workflows();
+        flows
+            .iter()
+            .all(|flow| flow.status == WorkflowStatus::Interrupted)
+    };
+    crate::logs::until(&watching, is_interrupted).await;
+    // Its beats are too slow for who is as impatient as this one.
+    watcher.leave(Departure::Closed).await.unwrap();
+    watching.close().await;
+    kill(pid, Signal::SIGCONT).unwrap();
+    let mut printed = String::new();
+    let reading = pipes.stdout.read_to_string(&mut printed);
+    tokio::time::timeout(DEADLINE, reading)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(child.exited().await.code, Some(0), "{printed}");
 }

@@ -14,6 +14,7 @@ use crate::bus::rules::{Approval, Ask};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::{Failure, ui};
+use crate::domain::id::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::sys::signals::Shutdown;
@@ -185,6 +186,12 @@ async fn until_over(
         if workflow.status.is_final() {
             return Ok(Ended::Over(Box::new(workflow)));
         }
+        if workflow.status == WorkflowStatus::Interrupted && is_well(bus, me) {
+            // This process stood still for so long that it was taken for hung. Where another goes on with it, it is not interrupted.
+            ui::tell("this process stood still for a while; going on with the workflow");
+            workflow = workflows.resume(id).await?;
+            continue;
+        }
         if !approving.has_person {
             for line in bus.look(|state| question::unheard(state, me, &mut asked)) {
                 ui::tell(&line);
@@ -217,6 +224,11 @@ async fn until_over(
             signal = shutdown.recv() => return Ok(Ended::Asked(signal)),
         }
     }
+}
+
+/// Says whether a session is there and not taken for hung.
+fn is_well(bus: &Bus, session: SessionId) -> bool {
+    bus.look(|state| state.session(session).is_some_and(|session| !session.hung))
 }
 
 async fn answered(
