@@ -79,7 +79,7 @@ pub(super) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
         let mut ended = match Actor::start(begin.clone(), earlier.take()).await {
             Ok(actor) => {
                 restarts.note_ready();
-                actor.live().await
+                Box::pin(actor.live()).await
             }
             Err(ended) => ended,
         };

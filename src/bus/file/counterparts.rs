@@ -1,4 +1,4 @@
-//! The counterparts of all buses in the user's state directory ([`super::origin`] makes and reads one): which buses there are, and
+//! The counterparts of all buses in the user's state directory (`origin` makes and reads one): which buses there are, and
 //! which of them are gone.
 
 use std::fs;
