@@ -60,7 +60,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_of_the_kernel_that_says_it_is_empty_is_read_no_further() {
-        let endless = Path::new("/proc/self/pagemap");
+        let endless = Path::new("/proc/self/smaps");
         assert_eq!(
             read(endless, 4096).unwrap_err().kind(),
             io::ErrorKind::FileTooLarge
