@@ -152,6 +152,7 @@ impl Team {
     ) -> Result<Assigned, TeamError> {
         let profile = self.profile(&origin.profile, &assignment)?;
         self.agreed([profile.name.as_str()])?;
+        let needs = self.file_of(&profile.name);
         let program = self.inner.launch.program(&profile)?;
         let Ground { cwd, root } = self.cwd_of(&assignment, &origin)?;
         let wish = match (&origin.name, &assignment.name) {
@@ -202,6 +203,7 @@ impl Team {
             token,
             cwd,
             root,
+            needs,
         };
         self.start(Begin {
             seat: self.inner.seat.clone(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::trust::Trust;
 use crate::acp::McpServerSpec;
-use crate::config::{Config, MissingProgram, Profile};
+use crate::config::{Brought, Config, MissingProgram, Profile};
 use crate::domain::id::SessionId;
 use crate::domain::name::Name;
 use crate::domain::secret::Secrets;
@@ -48,6 +48,8 @@ pub(super) struct Identity {
     pub(super) cwd: PathBuf,
     /// The project as this agent sees it: in the worktree that it works in.
     pub(super) root: PathBuf,
+    /// The file of the project that its profile needs a yes to.
+    pub(super) needs: Option<Brought>,
 }
 
 /// Returns the mark of an agent's processes. It names the bus directory too, so that a copy of the log matches none of them.

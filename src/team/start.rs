@@ -40,6 +40,11 @@ pub(super) enum StartError {
     /// Its process could not be made.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// The user has taken back the yes to the file that says what it is.
+    #[error(
+        "the project's own bridge.toml says what it is, and the user has taken back the yes to that file: `cli-team-bridge trust` asks again"
+    )]
+    YesTakenBack,
     /// It ended before it was ready.
     #[error("it ended before it was ready: {0}")]
     Ended(String),
@@ -53,7 +58,7 @@ pub(super) enum StartError {
     },
 }
 
-/// Starts the process. Everything after that can be undone by stopping it.
+/// Starts the process, the first of an agent or a further one. Everything after that can be undone by stopping it.
 pub(super) async fn spawn(
     launch: &Launch,
     profile: &Profile,
@@ -61,6 +66,11 @@ pub(super) async fn spawn(
     identity: &Identity,
     presence: Option<OwnedFd>,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
+    if let Some(file) = &identity.needs
+        && !launch.trust.has(file)
+    {
+        return Err(StartError::YesTakenBack);
+    }
     Ok(supervisor::spawn(launch.child(profile, program, identity, presence)).await?)
 }
 
@@ -92,7 +102,7 @@ impl StartError {
             Self::Ended(words) if failure::class(None, words) == Some(failure::AUTH) => {
                 advice.on_words(words, self.to_string())
             }
-            Self::Spawn(_) | Self::Ended(_) => return None,
+            Self::Spawn(_) | Self::Ended(_) | Self::YesTakenBack => return None,
         };
         (error.class != failure::AGENT).then_some(error)
     }

@@ -211,6 +211,13 @@ impl Team {
         })))
     }
 
+    /// Returns the project's own file, if it has made or widened this profile.
+    pub(super) fn file_of(&self, profile: &Name) -> Option<Brought> {
+        let asking = self.config().project_file();
+        let file = asking.filter(|file| file.demanded_of(profile).is_some());
+        file.map(|file| file.file.clone())
+    }
+
     /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
     pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
         if runs.is_empty() || self.inner.launch.trust.has(file) {

@@ -268,6 +268,37 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
 }
 
 #[tokio::test]
+async fn no_agent_gets_a_further_process_once_the_yes_is_taken_back() {
+    let script = "[[agents.default.turns]]\nwhen = 'die'\nsteps = [{ crash = 7 }]\n\
+        [[agents.default.turns]]\nsteps = [{ say = 'done' }]";
+    for one_session in [false, true] {
+        let file = format!(
+            "[agents.scripted]\npermissions = 'allow'\nrestart = 'on_failure'\none_session = {one_session}"
+        );
+        let stage = Stage::new(script).with_project_file(&file);
+        let (_, shown) = trust(&stage, &[]).await;
+        let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
+        trust(&stage, &["--yes", &hash]).await;
+        let lead = stage.orchestrator().await;
+        assert_eq!(lead.start_and_wait("ann", "x").await, "done");
+        trust(&stage, &["--revoke"]).await;
+        let (prompt, fresh) = if one_session {
+            ("x", true)
+        } else {
+            ("die", false)
+        };
+        let work = json!({ "agent": "ann", "prompt": prompt, "fresh": fresh, "wait": true });
+        lead.call("assign_task", work).await;
+        let ended = |agent: &Value| agent["status"] == "dead";
+        let ann = lead.until_agent("ann", ended).await;
+        let why = ann.to_string();
+        assert!(why.contains("taken back the yes"), "{one_session}: {why}");
+        lead.close().await;
+        stage.check_nobody_is_left();
+    }
+}
+
+#[tokio::test]
 async fn what_only_narrows_or_names_needs_no_yes() {
     let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = 'done' }]").with_project_file(
         "[agents.scripted]\npermissions = 'deny'\nroles = ['tester']\nrestart = 'on_failure'\n[limits]\nagents = 2",
