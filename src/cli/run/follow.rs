@@ -188,7 +188,7 @@ async fn until_over(
         }
         if workflow.status == WorkflowStatus::Interrupted && is_well(bus, me) {
             // This process stood still for so long that it was taken for hung. Where another goes on with it, it is not interrupted.
-            ui::tell("this process stood still for a while; going on with the workflow");
+            ui::tell("this process was suspended for a while; resuming the workflow");
             workflow = workflows.resume(id).await?;
             continue;
         }
