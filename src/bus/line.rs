@@ -387,6 +387,7 @@ mod tests {
             r#"{"step_approved":{"workflow":"wf-aaaaaaab","step":"a","by":"orchestrator"}}"#,
             r#"{"step_started":{"workflow":"wf-aaaaaaab","step":"a","task":"task-aaaaaaab","agent":"codex"}}"#,
             r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"b","agent":"claude","when":{"source":{"step":"a","field":{"json":["ok"]}},"relation":"==","value":"true"},"for_each":{"step":"a","field":{"json":[]}}}],"prompts":{"text":"[]"}}}"#,
+            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"a","agent":"codex","gate":{"command":["make"],"timeout_seconds":60}}],"prompts":{"text":"[\"x\"]"},"plan_file":{"place":"plan.toml","sha256":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"}}}"#,
             r#"{"step_spread":{"workflow":"wf-aaaaaaab","step":"a","count":2,"items":{"text":"[1,2]"}}}"#,
             r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"unneeded","why":"w"}}"#,
             r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"retry","why":"w"}}"#,

@@ -95,7 +95,8 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
         return Err(why.into());
     }
     ui::tell(
-        "Taken back: nothing of that file is started any more. What runs goes on, and raised limits hold until the orchestrator ends.",
+        "Taken back: no agent, no further process of one, and no gate of that file is started any more. What runs goes on until it ends, \
+         with what the file allowed it, and raised limits hold until the orchestrator ends.",
     );
     Ok(())
 }
@@ -123,18 +124,7 @@ struct Asking {
 fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
     if let Some(plan) = path.filter(|path| path.is_file()) {
         let written = file::read(plan, &plan.display().to_string())?;
-        let steps = written.draft.steps.iter().enumerate();
-        let gates = steps.filter(|(_, step)| !step.gate.is_empty());
-        let lines: Vec<_> = gates
-            .map(|(index, step)| {
-                let name = step
-                    .name
-                    .clone()
-                    .unwrap_or_else(|| format!("{}", index + 1));
-                format!("the gate of step {name:?} would run {:?}", step.gate)
-            })
-            .collect();
-        let file = written.brought(plan);
+        let (file, lines) = (written.brought(plan), written.gates());
         return Ok((!lines.is_empty()).then_some(Asking { file, lines }));
     }
     let config = orchestrator::load(&project::find(path)?.root, None)?;

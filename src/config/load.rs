@@ -151,12 +151,19 @@ impl Config {
         &self.settings().limits
     }
 
-    /// Returns the whole environment of a gate, made from `own`, the environment of this process.
+    /// Returns the whole environment of a gate, made from `own`, the environment of this process. What the project's file lets
+    /// through counts only while the yes that was noted holds, which `holds` tells: it may have been taken back since.
     pub fn gate_environment(
         &self,
         own: impl Iterator<Item = (OsString, OsString)>,
+        holds: impl FnOnce(&Brought) -> bool,
     ) -> Vec<(OsString, OsString)> {
-        environment::filter(own, &self.settings().gate_env.value, std::iter::empty())
+        let file = self.project_file.as_ref();
+        let settings = match file.filter(|_| self.is_agreed) {
+            Some(file) if !holds(&file.file) => &self.guarded,
+            _ => self.settings(),
+        };
+        environment::filter(own, &settings.gate_env.value, std::iter::empty())
     }
 
     /// Returns the project's own file, if anything of it needs its user's yes, and nobody has noted one.

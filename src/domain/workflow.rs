@@ -57,6 +57,15 @@ pub struct Gate {
     pub timeout_seconds: u64,
 }
 
+/// A plan file of a project, as it was read. What its gates run needs the user's yes to these bytes at that place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanFile {
+    /// Where it is in the project, without a link on the way.
+    pub place: String,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
 /// Steps that are done again until a gate holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeat {

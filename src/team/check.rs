@@ -53,7 +53,9 @@ impl Team {
             args: args.iter().map(OsString::from).collect(),
             env: self
                 .config()
-                .gate_environment(launch.environment.iter().cloned()),
+                .gate_environment(launch.environment.iter().cloned(), |file| {
+                    self.has_yes_to(file)
+                }),
             cwd: launch.ground.clone(),
             shim: Some(Shim {
                 binary: launch.own_binary.clone(),

@@ -218,6 +218,11 @@ impl Team {
         file.map(|file| file.file.clone())
     }
 
+    /// Says whether the user has said yes to these bytes at this place, and not taken it back.
+    pub fn has_yes_to(&self, file: &Brought) -> bool {
+        self.inner.launch.trust.has(file)
+    }
+
     /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
     pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
         if runs.is_empty() || self.inner.launch.trust.has(file) {

@@ -312,7 +312,7 @@ pub fn after_failure(step: &PlayedStep, class: &str, why: &str) -> StepMove {
 }
 
 /// Returns the beginning of a sentence, as it may go on the bus.
-fn short(why: &str) -> String {
+pub(super) fn short(why: &str) -> String {
     let mut head: String = why.chars().take(limits::WHY_CHARS).collect();
     if head.len() < why.len() {
         head.push('…');

@@ -147,6 +147,18 @@ impl Written {
         Brought::of(path, self.text.as_bytes())
     }
 
+    /// Returns what its gates would run, a line for each.
+    pub fn gates(&self) -> Vec<String> {
+        let steps = self.draft.steps.iter().enumerate();
+        let gates = steps.filter(|(_, step)| !step.gate.is_empty());
+        let line = |(index, step): (usize, &StepDraft)| {
+            let number = || (index + 1).to_string();
+            let name = step.name.clone().unwrap_or_else(number);
+            format!("the gate of step {name:?} would run {:?}", step.gate)
+        };
+        gates.map(line).collect()
+    }
+
     /// Returns what is wrong with the plan, each problem at its place in the file.
     pub fn locate(&self, problems: &Problems) -> FileError {
         let reader = Reader::new(Path::new(&self.file), &self.text);

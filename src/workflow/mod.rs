@@ -18,6 +18,7 @@ mod material;
 mod hindrance;
 pub mod engine;
 mod starting;
+mod gates;
 mod runner;
 mod workflows;
 

@@ -16,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::condition::Weighed;
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
 use super::flow;
+use super::gates;
 use super::hindrance::Hindrance;
 use super::material::Material;
 use super::starting;
@@ -172,7 +173,11 @@ impl Runner {
             }
             match action {
                 Action::Move(step, step_move) => moves.push((step, step_move)),
-                Action::Gate(step) => did |= self.look_at_gate(&workflow, &step),
+                Action::Gate(step) => match gates::barred(&self.team, &workflow) {
+                    // For good: neither another try nor another round brings the yes back.
+                    Some(why) => moves.push((step, StepMove::Fail(engine::short(&why)))),
+                    None => did |= self.look_at_gate(&workflow, &step),
+                },
                 Action::CancelTask(task) => did |= self.cancel_task(&task).await,
                 Action::Start(step) => {
                     let begun = self.start(&workflow, &step).await;

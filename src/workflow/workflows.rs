@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::file::{self, FileError};
+use super::gates;
 use super::plan::{self, Draft, Plan, Problems};
 use super::runner;
 use crate::bus::event::{Body, Event};
@@ -17,7 +18,7 @@ use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::config::{Brought, Resume};
 use crate::domain::id::WorkflowId;
-use crate::domain::workflow::{Step, StepOf, WorkflowStatus};
+use crate::domain::workflow::{PlanFile, Step, StepOf, WorkflowStatus};
 use crate::team::{Team, TeamError};
 
 /// Why something about a workflow was not done.
@@ -29,6 +30,15 @@ pub enum WorkflowError {
     /// The plan file is none, or cannot run.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Its gates come from a plan file that is another one now, so nobody can say yes to them.
+    #[error(
+        "its gates come from the plan {place:?}, which has changed since, or is gone, and no yes of your user to the plan as it was \
+         counts here: `cancel_workflow` ends it, and `create_workflow` makes it anew from the plan as it is"
+    )]
+    PlanChanged {
+        /// Where the file is, or was, in the project.
+        place: String,
+    },
     /// The bus did not.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -92,19 +102,6 @@ impl Workflows {
         Ok((plan, brought))
     }
 
-    /// Refuses the gates of a plan that was read from a file of the project, unless the user has said yes to that file: whoever calls
-    /// for it has named the file, and not the programs.
-    pub fn agreed_to_gates(&self, plan: &Plan, file: &Brought) -> Result<(), WorkflowError> {
-        let gates = plan.steps.iter().filter_map(|step| {
-            let gate = step.gate.as_ref()?;
-            Some(format!(
-                "the gate of {} would run {:?}",
-                step.name, gate.command
-            ))
-        });
-        Ok(self.inner.team.agreed_to(file, gates.collect())?)
-    }
-
     /// Refuses steps whose agents the project's own file describes, unless the user has said yes to it.
     fn agreed<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Result<(), WorkflowError> {
         let agents = steps
@@ -114,16 +111,28 @@ impl Workflows {
     }
 
     /// Makes a workflow and begins to lead it. It is on disk when this returns.
-    ///
-    /// # Panics
-    /// Never: prompts are plain texts.
     pub async fn create(&self, plan: Plan) -> Result<Workflow, WorkflowError> {
+        self.make(plan, None).await
+    }
+
+    /// Does the same with a plan that was read from a file of the project, whose gates need the user's yes from now on.
+    pub async fn create_from(&self, plan: Plan, file: &Brought) -> Result<Workflow, WorkflowError> {
+        let file = gates::agreed(&self.inner.team, &plan, file)?;
+        self.make(plan, file).await
+    }
+
+    async fn make(
+        &self,
+        plan: Plan,
+        plan_file: Option<PlanFile>,
+    ) -> Result<Workflow, WorkflowError> {
         self.agreed(&plan.steps)?;
         let prompts = serde_json::to_string(&plan.prompts).expect("texts are plain data");
         let new = NewWorkflow {
             name: plan.name,
             steps: plan.steps,
             prompts: Body::Text(prompts),
+            plan_file,
         };
         let seat = self.inner.team.seat();
         let receipt = seat.ask(Ask::CreateWorkflow(Box::new(new))).await?;
@@ -143,6 +152,7 @@ impl Workflows {
         let workflow = self.find(id)?;
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
         self.agreed(left.map(|step| &step.plan))?;
+        gates::agreed_again(&self.inner.team, &workflow)?;
         let seat = self.inner.team.seat();
         seat.ask(Ask::ResumeWorkflow(id.clone())).await?;
         self.lead();

@@ -6,7 +6,7 @@ use cli_team_bridge::mcp::client::{Forms, Lifecycle};
 use cli_team_bridge::supervisor::Exit;
 use serde_json::{Value, json};
 
-use super::support::{Stage, Terminal, until};
+use super::support::{Member, Stage, Terminal, until};
 
 const KEY: &str = "ghp-0123456789-of-the-user";
 
@@ -364,5 +364,183 @@ async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_
         reason.ends_with(&format!("token: home:{home} db:db")),
         "{reason}"
     );
+    lead.close().await;
+}
+
+/// A gate that leaves a file behind, behind a step that waits for approval. Another try or another round would not help it.
+const MARKING: &str = "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\napprove = 'human'\nretries = 2\n\
+    gate = ['sh', '-c', 'echo x > \"$HOME/ran\"']\nrepeat = 3\n";
+
+const BY_PLAN: &str = "[[agents.default.turns]]\nsteps = [{ say = 'done' }]";
+
+/// Says yes to a plan file of a stage.
+async fn agree_to(stage: &Stage, plan: &str) {
+    let plan = stage.project().join(plan);
+    let trusting = ["trust", plan.to_str().unwrap()];
+    let (_, shown) = stage.ended(&trusting, None).await;
+    let hash = shown.split("--yes ").nth(1).expect(&shown).trim();
+    let yes = [trusting[0], trusting[1], "--yes", hash];
+    assert_eq!(stage.ended(&yes, None).await.0.code, Some(0));
+}
+
+/// Takes back what was said to it.
+async fn take_back(stage: &Stage, plan: &str) {
+    let plan = stage.project().join(plan);
+    let revoking = ["trust", plan.to_str().unwrap(), "--revoke"];
+    let (exit, said) = stage.ended(&revoking, None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+}
+
+/// Makes a workflow of an agreed plan file that waits for approval; returns what names it.
+async fn asking(lead: &Member, stage: &Stage) -> Value {
+    std::fs::write(stage.project().join("plan.toml"), MARKING).unwrap();
+    agree_to(stage, "plan.toml").await;
+    let created = lead
+        .call("create_workflow", json!({ "file": "plan.toml" }))
+        .await;
+    let which = json!({ "workflow_id": created["workflow_id"] });
+    lead.until("get_workflow_status", which.clone(), |status| {
+        status["steps"][0]["status"] == "asking"
+    })
+    .await;
+    which
+}
+
+/// Approves the step that asks; returns how the workflow ended.
+async fn approved(lead: &Member, which: &Value) -> Value {
+    let mut approving = which.clone();
+    approving["step"] = json!("a");
+    approving["approved"] = json!(true);
+    lead.call("approve_step", approving).await;
+    lead.until("get_workflow_status", which.clone(), |status| {
+        status["status"] != "running"
+    })
+    .await
+}
+
+#[tokio::test]
+async fn no_gate_of_a_plan_file_is_run_once_the_yes_is_taken_back() {
+    let stage = Stage::new(BY_PLAN);
+    let lead = stage.orchestrator().await;
+    let which = asking(&lead, &stage).await;
+    take_back(&stage, "plan.toml").await;
+    let over = approved(&lead, &which).await;
+    assert_eq!(over["status"], "failed", "{over}");
+    let step = &over["steps"][0];
+    let reason = step["reason"].as_str().unwrap();
+    for part in [
+        "the gate is not run",
+        "\"plan.toml\"",
+        "taken back",
+        "`cli-team-bridge trust \"plan.toml\"`",
+    ] {
+        assert!(reason.contains(part), "{reason}");
+    }
+    assert_eq!(step["attempts"], 1, "{over}");
+    assert!(!has_run(&stage));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_counts_here_and_now()
+{
+    let stage = Stage::new(BY_PLAN);
+    let lead = stage.orchestrator().await;
+    let which = asking(&lead, &stage).await;
+    lead.die().await;
+    take_back(&stage, "plan.toml").await;
+    let lead = stage.orchestrator().await;
+    let refused = lead.refused("resume_workflow", which.clone()).await;
+    assert!(
+        refused.starts_with(
+            "the plan \"plan.toml\" is not run: the gate of step \"a\" would run [\"sh\""
+        ) && refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"),
+        "{refused}"
+    );
+
+    // A yes to other bytes is none to these.
+    let plan = stage.project().join("plan.toml");
+    std::fs::write(&plan, format!("{MARKING}#")).unwrap();
+    agree_to(&stage, "plan.toml").await;
+    let refused = lead.refused("resume_workflow", which.clone()).await;
+    assert!(
+        refused.contains("has changed since, or is gone") && refused.contains("cancel_workflow"),
+        "{refused}"
+    );
+    std::fs::write(&plan, MARKING).unwrap();
+    let status = lead.call("get_workflow_status", which.clone()).await;
+    assert_eq!(status["status"], "interrupted", "{status}");
+    lead.close().await;
+    agree_to(&stage, "plan.toml").await;
+
+    // Neither in a copy, which is another place, nor for another user.
+    let copy = stage.copied();
+    let lead = copy.orchestrator_with(&["--adopt"]).await;
+    let refused = lead.refused("resume_workflow", which.clone()).await;
+    assert!(refused.starts_with("the plan"), "{refused}");
+    lead.close().await;
+    let elsewhere = stage.home().join("elsewhere").into();
+    let copy = stage
+        .copied()
+        .with_env(vec![("XDG_STATE_HOME".into(), elsewhere)]);
+    let lead = copy.orchestrator_with(&["--adopt"]).await;
+    let refused = lead.refused("resume_workflow", which.clone()).await;
+    assert!(refused.starts_with("the plan"), "{refused}");
+    lead.close().await;
+
+    let lead = stage.orchestrator().await;
+    lead.call("resume_workflow", which.clone()).await;
+    let over = approved(&lead, &which).await;
+    assert_eq!(over["status"], "done", "{over}");
+    assert!(has_run(&stage));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_plan_that_the_user_runs_by_name_needs_no_yes() {
+    let stage = Stage::new(BY_PLAN);
+    let plan = stage.project().join("plan.toml");
+    std::fs::write(&plan, MARKING).unwrap();
+    let project = stage.project().to_str().unwrap().to_owned();
+    let run = [
+        "run",
+        plan.to_str().unwrap(),
+        "--yes",
+        "--project",
+        &project,
+    ];
+    let (exit, said) = stage.ended(&run, None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(has_run(&stage));
+    let created = &stage.events_of("workflow_created")[0];
+    assert!(created.get("plan_file").is_none(), "{created}");
+}
+
+#[tokio::test]
+async fn what_a_projects_file_lets_into_gates_ends_with_its_yes() {
+    let stage = Stage::new(BY_PLAN)
+        .with_project_file("[workflows]\ngate_env = ['GITHUB_TOKEN']")
+        .with_env(vec![("GITHUB_TOKEN".into(), "ghp".into())]);
+    let (_, shown) = trust(&stage, &[]).await;
+    let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
+    trust(&stage, &["--yes", &hash]).await;
+    let lead = stage.orchestrator().await;
+    let gate = ["sh", "-c", "echo \"token:$GITHUB_TOKEN.\"; exit 1"];
+    let step = json!({ "agent": "scripted", "prompt": "x", "gate": gate });
+    for (told, takes_back) in [("token:ghp.", true), ("token:.", false)] {
+        let plan = json!({ "name": "x", "steps": [step] });
+        let created = lead.call("create_workflow", plan).await;
+        let which = json!({ "workflow_id": created["workflow_id"] });
+        let over = lead
+            .until("get_workflow_status", which, |status| {
+                status["status"] != "running"
+            })
+            .await;
+        let reason = over["steps"][0]["reason"].as_str().unwrap();
+        assert!(reason.ends_with(told), "{reason}");
+        if takes_back {
+            trust(&stage, &["--revoke"]).await;
+        }
+    }
     lead.close().await;
 }

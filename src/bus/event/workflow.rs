@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Body, Event};
 use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
-use crate::domain::workflow::{Again, Step, StepStatus};
+use crate::domain::workflow::{Again, PlanFile, Step, StepStatus};
 
 /// A workflow is there, and its owner is at it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct Created {
     pub steps: Vec<Step>,
     /// Their prompts in the same order, as a JSON list.
     pub prompts: Body,
+    /// The file of the project that its gates come from, whose yes each of them needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<PlanFile>,
 }
 
 /// An interrupted workflow has an owner again.

@@ -21,7 +21,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
-use crate::domain::workflow::{Again, Step, StepMove, StepStatus, WorkflowStatus};
+use crate::domain::workflow::{Again, PlanFile, Step, StepMove, StepStatus, WorkflowStatus};
 
 /// Appends of what is due after which the state does not come to rest.
 const ENDLESS: usize = 500;
@@ -326,6 +326,10 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             owner: session(c),
             steps: vec![planned(d, e), planned(e, a)],
             prompts: body(d),
+            plan_file: (e % 2 == 0).then(|| PlanFile {
+                place: "plan.toml".into(),
+                sha256: "0".repeat(64),
+            }),
         }),
         33 => Event::StepStarted(StepStarted {
             workflow,

@@ -10,7 +10,7 @@ use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::workflow::{Step, StepMove, StepOf};
+use crate::domain::workflow::{PlanFile, Step, StepMove, StepOf};
 
 /// One command: who asks for what.
 #[derive(Clone, Debug)]
@@ -90,6 +90,8 @@ pub struct NewWorkflow {
     pub steps: Vec<Step>,
     /// Their prompts in the same order, as a JSON list.
     pub prompts: Body,
+    /// The file of the project that its gates come from, whose yes each of them needs.
+    pub plan_file: Option<PlanFile>,
 }
 
 /// A list that a step is done for.

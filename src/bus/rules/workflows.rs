@@ -38,6 +38,7 @@ pub(super) fn create(
         owner: me,
         steps: new.steps.clone(),
         prompts: new.prompts.clone(),
+        plan_file: new.plan_file.clone(),
     }));
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::domain::id::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::domain::workflow::{Again, Step, StepStatus, WorkflowStatus};
+use crate::domain::workflow::{Again, PlanFile, Step, StepStatus, WorkflowStatus};
 
 /// A workflow without its prompts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct Workflow {
     pub steps: Vec<PlayedStep>,
     /// Where the prompts are.
     pub prompts: BodyRef,
+    /// The file of the project that its gates come from, whose yes each of them needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<PlanFile>,
     /// When it was made, in wall time.
     pub created_ms: i64,
     /// When it ended.
@@ -180,6 +183,7 @@ impl Workflow {
                 .map(PlayedStep::planned)
                 .collect(),
             prompts: at.body(&created.prompts),
+            plan_file: created.plan_file.clone(),
             created_ms: at.ts,
             ended_ms: None,
         }

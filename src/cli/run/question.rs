@@ -191,6 +191,7 @@ mod tests {
                 index: 0,
                 bytes: 0,
             },
+            plan_file: None,
             created_ms: 0,
             ended_ms: None,
         }

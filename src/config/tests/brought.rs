@@ -1,7 +1,7 @@
 //! What of a project's own file needs its user's yes.
 
 use super::Place;
-use crate::config::{Config, Resume};
+use crate::config::{Brought, Config, Resume};
 use crate::domain::name::Name;
 
 /// What the user's own file says in all of these.
@@ -114,11 +114,16 @@ fn before_the_yes_no_limit_is_raised_and_nothing_more_passes_into_gates() {
     };
     assert_eq!(config.limits().agents.value, 5);
     assert_eq!(config.limits().unread.value, 7);
-    assert_eq!(config.gate_environment(own()).len(), 1);
+    assert_eq!(config.gate_environment(own(), |_| true).len(), 1);
     config.agree();
     assert_eq!(config.limits().agents.value, 6);
-    assert_eq!(config.gate_environment(own()).len(), 2);
+    assert_eq!(config.gate_environment(own(), |_| true).len(), 2);
     assert!(config.unagreed().is_none());
+    let taken_back = |file: &Brought| {
+        assert_eq!(file, &config.project_file().unwrap().file);
+        false
+    };
+    assert_eq!(config.gate_environment(own(), taken_back).len(), 1);
 }
 
 #[test]

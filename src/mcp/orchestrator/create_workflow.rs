@@ -164,10 +164,10 @@ impl Tool for CreateWorkflow {
         };
         let mut output = Output::of(&plan);
         if !input.dry_run {
-            if let Some(file) = &file {
-                workflows.agreed_to_gates(&plan, file)?;
-            }
-            let workflow = workflows.create(plan).await?;
+            let workflow = match &file {
+                Some(file) => workflows.create_from(plan, file).await?,
+                None => workflows.create(plan).await?,
+            };
             output.workflow_id = Some(workflow.id.to_string());
             workflow.status.as_str().clone_into(&mut output.status);
         }

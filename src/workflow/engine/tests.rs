@@ -106,6 +106,7 @@ impl World {
             name: "test".into(),
             steps: steps.collect(),
             prompts: Body::Text(String::new()),
+            plan_file: None,
         };
         let lead = world.lead;
         let events = world.ask(lead, Ask::CreateWorkflow(Box::new(new)));

@@ -143,6 +143,7 @@ fn the_texts_of_every_kind_of_event_go_with_their_segment() {
         owner: session(1),
         steps: Vec::new(),
         prompts: blob(prompts),
+        plan_file: None,
     });
     let spread = Event::StepSpread(StepSpread {
         workflow: workflow.clone(),

@@ -28,6 +28,7 @@ fn new_workflow() -> Ask {
         name: "test".into(),
         steps,
         prompts: text("[]"),
+        plan_file: None,
     }))
 }
 
@@ -256,6 +257,7 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
         name: "gated".into(),
         steps: vec![gated, after],
         prompts: text("[]"),
+        plan_file: None,
     };
     for approval in [Approval::Given, Approval::Refused(Some("too late".into()))] {
         led.id = created(
@@ -344,6 +346,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
         name: "test".into(),
         steps: vec![Step::new(name("a"), "codex", &[]), listed],
         prompts: text("[]"),
+        plan_file: None,
     };
     let id = created(&world.ask(leader, Ask::CreateWorkflow(Box::new(new))));
     let agent = world.agent(leader, "codex");

@@ -1,0 +1,83 @@
+//! The yes that the gates of a project's plan file need: when their workflow is made, when it is resumed, and before each of them runs.
+
+use super::file::{self, FileError};
+use super::plan::Plan;
+use super::workflows::WorkflowError;
+use crate::bus::state::Workflow;
+use crate::config::Brought;
+use crate::domain::workflow::PlanFile;
+use crate::team::Team;
+
+/// Refuses the gates of a plan that was read from a file of the project, unless the user has said yes to that file: whoever calls for
+/// it has named the file, and not the programs. Returns what the workflow has to remember, which is nothing without a gate.
+pub(super) fn agreed(
+    team: &Team,
+    plan: &Plan,
+    file: &Brought,
+) -> Result<Option<PlanFile>, WorkflowError> {
+    let gates = plan.steps.iter().filter_map(|step| {
+        let gate = step.gate.as_ref()?;
+        Some(format!(
+            "the gate of {} would run {:?}",
+            step.name, gate.command
+        ))
+    });
+    let gates: Vec<_> = gates.collect();
+    if gates.is_empty() {
+        return Ok(None);
+    }
+    team.agreed_to(file, gates)?;
+    let place = file.path.strip_prefix(team.ground()).unwrap_or(&file.path);
+    let Some(place) = place.to_str() else {
+        return Err(WorkflowError::File(FileError::Refused {
+            file: file.quoted(),
+            problem: "has gates, and a name that is not UTF-8",
+        }));
+    };
+    Ok(Some(PlanFile {
+        place: place.to_owned(),
+        sha256: file.sha256.clone(),
+    }))
+}
+
+/// Refuses to go on with the gates that are left of a workflow, unless the yes that they need counts here and now.
+pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), WorkflowError> {
+    let mut left = workflow.steps.iter();
+    let is_left = left.any(|step| step.plan.gate.is_some() && !step.status.is_final());
+    let Some(file) = workflow.plan_file.as_ref().filter(|_| is_left) else {
+        return Ok(());
+    };
+    if team.has_yes_to(&brought(team, file)) {
+        return Ok(());
+    }
+    // What the user is shown is read from the file itself, and only if a yes to it is one to these gates.
+    match file::read_in(team.ground(), &file.place) {
+        Ok((written, now)) if now == brought(team, file) => {
+            Ok(team.agreed_to(&now, written.gates())?)
+        }
+        _ => Err(WorkflowError::PlanChanged {
+            place: file.place.clone(),
+        }),
+    }
+}
+
+/// Says why no gate of a workflow is run any more: the yes that it was made or resumed with has been taken back.
+pub(super) fn barred(team: &Team, workflow: &Workflow) -> Option<String> {
+    let file = workflow.plan_file.as_ref()?;
+    if team.has_yes_to(&brought(team, file)) {
+        return None;
+    }
+    let place = &file.place;
+    Some(format!(
+        "the gate is not run: it comes from the plan {place:?}, and the user has taken back the yes to that file. After a new yes \
+         (`cli-team-bridge trust {place:?}`) `create_workflow` makes the workflow anew"
+    ))
+}
+
+/// Names the file as it was when the workflow was made, in the project as this bridge sees it.
+fn brought(team: &Team, file: &PlanFile) -> Brought {
+    Brought {
+        path: team.ground().join(&file.place),
+        sha256: file.sha256.clone(),
+    }
+}
