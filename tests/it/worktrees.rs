@@ -66,8 +66,12 @@ async fn assign(lead: &Member, agent: &str, name: &str, prompt: &str, cwd: Optio
 async fn here(stage: &Stage, lead: &Member, name: &str, cwd: Option<&Path>) -> PathBuf {
     let result = assign(lead, "scripted", name, "where", cwd).await;
     assert_eq!(result["status"], "done", "{result}");
-    let said = std::fs::read_to_string(stage.home().join("here")).unwrap();
-    PathBuf::from(said.trim_end())
+    // The command may outlive the turn that has started it.
+    let said = stage.home().join("here");
+    until("the agent has said where it is", || said.exists()).await;
+    let place = std::fs::read_to_string(&said).unwrap();
+    std::fs::remove_file(said).unwrap();
+    PathBuf::from(place.trim_end())
 }
 
 #[tokio::test]
