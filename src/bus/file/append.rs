@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::read::Tail;
 use super::replacement::is_young;
 use super::segments::{CHUNK_BYTES, Stop};
 use super::{FileLog, failed};
@@ -207,13 +208,15 @@ impl FileLog {
             offset: target.offset,
         };
         apply(replica, &prepared);
+        let line = prepared.line.strip_suffix(b"\n");
+        self.tail = line.and_then(|line| Tail::of(line, replica.place));
         self.damaged_end = None;
         let step = self.options.snapshot_events;
         if before / step != replica.next_seq / step
             && !replica.skipped_events
             && self.has_grown(replica.place)
         {
-            let now_ms = prepared.entry.ts;
+            let now_ms = replica.state.seen_ms(prepared.entry.ts);
             self.snapshots.write(replica, &self.syncer, now_ms);
         }
         Ok(Appended::Written(prepared.entry))

@@ -132,6 +132,8 @@ pub struct FileLog {
     bells: bell::Bells,
     /// The last line read, as long as it is short: what it says is often wanted next.
     last: Option<read::LastLine>,
+    /// The end of the last line read or written.
+    tail: Option<read::Tail>,
     /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
     damaged_end: Option<(Place, u64)>,
     put_aside: Option<String>,
@@ -221,6 +223,7 @@ impl FileLog {
             snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts, bus),
             bells: bell::Bells::new(directory.join("bell"), options.listening),
             last: None,
+            tail: None,
             damaged_end: None,
             put_aside: None,
             full_transcripts: BTreeSet::new(),

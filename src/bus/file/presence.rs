@@ -66,14 +66,17 @@ pub(super) fn heartbeat(path: &Path) -> Option<i128> {
     disk::touched_ns(path).ok()
 }
 
-/// Removes what dead sessions have left in a bus directory: presences that nobody holds, and bells.
+/// Removes what dead sessions have left in a bus directory: presences that nobody holds, and bells. What of them is old is told by
+/// the newest, which is the heartbeat of a session that lives: a clock that is ahead makes nothing old.
 pub(super) fn clear(
     directory: &Path,
     standing: &dyn Fn(SessionId) -> Standing,
     now_ms: i64,
 ) -> Result<(), LogError> {
-    for part in ["bell", "presence"] {
-        let part = directory.join(part);
+    let parts = ["bell", "presence"].map(|part| directory.join(part));
+    let newest_ms = parts.iter().filter_map(|part| newest_ms(part)).max();
+    let now_ms = newest_ms.map_or(i128::MIN, |newest_ms| newest_ms.min(i128::from(now_ms)));
+    for part in parts {
         let entries = fs::read_dir(&part).map_err(|error| failed("list", &part, error))?;
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -95,9 +98,22 @@ pub(super) fn clear(
     Ok(())
 }
 
-fn is_old(path: &Path, now_ms: i64) -> bool {
-    disk::touched_ns(path)
-        .is_ok_and(|touched_ns| i128::from(now_ms) - touched_ns / 1_000_000 > FRESH_MS)
+fn is_old(path: &Path, now_ms: i128) -> bool {
+    touched_ms(path).is_some_and(|touched_ms| now_ms.saturating_sub(touched_ms) > FRESH_MS)
+}
+
+/// Returns when something in a directory was last touched.
+fn newest_ms(directory: &Path) -> Option<i128> {
+    let entries = fs::read_dir(directory).ok()?;
+    let times = entries
+        .flatten()
+        .filter_map(|entry| touched_ms(&entry.path()));
+    times.max()
+}
+
+fn touched_ms(path: &Path) -> Option<i128> {
+    let touched_ns = disk::touched_ns(path).ok()?;
+    Some(touched_ns / 1_000_000)
 }
 
 /// Removes a file that means nothing any more; what cannot be removed means as little.

@@ -16,6 +16,9 @@ const FREE_SEQS: u64 = 1_024;
 /// No event is shorter than this in the log, so a line has fewer events than its length by this.
 const SHORTEST_EVENT_BYTES: u64 = 16;
 
+/// How much is kept of the end of the last line: its checksum, and what stands around that.
+const TAIL_BYTES: usize = 16;
+
 /// A line longer than this is read again rather than kept.
 const KEPT_LINE_BYTES: u64 = 64 * 1024;
 
@@ -26,6 +29,21 @@ pub(super) enum Holding {
     Nothing,
     /// Nobody else writes.
     Lock,
+}
+
+/// The end of the last line that was read or written, and the place behind it: what has to stand before whatever is read next.
+pub(super) struct Tail {
+    place: Place,
+    /// With the checksum, so that no other line is likely to have the same.
+    bytes: [u8; TAIL_BYTES],
+}
+
+impl Tail {
+    /// Takes the end of a line without its newline, and the place behind that; none of a line that is shorter than any of ours.
+    pub(super) fn of(line: &[u8], place: Place) -> Option<Self> {
+        let bytes = *line.last_chunk()?;
+        Some(Self { place, bytes })
+    }
 }
 
 /// What a line says.
@@ -183,7 +201,17 @@ impl FileLog {
         holding: Holding,
     ) -> Result<Walked, LogError> {
         let from = replica.place;
-        let (damaged_end, last) = (&mut self.damaged_end, &mut self.last);
+        if self.is_cut_off(from)? {
+            return match holding {
+                Holding::Nothing => Ok(Walked {
+                    place: from,
+                    unfinished: 0,
+                    stop: Stop::Unclear,
+                }),
+                Holding::Lock => Err(self.cut_off(from)),
+            };
+        }
+        let (damaged_end, last, tail) = (&mut self.damaged_end, &mut self.last, &mut self.tail);
         let walked = self
             .segments
             .walk(from, limit, scope, &mut |place, next, line| {
@@ -213,12 +241,54 @@ impl FileLog {
                         );
                     }
                 }
+                *tail = match line {
+                    RawLine::Whole(line) => Tail::of(line, next),
+                    RawLine::Unreadable(_) => None,
+                };
                 replica.place = next;
                 Ok(Next::On)
             })?;
         // An empty segment at the end moves the place without a line.
         replica.place = walked.place;
         Ok(walked)
+    }
+
+    /// Says whether what was read before a place does not stand there any more: the file is shorter, or has grown again.
+    fn is_cut_off(&mut self, place: Place) -> Result<bool, LogError> {
+        if place.offset == 0 {
+            return Ok(false);
+        }
+        // Whoever reads finds out that it is gone.
+        let Some(file) = self.segments.file(place.segment)? else {
+            return Ok(false);
+        };
+        let tail = self.tail.as_ref().filter(|tail| tail.place == place);
+        let mut bytes = [0; TAIL_BYTES + 1];
+        let end = match tail {
+            Some(_) => &mut bytes[..],
+            // Of a place that a snapshot tells, nothing but how far the file has to reach is known.
+            None => &mut bytes[..1],
+        };
+        let read = file
+            .read_at(end, place.offset - end.len() as u64)
+            .map_err(|error| super::failed("read", &self.segments.path(place.segment), error))?;
+        let is_shorter = read < end.len();
+        let is_other =
+            |tail: &Tail| bytes[..TAIL_BYTES] != tail.bytes || bytes[TAIL_BYTES] != b'\n';
+        Ok(is_shorter || tail.is_some_and(is_other))
+    }
+
+    /// Whoever wrote on would write seqs and names that others have, and never be understood by who had read what is gone.
+    fn cut_off(&self, place: Place) -> LogError {
+        LogError::Refused {
+            path: self.segments.path(place.segment),
+            reason: format!(
+                "something else than the bridge has cut off or changed `log/{}` since this session read it, so what the team knows is \
+                 not there any more: end all sessions, put that file back from a copy if there is one, and start again; without a \
+                 copy, what is missing is lost",
+                super::segments::file_name(place.segment)
+            ),
+        }
     }
 
     /// Returns the seq of the next entry.

@@ -4,10 +4,14 @@
 //! when all in it is older than the team's limit. Its long texts and transcripts go before it: a crash between the steps leaves a
 //! segment that names texts which are gone and which nobody needs, and the next snapshot goes on. So nothing is left that no
 //! segment names.
+//!
+//! Age is what both clocks say, the wall clock and the greatest wall time that the log has seen, which no wrong clock moves by more
+//! than a day in each hour. A line from the future of both was written by a clock that was ahead, and tells no age.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::{segments, snapshot};
@@ -76,8 +80,8 @@ pub(super) fn apply(
         // The next segment began when this one was full: all in it is older than that.
         let is_old = |began_ms: i64| began_ms < since_ms;
         if is_needed(two[0])
-            || !began_ms(disk, parts, two[1])?.is_some_and(is_old)
-            || !remove(disk, parts, state, &path(two[0]))?
+            || !began_ms(disk, parts, two[1], now_ms)?.is_some_and(is_old)
+            || !remove(disk, parts, state, &path(two[0]), since_ms..=now_ms)?
         {
             break;
         }
@@ -86,17 +90,32 @@ pub(super) fn apply(
     Ok(removed)
 }
 
-/// Removes a segment with what it names; says whether that may be done. Of what a newer version wrote nothing can be said.
-fn remove(disk: &dyn Disk, parts: &Parts, state: &State, segment: &Path) -> io::Result<bool> {
+/// Removes a segment with what it names; says whether that may be done. Of what a newer version wrote nothing can be said, and what
+/// has a young line is young, whatever a clock that was behind has written behind it.
+fn remove(
+    disk: &dyn Disk,
+    parts: &Parts,
+    state: &State,
+    segment: &Path,
+    young_ms: RangeInclusive<i64>,
+) -> io::Result<bool> {
     let bytes = match disk.read(segment) {
         Ok(bytes) => bytes,
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),
     };
-    let Some((texts, tasks)) = named_in(&bytes) else {
+    let Some(Named {
+        texts,
+        tasks,
+        at_ms,
+    }) = named_in(&bytes)
+    else {
         return Ok(false);
     };
+    if at_ms.range(young_ms).next().is_some() {
+        return Ok(false);
+    }
     for text in texts {
         gone(disk.unlink(&parts.blobs.join(text.to_string())))?;
     }
@@ -119,7 +138,7 @@ pub(super) fn gone(outcome: io::Result<()>) -> io::Result<()> {
 
 /// Returns when a segment began, none when that cannot be told: when the first entry of its own was written that can be read, or, where
 /// none can, when the file was. Entries before its own are copies, of a segment that it has replaced.
-fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64) -> io::Result<Option<i64>> {
+fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64, now_ms: i64) -> io::Result<Option<i64>> {
     let path = parts.log.join(segments::file_name(segment));
     let bytes = match disk.read(&path) {
         Ok(bytes) => bytes,
@@ -128,7 +147,9 @@ fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64) -> io::Result<Option<i
     };
     for line in bytes.split(|byte| *byte == b'\n') {
         match line::decode(line) {
-            Decoded::Entry { entry, .. } if entry.seq >= segment => return Ok(Some(entry.ts)),
+            Decoded::Entry { entry, .. } if entry.seq >= segment && entry.ts <= now_ms => {
+                return Ok(Some(entry.ts));
+            }
             Decoded::Entry { .. } | Decoded::Damaged => {}
             Decoded::Newer => return Ok(None),
         }
@@ -140,27 +161,39 @@ fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64) -> io::Result<Option<i
     Ok(touched_ns.and_then(|ns| i64::try_from(ns / 1_000_000).ok()))
 }
 
-/// Returns the long texts and the tasks that the events of a segment name; nothing when it has a line of a newer version.
-fn named_in(segment: &[u8]) -> Option<(BTreeSet<uuid::Uuid>, BTreeSet<TaskId>)> {
-    let (mut texts, mut tasks) = (BTreeSet::new(), BTreeSet::new());
+/// What stands in a segment.
+#[derive(Default)]
+struct Named {
+    /// The long texts that its events name.
+    texts: BTreeSet<uuid::Uuid>,
+    /// The tasks that are assigned in it.
+    tasks: BTreeSet<TaskId>,
+    /// The wall times of its lines.
+    at_ms: BTreeSet<i64>,
+}
+
+/// Returns what the events of a segment name; nothing when it has a line of a newer version.
+fn named_in(segment: &[u8]) -> Option<Named> {
+    let mut named = Named::default();
     for line in segment.split(|byte| *byte == b'\n') {
         let entry = match line::decode(line) {
             Decoded::Entry { entry, .. } => entry,
             Decoded::Damaged => continue,
             Decoded::Newer => return None,
         };
+        named.at_ms.insert(entry.ts);
         for event in &entry.events {
             if let Event::TaskAssigned(assigned) = event {
-                tasks.insert(assigned.id.clone());
+                named.tasks.insert(assigned.id.clone());
             }
             for body in event.bodies() {
                 if let Body::Blob { id, .. } = body {
-                    texts.insert(*id);
+                    named.texts.insert(*id);
                 }
             }
         }
     }
-    Some((texts, tasks))
+    Some(named)
 }
 
 fn is_alive(state: &State, task: &TaskId) -> bool {

@@ -202,7 +202,7 @@ impl Snapshots {
 
     /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written.
     ///
-    /// What nobody needs any more of the log goes after that: `now_ms` is the wall time.
+    /// What nobody needs any more of the log goes after that: `now_ms` is the wall time, as far as the log has seen it.
     pub(super) fn write(&mut self, replica: &Replica, syncer: &Arc<Syncer>, now_ms: i64) {
         let busy = |writer: &JoinHandle<()>| !writer.is_finished();
         if self.writer.as_ref().is_some_and(busy) {

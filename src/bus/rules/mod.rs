@@ -68,7 +68,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 && (!new.dead.is_empty() || summary::is_wanted(state, name))
             {
                 decision.step(|writer| {
-                    summary::tell(writer, new.session, &[]);
+                    summary::tell(writer, new.session, &[], summary::Heir::Yes);
                     Ok(())
                 })?;
             }

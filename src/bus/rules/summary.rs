@@ -1,4 +1,9 @@
 //! One notice in the place of many: what an orchestrator is told of tasks that ended while it was away, or together with a bridge.
+//!
+//! What a dead orchestrator would be told of its tasks is told to whoever leads next, whatever its name: the dead one comes back under
+//! another name, or not at all. One that has left in good order may be back any time, and its mail waits for it alone.
+
+use std::collections::BTreeSet;
 
 use super::notice::{Notice, notice};
 use super::writer::Writer;
@@ -6,34 +11,56 @@ use crate::bus::event::Event;
 use crate::bus::state::{Message, State};
 use crate::domain::id::SessionId;
 use crate::domain::limits;
-use crate::domain::member::MemberKind;
+use crate::domain::member::{Departure, MemberKind};
 use crate::domain::message::{Author, MessageKind};
 use crate::domain::name::Name;
 
-/// Says whether a name has so many notices of ended tasks that one says more.
+/// Says whether an orchestrator that takes up a name has so many notices of ended tasks that one says more, or any of a dead one's.
 pub(super) fn is_wanted(state: &State, name: &Name) -> bool {
-    ends(state, name).nth(1).is_some()
+    ends(state, name).nth(1).is_some() || inherited(state).next().is_some()
 }
 
-/// Tells the orchestrators that are there of the agents that ended with their bridge, and of all tasks that have ended.
+/// Whether a session is told of the tasks of dead orchestrators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heir {
+    Yes,
+    No,
+}
+
+/// Tells the orchestrators that are there of the agents that ended with their bridge, and of all tasks that have ended; one of them
+/// of those of dead ones.
 pub(super) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let live = writer.state.live_sessions().into_iter();
     let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
+    let orchestrators: Vec<_> = orchestrators.collect();
+    let at_work = orchestrators.iter().find(|session| !session.hung);
+    let heir = at_work.or(orchestrators.first()).map(|session| session.id);
     for session in orchestrators {
-        tell(writer, session.id, gone);
+        let is_heir = if heir == Some(session.id) {
+            Heir::Yes
+        } else {
+            Heir::No
+        };
+        tell(writer, session.id, gone, is_heir);
     }
 }
 
 /// Puts one notice in the place of those about ended tasks that a session has not read, where there are several.
-pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
+pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name], heir: Heir) {
     let state = writer.state;
     let Some(reader) = state.session(session) else {
         return;
     };
-    let ends: Vec<_> = ends(state, &reader.name).collect();
-    if ends.len() < 2 && gone.is_empty() {
+    let own = ends(state, &reader.name).map(|message| (&reader.name, message));
+    let own: Vec<_> = own.collect();
+    let inherited: Vec<_> = match heir {
+        Heir::Yes => inherited(state).collect(),
+        Heir::No => Vec::new(),
+    };
+    if own.len() < 2 && inherited.is_empty() && gone.is_empty() {
         return;
     }
+    let ends = [own, inherited].concat();
     let mut told = Notice::default();
     if !gone.is_empty() {
         let names = gone.iter().map(|name| notice![*name]).collect();
@@ -43,20 +70,30 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name]) {
         if !gone.is_empty() {
             told = told.and(&". ");
         }
-        let tasks = ends.iter().filter_map(|message| {
+        let tasks = ends.iter().filter_map(|(told, message)| {
             let task = state.task(message.task.as_ref()?)?;
-            let status = task.status.told();
-            Some(notice![task.id, " of ", task.agent, " ", status])
+            let by = match *told {
+                own if *own == reader.name => Notice::default(),
+                dead => notice![" (assigned by ", *dead, ")"],
+            };
+            Some(notice![
+                task.id,
+                " of ",
+                task.agent,
+                " ",
+                task.status.told(),
+                by
+            ])
         });
         told = told
             .and(&"tasks that have ended: ")
             .and(&listed(tasks.collect()))
             .and(&"; get_task_result has what was said in each");
     }
-    for message in ends {
+    for (told, message) in ends {
         writer.push(Event::MessageSuperseded {
             id: message.id.clone(),
-            members: vec![reader.name.clone()].into(),
+            members: vec![told.clone()].into(),
         });
     }
     writer.notice(&reader.name, told);
@@ -70,6 +107,19 @@ fn ends<'a>(state: &'a State, name: &Name) -> impl Iterator<Item = &'a Message> 
             && message.from == Author::Bridge
             && task.is_some_and(|task| task.notice.as_ref() == Some(&message.id))
     })
+}
+
+/// Returns the unread notices of ended tasks that wait for orchestrators that are dead, each with the name that it waits for.
+fn inherited(state: &State) -> impl Iterator<Item = (&Name, &Message)> {
+    let mut known = BTreeSet::new();
+    let last = state.departed().rev();
+    let last = last.filter(move |left| known.insert(&left.name));
+    let dead = last.filter(|left| {
+        left.departure == Departure::Dead
+            && left.kind == MemberKind::Orchestrator
+            && state.live(&left.name).is_none()
+    });
+    dead.flat_map(|dead| ends(state, &dead.name).map(|message| (&dead.name, message)))
 }
 
 /// Lists some, and counts the rest.

@@ -377,8 +377,8 @@ pub(super) fn show_interrupted(writer: &mut Writer<'_>, newcomer: SessionId) {
     };
     let interrupted = writer.state.workflows().into_iter();
     let interrupted = interrupted.filter(|workflow| workflow.status == WorkflowStatus::Interrupted);
-    let told: Vec<_> = interrupted.map(told_interrupted).collect();
-    for text in told.into_iter().take(limits::NOTICE_IDS) {
+    let texts = told_in_few(interrupted.map(told_interrupted).collect());
+    for text in texts {
         writer.notice(&newcomer.name, text);
     }
 }
@@ -400,10 +400,28 @@ pub(super) fn tell_hung(writer: &mut Writer<'_>, hung: &Session, mut others: Vec
 
 fn tell_interrupted(writer: &mut Writer<'_>, leader: &Session, told: &[Name]) {
     let workflows = writer.state.workflows_of(leader.id);
-    let texts: Vec<_> = workflows.map(told_interrupted).collect();
-    for text in texts.iter().take(limits::NOTICE_IDS) {
-        writer.notice_to_each(told, text);
+    let texts = told_in_few(workflows.map(told_interrupted).collect());
+    for text in texts {
+        writer.notice_to_each(told, &text);
     }
+}
+
+/// Keeps the first of many notices, and counts the others in one more.
+fn told_in_few(mut texts: Vec<Notice>) -> Vec<Notice> {
+    let more = texts.len().saturating_sub(limits::NOTICE_IDS);
+    texts.truncate(limits::NOTICE_IDS);
+    match more {
+        0 => {}
+        1 => texts.push(notice![
+            "and 1 more workflow is interrupted: get_workflow_status has all"
+        ]),
+        more => texts.push(notice![
+            "and ",
+            more,
+            " more workflows are interrupted: get_workflow_status has all"
+        ]),
+    }
+    texts
 }
 
 fn told_interrupted(workflow: &Workflow) -> Notice {

@@ -14,6 +14,11 @@ impl State {
         self.absent.get(name).is_some_and(|until| *until > AT_ONCE)
     }
 
+    /// Returns the earlier of a wall time and of that which the log has seen: what is to be old by age alone has to be old by both.
+    pub(in crate::bus) fn seen_ms(&self, wall_ms: i64) -> i64 {
+        wall_ms.min(self.watch.wall_ms())
+    }
+
     /// Says whether a task still has to end whose end a name is told: that notice is then mail for whoever takes the name up.
     pub(super) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use uuid::{NoContext, Timestamp, Uuid};
 
-use super::Project;
+use super::{Clock, Project};
 use crate::bus::contract::{append, joined, name, sent, session};
 use crate::bus::event::{Body, Created, Event, StepSpread};
 use crate::bus::file::simulated::SimulatedDisk;
@@ -18,10 +17,7 @@ use crate::domain::id::{MessageId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::sys::clock;
 use crate::sys::disk::Disk as _;
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 async fn peer(bus: &Bus, called: &str) -> Seat {
     let joining = Joining {
@@ -55,12 +51,12 @@ async fn what_is_refused_is_not_stored() {
     assert_eq!(bus.text(header.body).unwrap(), long);
 }
 
-/// A bus on a simulated disk in which it is the day that a test says.
+/// A bus on a simulated disk, with a clock that a test sets.
 struct Days {
     _project: tempfile::TempDir,
     directory: std::path::PathBuf,
     disk: SimulatedDisk,
-    today: Arc<AtomicI64>,
+    clock: Clock,
 }
 
 impl Days {
@@ -70,34 +66,24 @@ impl Days {
             directory: project.path().join(".claude").join("bridge"),
             _project: project,
             disk: SimulatedDisk::default(),
-            today: Arc::new(AtomicI64::new(20_000)),
+            clock: Clock::new(),
         }
     }
 
     fn open(&self, snapshot_events: u64) -> FileLog {
-        let today = Arc::clone(&self.today);
         let options = Options {
             segment_bytes: 1_200,
             snapshot_events,
             snapshot_percent: 0,
-            clock: Arc::new(move || {
-                let mut now = clock::now();
-                now.wall_ms = today.load(Ordering::Relaxed) * DAY_MS;
-                now
-            }),
+            clock: self.clock.as_option(),
             ..Options::default()
         };
         FileLog::open(&self.directory, Arc::new(self.disk.clone()), options).unwrap()
     }
 
-    fn pass(&self, days: i64) {
-        self.today.fetch_add(days, Ordering::Relaxed);
-    }
-
     /// Stores a text under a name of today.
     fn store(&self, log: &FileLog) -> Uuid {
-        let seconds = self.today.load(Ordering::Relaxed) * DAY_MS / 1_000;
-        let seconds = u64::try_from(seconds).unwrap();
+        let seconds = u64::try_from(self.clock.now().wall_ms / 1_000).unwrap();
         let id = Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, 0));
         log.durability().put_blob(id, "a long text").unwrap();
         id
@@ -158,7 +144,7 @@ fn the_texts_of_every_kind_of_event_go_with_their_segment() {
     append(&mut log, &mut replica, vec![created, spread, ended]).unwrap();
     assert_eq!(days.blobs().len(), 2);
     for number in 0..40 {
-        days.pass(10);
+        days.clock.pass_days(10);
         append(&mut log, &mut replica, passing(number)).unwrap();
         log.snapshots.finish();
     }
@@ -189,7 +175,7 @@ fn a_text_that_no_event_names_goes_when_it_is_old() {
         log.snapshots.finish();
     }
     assert_eq!(days.blobs().len(), 3, "it may be on its way");
-    days.pass(40);
+    days.clock.pass_days(40);
     let fresh = days.store(&log);
     for number in 10..20 {
         append(&mut log, &mut replica, passing(number)).unwrap();
@@ -210,7 +196,7 @@ fn as_many_segments_go_with_a_snapshot_as_are_due() {
     let mut oldest = Vec::new();
     let mut snapshots = Vec::new();
     for number in 0..170 {
-        days.pass(10);
+        days.clock.pass_days(10);
         append(&mut log, &mut replica, passing(number)).unwrap();
         log.snapshots.finish();
         let names = days.names("snapshot");

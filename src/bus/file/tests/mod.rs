@@ -1,6 +1,7 @@
 //! The file log on a real directory: as several processes use it, across segments and snapshots.
 
 mod blobs;
+mod cut_off;
 mod damage;
 mod failed;
 mod origin;
@@ -13,7 +14,7 @@ mod versions;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::bus::contract::{self, append, joined, sent};
@@ -22,6 +23,62 @@ use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::disk::RealDisk;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// A clock that a test sets. It begins in the past, so that the files of the test are of its future.
+#[derive(Clone)]
+struct Clock(Arc<Mutex<Now>>);
+
+impl Clock {
+    fn new() -> Self {
+        let mut now = clock::now();
+        now.wall_ms = 20_000 * i64::try_from(DAY_MS).unwrap();
+        Self(Arc::new(Mutex::new(now)))
+    }
+
+    fn now(&self) -> Now {
+        *self.0.lock().unwrap()
+    }
+
+    fn as_option(&self) -> Arc<dyn Fn() -> Now + Send + Sync> {
+        let clock = self.clone();
+        Arc::new(move || clock.now())
+    }
+
+    /// Time goes by while the machine runs.
+    fn pass(&self, ms: u64) {
+        self.jump(i64::try_from(ms).unwrap());
+        self.0.lock().unwrap().tick.ms += ms;
+    }
+
+    fn pass_days(&self, days: u64) {
+        self.pass(days * DAY_MS);
+    }
+
+    /// Somebody sets the clock.
+    fn jump(&self, ms: i64) {
+        self.0.lock().unwrap().wall_ms += ms;
+    }
+
+    /// The machine was off for that long.
+    fn boot_after(&self, ms: u64) {
+        self.jump(i64::try_from(ms).unwrap());
+        let tick = &mut self.0.lock().unwrap().tick;
+        tick.boot = tick.boot.wrapping_add(1);
+        tick.ms = 5;
+    }
+
+    /// A clock of the same machine that is so far ahead.
+    fn ahead(&self, ms: i64) -> Arc<dyn Fn() -> Now + Send + Sync> {
+        let clock = self.clone();
+        Arc::new(move || {
+            let mut now = clock.now();
+            now.wall_ms += ms;
+            now
+        })
+    }
+}
 
 /// A project with a bus.
 struct Project {
@@ -114,6 +171,29 @@ fn what_dead_sessions_left_goes_when_it_is_old_and_nobody_holds_it() {
     let mut presences = texts(&[live, held, fresh]);
     presences.push("notes.txt".to_owned());
     assert_eq!(names("presence"), presences);
+}
+
+#[test]
+fn a_process_whose_clock_is_ahead_takes_no_young_presence_for_a_left_one() {
+    let project = Project::new();
+    let in_a_month = || {
+        let mut now = clock::now();
+        now.wall_ms += 30 * i64::try_from(DAY_MS).unwrap();
+        now
+    };
+    let options = Options {
+        clock: Arc::new(in_a_month),
+        ..Options::default()
+    };
+    let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
+    let young = project
+        .bus
+        .join("presence")
+        .join(SessionId(uuid::Uuid::nil()).to_string());
+    // It is made a moment before it is locked.
+    fs::write(&young, "").unwrap();
+    log.clear_presences(&|_| Standing::Unknown).unwrap();
+    assert!(young.exists());
 }
 
 /// Reads the whole log without a snapshot.

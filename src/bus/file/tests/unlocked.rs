@@ -213,7 +213,9 @@ fn who_was_away_reads_most_of_what_came_without_the_lock() {
     assert!(matches!(appended, Ok(Appended::Written(_))), "{appended:?}");
     assert!(behind.next_seq > replica.next_seq);
     let locked = *locked.lock().unwrap();
-    assert!(locked <= 2 * CHUNK_BYTES, "{locked} bytes under the lock");
+    // And what stands before them, each time.
+    let most = 2 * CHUNK_BYTES + 100;
+    assert!(locked <= most, "{locked} bytes under the lock");
 }
 
 #[test]

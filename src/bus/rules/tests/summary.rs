@@ -3,6 +3,7 @@
 use super::*;
 use crate::bus::event::Report;
 use crate::bus::rules::Ending;
+use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
@@ -120,6 +121,81 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
             "order {number}: {told:?}"
         );
     }
+}
+
+/// An orchestrator with a name of its own dies with its agent; the next one has another name.
+#[test]
+fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks() {
+    type Burials = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
+    // Those that are found before somebody leads again, and those that whoever joins finds itself.
+    let orders: [(Burials, usize); 4] = [
+        (|lead, agent| vec![vec![lead, agent]], 0),
+        (|lead, agent| vec![vec![lead, agent]], 1),
+        (|lead, agent| vec![vec![agent], vec![lead]], 1),
+        (|lead, agent| vec![vec![lead], vec![agent]], 2),
+    ];
+    for (number, (order, found_before)) in orders.into_iter().enumerate() {
+        let mut world = World::new();
+        world.peer("ann");
+        let (lead, _) = named_lead(&mut world, &[]);
+        let agent = world.agent(lead, "codex");
+        let task = world.assign(lead, agent);
+        world.ask(lead, Ask::StartTask(task.clone()));
+        let mut burials = order(lead, agent);
+        let left = burials.split_off(found_before);
+        for dead in burials {
+            world.bury(&dead);
+        }
+        let wish = Wish::Chosen(name("boss"));
+        let next = world.joining(wish, MemberKind::Orchestrator, &left.concat());
+        let events = world.ask(None, Ask::Join(Box::new(next)));
+        let told = format!(
+            "tasks that have ended: {task} of codex was interrupted (assigned by lead); get_task_result has what was said in each"
+        );
+        assert_eq!(notices(&events, "boss"), [told], "order {number}");
+        let of_a_task = |message: &Message| message.task.is_some();
+        let still = world.state.unread(&name("lead")).any(of_a_task);
+        assert!(!still, "it is told once");
+        let (_, events) = named_lead(&mut world, &[]);
+        assert!(notices(&events, "lead").is_empty(), "order {number}");
+    }
+}
+
+#[test]
+fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
+    let mut world = World::new();
+    let (lead, _) = named_lead(&mut world, &[]);
+    let agent = world.agent(lead, "codex");
+    let task = world.assign(lead, agent);
+    world.ask(lead, Ask::StartTask(task.clone()));
+    world.bury(&[lead]);
+    world.lead();
+    world.lead();
+    let events = world.bury(&[agent]);
+    let of_it = |name: &&str| {
+        let told = notices(&events, name);
+        told.iter()
+            .any(|text| text.contains(&format!("{task} of codex was interrupted")))
+    };
+    let told = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
+    assert_eq!(told.count(), 1);
+    assert_eq!(unread(&world, "lead"), 0);
+}
+
+/// It may be back any time, and its mail waits for it.
+#[test]
+fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
+    let mut world = World::new();
+    let (lead, _) = named_lead(&mut world, &[]);
+    let agent = world.agent(lead, "codex");
+    world.assign(lead, agent);
+    world.leave_with(agent, Departure::Stopped);
+    world.leave(lead);
+    let wish = Wish::Chosen(name("boss"));
+    let next = world.joining(wish, MemberKind::Orchestrator, &[]);
+    let events = world.ask(None, Ask::Join(Box::new(next)));
+    assert!(notices(&events, "boss").is_empty());
+    assert_eq!(unread(&world, "lead"), 1);
 }
 
 /// The name is kept for its tasks only: when its time is over, it goes without them.

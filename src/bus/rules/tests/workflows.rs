@@ -455,3 +455,23 @@ fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
     led.world.ask(other, end);
     assert_eq!(led.status(), WorkflowStatus::Cancelled);
 }
+
+#[test]
+fn workflows_that_no_notice_names_are_counted_in_one() {
+    let mut led = Led::new();
+    led.world.lead();
+    for _ in 0..12 {
+        led.world.ask(led.lead, new_workflow());
+    }
+    let more = "and 3 more workflows are interrupted: get_workflow_status has all";
+    let events = led.world.bury(&[led.agent, led.lead]);
+    let told = notices(&events, "orchestrator-2");
+    assert_eq!(told[10], more);
+    let interrupted = |text: &&String| text.contains("steps over");
+    assert_eq!(told.iter().filter(interrupted).count(), 10);
+    let wish = Wish::Like(name("lead"));
+    let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
+    let events = led.world.ask(None, Ask::Join(Box::new(new)));
+    let told = notices(&events, "lead");
+    assert_eq!((told.len(), told[10].as_str()), (11, more));
+}
