@@ -26,6 +26,7 @@
 //! [`ConnectOptions::secrets`]: crate::acp::ConnectOptions::secrets
 
 mod agent_info;
+mod arguments;
 mod bounds;
 mod connection;
 mod drain;
@@ -37,7 +38,9 @@ mod inbound;
 mod lines;
 mod our_tool;
 mod outcome;
+mod patch;
 mod permission;
+mod places;
 mod session;
 mod steering;
 mod tool_calls;
@@ -63,6 +66,7 @@ pub use outcome::{PromptOutcome, StopReason, TokenUsage};
 pub use permission::{
     Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
 };
+pub use places::Places;
 pub use session::{AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo};
 pub use steering::Steered;
 pub use tool_calls::{ToolCall, ToolCalls};

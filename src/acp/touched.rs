@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::domain::limits;
 use crate::domain::permission::is_worse;
 
+use super::arguments::{self, Argument};
 use super::update::{list, string};
 
 /// The longest path that is kept; the system takes none that is longer.
@@ -16,39 +17,22 @@ const PATH_BYTES: usize = 4096;
 /// The longest kind that is kept: it decides by being one that is known.
 const WORD_BYTES: usize = 128;
 
-/// What the names of arguments that hold paths end with, without their case and their `_`.
-const HOLDS_PATHS: [&str; 10] = [
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "dir",
-    "directory",
-    "folder",
-    "root",
-    "uri",
-];
-
-/// What arguments are called that hold a command.
-const HOLDS_A_COMMAND: [&str; 3] = ["command", "cmd", "commandline"];
-
-/// The lines of a patch that name a file.
-const FILES_OF_A_PATCH: [&str; 4] = [
-    "*** Add File:",
-    "*** Update File:",
-    "*** Delete File:",
-    "*** Move to:",
-];
-
 /// The places and the kind of one message, or of all messages of a call together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Touched {
     paths: Vec<String>,
+    suspects: Vec<String>,
     kind: Option<String>,
 }
 
 impl Touched {
+    /// Returns one place that is touched.
+    pub fn of_path(path: String) -> Self {
+        let mut touched = Self::default();
+        touched.see_path(path);
+        touched
+    }
+
     /// Reads the fields that all messages about a call share.
     pub(super) fn parse(raw: &Value) -> Self {
         let mut touched = Self::default();
@@ -77,14 +61,27 @@ impl Touched {
         &self.paths
     }
 
+    /// Returns what stands in the arguments under a name that says nothing, and may be a place, too: each once, and no more of them
+    /// than of the others.
+    pub fn suspects(&self) -> &[String] {
+        &self.suspects
+    }
+
+    /// Returns what is named and then what may be, too.
+    pub fn all(&self) -> impl Iterator<Item = &String> {
+        self.paths.iter().chain(&self.suspects)
+    }
+
     /// Returns the worst kind that was told, `other` when none was. A call that shows a command runs it, whatever it is called.
     pub fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or("other")
     }
 
     /// Adds what another message says.
-    pub(super) fn add(&mut self, told: Self) {
+    pub fn add(&mut self, told: Self) {
         told.paths.into_iter().for_each(|path| self.see_path(path));
+        let suspects = told.suspects.into_iter();
+        suspects.for_each(|suspect| self.see_suspect(suspect));
         if let Some(kind) = told.kind {
             self.see_kind(kind);
         }
@@ -97,7 +94,7 @@ impl Touched {
 
     /// Returns the bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
-        let paths = self.paths.iter();
+        let paths = self.paths.iter().chain(&self.suspects);
         let paths: usize = paths.map(|path| path.len() + size_of::<String>()).sum();
         paths + self.kind.as_ref().map_or(0, String::len)
     }
@@ -122,57 +119,30 @@ impl Touched {
         } else {
             path
         };
+        self.suspects.retain(|suspect| *suspect != path);
         if self.paths.len() <= limits::LOOKED_PATHS && !self.paths.contains(&path) {
             self.paths.push(path);
         }
     }
 
-    fn see_arguments(&mut self, arguments: &Value) {
-        let fields = match arguments {
-            Value::String(text) => return self.see_patch(text),
-            Value::Array(parts) => return parts.iter().for_each(|part| self.see_arguments(part)),
-            Value::Object(fields) => fields,
-            _ => return,
-        };
-        for (name, value) in fields {
-            let name = name.replace(['_', '-'], "").to_lowercase();
-            if HOLDS_A_COMMAND.contains(&name.as_str()) && !value.is_null() {
-                self.see_kind("execute".to_owned());
-            }
-            if HOLDS_PATHS.iter().any(|end| name.ends_with(end)) {
-                let (one, several) = (value.as_str(), value.as_array());
-                let several = several.into_iter().flatten().filter_map(Value::as_str);
-                for path in one
-                    .into_iter()
-                    .chain(several)
-                    .filter(|path| !path.is_empty())
-                {
-                    self.see_path(path.to_owned());
-                }
-            }
-            // codex: the changes of files by their paths.
-            if name == "changes" {
-                let paths = value
-                    .as_object()
-                    .into_iter()
-                    .flat_map(|by_path| by_path.keys());
-                paths.for_each(|path| self.see_path(path.clone()));
-            }
-            self.see_arguments(value);
+    fn see_suspect(&mut self, path: String) {
+        if path.len() > PATH_BYTES {
+            // It may hold a place, and is too long for one.
+            return self.miss();
+        }
+        let is_known = self.paths.contains(&path) || self.suspects.contains(&path);
+        if self.suspects.len() <= limits::LOOKED_PATHS && !is_known {
+            self.suspects.push(path);
         }
     }
 
-    /// Reads the files of a patch, in the form in which codex and droid have models write one.
-    fn see_patch(&mut self, text: &str) {
-        if !text.trim_start().starts_with("*** Begin Patch") {
-            return;
-        }
-        for line in text.lines() {
-            let path = FILES_OF_A_PATCH
-                .iter()
-                .find_map(|of| line.trim_start().strip_prefix(of));
-            if let Some(path) = path {
-                self.see_path(path.trim().to_owned());
+    fn see_arguments(&mut self, arguments: &Value) {
+        for argument in arguments::read(arguments) {
+            match argument {
+                Argument::Path(path) => self.see_path(path),
+                Argument::Suspect(text) => self.see_suspect(text),
+                Argument::Command => self.see_kind("execute".to_owned()),
+                Argument::Unread => self.miss(),
             }
         }
     }
@@ -200,6 +170,11 @@ mod tests {
             ),
             "{message}"
         );
+    }
+
+    fn check_suspects(arguments: Value, suspects: &[&str]) {
+        let touched = Touched::parse(&json!({"kind": "edit", "rawInput": arguments}));
+        assert_eq!(touched.suspects(), suspects, "{arguments}");
     }
 
     #[test]
@@ -233,6 +208,82 @@ mod tests {
         check(json!({"rawInput": patch}), "other", &paths);
         let about = format!("How to write one:\n{patch}");
         check(json!({"rawInput": {"content": about}}), "other", &[]);
+        check_suspects(json!({"content": about}), &[]);
+        // It may be applied all the same.
+        check_suspects(json!({"input": about}), &paths);
+        check_suspects(json!(about), &paths);
+        let diff = "diff --git a/x b/x\n--- a/x\n+++ b/../y\n@@ -1 +1 @@\n-a\n+b\n";
+        check_suspects(json!({"patch": diff}), &["x", "../y"]);
+        check_suspects(json!({"new_string": diff}), &[]);
+        check_suspects(
+            json!({"changes": {"a": {"unified_diff": "@@ -1 +1 @@\n-a\n+b\n"}}}),
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_stands_under_another_name_may_be_a_place() {
+        check_suspects(
+            json!({"file_path": "a", "destination": "/etc/x"}),
+            &["/etc/x"],
+        );
+        check_suspects(
+            json!({"to": "~/x", "options": [{"where": "../y"}, ["AGENTS.md"]]}),
+            &["~/x", "../y", "AGENTS.md"],
+        );
+        check_suspects(
+            json!({"by_name": {".git/config": {"content": "x"}, "b": 1}}),
+            &[".git/config"],
+        );
+        check_suspects(
+            json!({"arguments": "{\"target\": \"/etc/x\", \"n\": 1}"}),
+            &["/etc/x"],
+        );
+        check_suspects(json!({"input": "src/a"}), &["src/a"]);
+        check_suspects(json!({"mode": "replace", "type": "/etc/x"}), &["/etc/x"]);
+        // What is named as a path, too, is one.
+        check_suspects(json!({"other": "a", "path": "a"}), &[]);
+        check(
+            json!({"kind": "edit", "rawInput": {"note": "x".repeat(PATH_BYTES + 1)}}),
+            "edit",
+            &[""],
+        );
+    }
+
+    #[test]
+    fn of_the_calls_of_the_five_agents_nothing_else_may_be_a_place() {
+        for arguments in [
+            json!({"file_path": "a", "old_string": "/etc/x", "new_string": "~/x", "replace_all": true}),
+            json!({"file_path": "a", "content": "../x"}),
+            json!({"file_path": "a", "old_str": "/x", "new_str": "/y", "change_all": false}),
+            json!({"file_path": "a", "changes": [{"old_str": "/x", "new_str": "/y"}]}),
+            json!({"file_path": "a", "instruction": "see https://x/", "ai_proposed_content": "/x", "allow_multiple": true}),
+            json!({"notebook_path": "a", "new_source": "/x", "cell_id": "c1", "cell_type": "code", "edit_mode": "insert"}),
+            json!({"path": "a", "pattern": "/api/x", "glob": "/src/**", "output_mode": "content", "type": "rust", "-A": 3}),
+            json!({"dir_path": "a", "ignore": ["/dist"], "file_filtering_options": {"respect_git_ignore": true}}),
+            json!({"folder": "a", "patterns": ["**/*.rs"], "exclude_patterns": ["/x"]}),
+            json!({"changes": {"a": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-/x\n+~/y\n", "move_path": null}}}),
+        ] {
+            let touched = Touched::parse(&json!({"kind": "edit", "rawInput": arguments}));
+            assert_eq!(
+                (touched.kind(), touched.paths()),
+                ("edit", &["a".to_owned()][..]),
+                "{arguments}"
+            );
+            check_suspects(arguments, &[]);
+        }
+    }
+
+    #[test]
+    fn of_very_many_suspects_one_more_is_kept_than_are_looked_at() {
+        let names: Vec<_> = (0..1000).map(|number| number.to_string()).collect();
+        let touched = Touched::parse(&json!({"rawInput": {"names": names}}));
+        assert_eq!(touched.suspects().len(), limits::LOOKED_PATHS + 1);
+        let mut deep = json!("x");
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        check(json!({"rawInput": deep}), "other", &[""]);
     }
 
     #[test]
@@ -268,8 +319,20 @@ mod tests {
             json!({"command": ["rg", "--pre", "./x", "y"], "parsed_cmd": []}),
             json!({"cmd": "cat x"}),
             json!([{"more": {"command_line": "x"}}]),
+            json!({"script": "rm x"}),
+            json!({"path": "a", "code": "import os"}),
+            json!({"options": {"run": ["touch", "x"]}}),
+            json!({"arguments": "{\"exec\": \"x\"}"}),
         ] {
-            check(json!({"kind": "search", "rawInput": input}), "execute", &[]);
+            let touched = Touched::parse(&json!({"kind": "search", "rawInput": input}));
+            assert_eq!(touched.kind(), "execute", "{input}");
+        }
+        for input in [
+            json!({"run": false}),
+            json!({"code": 7}),
+            json!({"script": ""}),
+        ] {
+            check(json!({"kind": "read", "rawInput": input}), "read", &[]);
         }
         check(
             json!({"kind": "read", "rawInput": {"command": null}}),

@@ -173,6 +173,8 @@ pub struct Ground {
     pub buses: Vec<PathBuf>,
     /// Where edits are asked about, wherever the paths of [`GUARDED`] and git's directories really lead.
     pub guarded: Vec<PathBuf>,
+    /// Whether these are all: where there are too many to be looked at, every edit is asked about.
+    pub knows_all_guarded: bool,
     /// Parts of paths below the project, as in [`GUARDED`], that the agent's profile adds.
     pub also: Vec<String>,
 }
@@ -265,7 +267,8 @@ impl Ground {
         let also = self.also.iter().map(String::as_str);
         // Git takes no directory for its own that has no `HEAD`. So none is made of files that nobody was asked about.
         let is_head = |name: &OsStr| folded(name) == "head";
-        self.is_bus(path, inner)
+        !self.knows_all_guarded
+            || self.is_bus(path, inner)
             || inner.file_name().is_some_and(is_head)
             || GUARDED.into_iter().chain(also).any(|part| has(inner, part))
             || self.guarded.iter().any(|place| is_below(path, place))
@@ -331,6 +334,7 @@ mod tests {
                 format!("{PROJECT}/settings").into(),
                 format!("{PROJECT}/gitdata").into(),
             ],
+            knows_all_guarded: true,
             also: vec!["deploy".to_owned(), "ci/run.sh".to_owned()],
         }
     }
@@ -515,6 +519,23 @@ mod tests {
             "gitdata.txt",
         ] {
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Allow);
+        }
+    }
+
+    #[test]
+    fn where_not_all_that_is_guarded_is_known_every_edit_is_asked_about() {
+        let ground = Ground {
+            knows_all_guarded: false,
+            ..ground()
+        };
+        for (kind, expected) in [
+            ("edit", Verdict::Ask),
+            ("read", Verdict::Allow),
+            ("search", Verdict::Allow),
+        ] {
+            let path = Some(PathBuf::from(format!("{PROJECT}/src/main.rs")));
+            let verdict = judge(Policy::Rules, kind, &[path], &ground);
+            assert_eq!(verdict, expected, "{kind}");
         }
     }
 

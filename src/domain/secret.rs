@@ -6,6 +6,9 @@
 /// A shorter value is no key, and hiding it would tear holes into ordinary words.
 const SHORTEST: usize = 8;
 
+/// How often a value is known as it is quoted in JSON: an agent's line in a transcript may quote a tool's answer, which quotes it.
+const QUOTED: usize = 2;
+
 /// Words whose appearance in a variable's name says that its value is secret.
 const WORDS: [&str; 9] = [
     "KEY",
@@ -54,15 +57,19 @@ impl Secrets {
 
     /// Adds a value that is secret for certain.
     pub fn hide(&mut self, name: &str, value: &str) {
-        if value.len() < SHORTEST {
-            return;
-        }
-        let json = serde_json::Value::from(value).to_string();
-        let in_json = json.trim_matches('"');
-        for form in [value, in_json] {
-            let pair = (name.to_owned(), form.to_owned());
-            if !self.values.contains(&pair) {
-                self.values.push(pair);
+        // An agent's program, too, may take the spaces around it away.
+        for value in [value, value.trim()] {
+            if value.len() < SHORTEST {
+                continue;
+            }
+            let mut form = value.to_owned();
+            for _ in 0..=QUOTED {
+                let quoted = in_json(&form);
+                let pair = (name.to_owned(), form);
+                if !self.values.contains(&pair) {
+                    self.values.push(pair);
+                }
+                form = quoted;
             }
         }
         self.values
@@ -143,6 +150,12 @@ impl From<Hidden> for String {
     }
 }
 
+/// Returns a text as it stands between the quotes of JSON.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
 fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let parts: Vec<_> = name.split('_').collect();
@@ -219,6 +232,39 @@ mod tests {
         check(r#"{"t":"with\"quote\n"}"#, r#"{"t":"[hidden: ODD_TOKEN]"}"#);
         check("with\"quote\n!", "[hidden: ODD_TOKEN]!");
         check("word /home/someone", "word /home/someone");
+    }
+
+    #[test]
+    fn a_value_is_hidden_without_the_spaces_around_it_too() {
+        let variables = [
+            ("API_KEY", " sk-1234567890\n"),
+            ("SHORT_KEY", "  word  "),
+            ("ODD_TOKEN", "with\"quote"),
+            ("BARE_TOKEN", "\"ends-in-quotes\""),
+        ];
+        let secrets = Secrets::of(variables.into_iter());
+        let check = |text: &str, expected: &str| {
+            assert_eq!(secrets.hidden(text).as_str(), expected);
+        };
+        check("a sk-1234567890, b", "a [hidden: API_KEY], b");
+        check("a  sk-1234567890\nb", "a [hidden: API_KEY]b");
+        check("word", "word");
+        check(r#""with\"quote""#, r#""[hidden: ODD_TOKEN]""#);
+        check(r#""\"ends-in-quotes\"""#, r#""[hidden: BARE_TOKEN]""#);
+    }
+
+    #[test]
+    fn a_value_is_hidden_in_json_within_json_within_json() {
+        let value = "with\"quote\\and\nline";
+        let secrets = Secrets::of([("ODD_TOKEN", value)].into_iter());
+        let mut text = value.to_owned();
+        let mut expected = "[hidden: ODD_TOKEN]".to_owned();
+        for times in 0..=QUOTED {
+            let hidden = secrets.hidden(text.as_str());
+            assert_eq!(hidden.as_str(), expected, "{times}");
+            text = serde_json::Value::from(text).to_string();
+            expected = serde_json::Value::from(expected).to_string();
+        }
     }
 
     #[test]

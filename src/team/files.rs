@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::actor::Actor;
 use super::ground::Found;
 use super::questions::{Asker, Wanting};
-use crate::acp::{FileAccess, FileQuestion};
+use crate::acp::{FileAccess, FileQuestion, Touched};
 use crate::bus::event::Question;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
@@ -53,7 +53,7 @@ impl Actor {
         let path = request.path.to_string_lossy().into_owned();
         let question = Question {
             kind: "edit".to_owned(),
-            paths: self.shown_paths("edit", std::slice::from_ref(&path), Some(&found)),
+            paths: self.shown_paths("edit", &Touched::of_path(path.clone()), Some(&found)),
             ..self.question_of(&format!("write {path}"), std::iter::empty())
         };
         let decision = match judge(self.policy(), "edit", places, ground) {

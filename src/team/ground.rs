@@ -108,7 +108,7 @@ impl Survey {
             leads.push(place.clone().or_else(|| destination(&self.cwd, path)));
             places.push(place);
         }
-        let mut guarded = guarded::places(&self.root, &self.also);
+        let (mut guarded, knows_all_guarded) = guarded::places(&self.root, &self.also);
         // An edit that names a directory may change anything in it.
         let directories = places.iter().flatten().filter(|place| place.is_dir());
         guarded.extend(directories.cloned());
@@ -135,6 +135,7 @@ impl Survey {
                 project: self.root,
                 buses: buses.into(),
                 guarded,
+                knows_all_guarded,
                 also: self.also,
             },
             places,
@@ -364,6 +365,21 @@ mod tests {
         }
         project.check("edit", "src/main.rs", Verdict::Allow);
         project.check("edit", "scripts/other.sh", Verdict::Allow);
+    }
+
+    #[test]
+    fn where_links_are_too_many_to_look_at_every_edit_is_asked_about() {
+        let project = Project::new();
+        project.directory(".claude/skills/many").directory("src");
+        let file = |number: usize| project.file(&format!(".claude/skills/{number}"), "");
+        // These and `skills` itself, and `many`.
+        for number in 2..guarded::LINKS_ENTRIES {
+            file(number);
+        }
+        project.check("edit", "src/main.rs", Verdict::Allow);
+        file(1);
+        project.check("edit", "src/main.rs", Verdict::Ask);
+        project.check("read", "src/main.rs", Verdict::Allow);
     }
 
     #[test]

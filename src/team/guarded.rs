@@ -15,13 +15,14 @@ const LINK_BYTES: u64 = 8 * 1024;
 /// How deep links are looked for in a guarded directory, and among how many entries: hooks, settings and skills are at its top,
 /// and each question looks anew.
 const LINKS_DEPTH: usize = 2;
-const LINKS_ENTRIES: usize = 1000;
+pub(super) const LINKS_ENTRIES: usize = 1000;
 
 /// Directories in guarded ones that hold very much, and nothing that runs or instructs.
-const SKIPPED: [&str; 6] = [
+const SKIPPED: [&str; 7] = [
     "objects",
     "refs",
     "logs",
+    "rr-cache",
     "worktrees",
     "bridge",
     "node_modules",
@@ -39,8 +40,8 @@ const PARTS_OF_GIT: [&str; 7] = [
 ];
 
 /// Returns where the guarded names of a project's root lead, where links in guarded directories lead, and where the directories
-/// of its repository are. `also` is what a profile guards besides.
-pub(super) fn places(root: &Path, also: &[String]) -> Vec<PathBuf> {
+/// of its repository are; and whether these are all. `also` is what a profile guards besides.
+pub(super) fn places(root: &Path, also: &[String]) -> (Vec<PathBuf>, bool) {
     let names = GUARDED.into_iter().chain(also.iter().map(String::as_str));
     let mut places: Vec<_> = names
         .filter_map(|name| destination(root, Path::new(name)))
@@ -49,20 +50,21 @@ pub(super) fn places(root: &Path, also: &[String]) -> Vec<PathBuf> {
     places.sort();
     places.dedup();
     let mut linked = Vec::new();
+    let mut are_all = true;
     for place in &places {
-        links_in(place, LINKS_DEPTH, &mut LINKS_ENTRIES.clone(), &mut linked);
+        are_all &= links_in(place, LINKS_DEPTH, &mut LINKS_ENTRIES.clone(), &mut linked);
     }
     // What leads to the whole project is no reason to guard all of it.
     linked.retain(|place| !root.starts_with(place));
     places.extend(linked);
-    places
+    (places, are_all)
 }
 
-/// Finds where the links in a directory lead.
-fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+/// Finds where the links in a directory lead; says whether it has looked at all of its entries.
+fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if *left == 0 {
-            return;
+            return false;
         }
         *left -= 1;
         let (name, kind) = (entry.file_name(), entry.file_type());
@@ -71,10 +73,12 @@ fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<Pa
         } else if depth > 1
             && kind.is_ok_and(|kind| kind.is_dir())
             && !SKIPPED.iter().any(|skipped| name == *skipped)
+            && !links_in(&entry.path(), depth - 1, left, found)
         {
-            links_in(&entry.path(), depth - 1, left, found);
+            return false;
         }
     }
+    true
 }
 
 /// Returns what in a directory is git's, whatever the directory is called: all of it where git takes it for its own; and where it

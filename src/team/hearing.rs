@@ -101,6 +101,9 @@ impl Actor {
                 if let (Update::Mode(mode), true) = (&update, session == self.acp.id) {
                     self.acp.hear_mode(mode);
                 }
+                if let (Update::ToolCall(call), true) = (&update, session == self.acp.id) {
+                    self.questions.note(call);
+                }
                 // The agent's earlier sessions are over, whatever it still says in them.
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.acp.id) else {
                     return;

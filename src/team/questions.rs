@@ -16,14 +16,15 @@ use super::put_question::Fresh;
 use super::report::Refused;
 use super::transcript;
 use crate::acp::{
-    Answer, FileQuestion, OurTools, PermissionQuestion, ToolCall, ToolCalls, Wanted, choose,
-    is_our_tool,
+    Answer, FileQuestion, OurTools, PermissionQuestion, Places, ToolCall, ToolCallUpdate,
+    ToolCalls, Touched, Wanted, choose, is_our_tool,
 };
 use crate::bus::event::Question;
 use crate::bus::rules::Ask;
 use crate::bus::state::{State, Task};
 use crate::domain::id::PermissionId;
 use crate::domain::limits;
+use crate::domain::member::Tools;
 use crate::domain::permission::{Decision, Ground, Policy, Verdict, depends_on_places, judge};
 use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
 use crate::sys::ids;
@@ -37,6 +38,8 @@ const KINDS: usize = 16;
 /// The questions of one agent on their way.
 #[derive(Default)]
 pub(super) struct Questions {
+    /// What the calls of the session have named, in this turn and before.
+    places: Places,
     /// The looks at the disk on which answers depend.
     looks: Looks,
     /// What waits for such a look. Dropped, it is answered `cancelled`.
@@ -76,7 +79,7 @@ pub(super) struct Looked {
 /// What an agent wants that depends on where its paths lead.
 pub(super) enum Wanting {
     /// To do what this question is about, at all the places that the call names.
-    Call(PermissionQuestion, Question, Vec<String>),
+    Call(PermissionQuestion, Question, Touched),
     /// A file.
     File(FileQuestion),
 }
@@ -93,6 +96,16 @@ impl Questions {
     /// Says whether the agent waits for somebody's answer.
     pub(super) fn are_open(&self) -> bool {
         !self.fresh.is_empty() || !self.waiting.is_empty() || !self.looking.is_empty()
+    }
+
+    /// Takes in what the agent says of a call.
+    pub(super) fn note(&mut self, call: &ToolCallUpdate) {
+        self.places.see(call);
+    }
+
+    /// Forgets the calls, as another session begins.
+    pub(super) fn forget_calls(&mut self) {
+        self.places = Places::default();
     }
 
     /// Returns what has been looked at next. Cancel-safe.
@@ -195,19 +208,23 @@ impl Actor {
             tools: &ENDPOINT_TOOLS,
         };
         let earlier = self.turn.as_ref().and_then(|turn| turn.calls.get(&told.id));
-        let is_ours = is_our_tool(asked.request(), earlier, ours);
+        let is_ours = is_our_tool(asked.request(), earlier, ours) && self.has_our_tools();
+        self.questions.note(&told);
+        let known = self.questions.places.of(&told.id).cloned();
         let call = match &mut self.turn {
             Some(turn) => turn.calls.see(told).clone(),
             None => ToolCalls::default().see(told).clone(),
         };
-        let question = self.question(&call);
+        // That of the turn knows whether some of it is forgotten.
+        let mut touched = known.unwrap_or_default();
+        touched.add(call.touched().clone());
+        let question = self.question(&call, &touched);
         let policy = self.policy();
-        let paths = call.touched().paths();
         if is_ours {
             self.decide(asked, question, Verdict::Allow);
-        } else if depends_on_places(policy) && !paths.is_empty() {
-            let survey = self.survey(paths.iter().map(AsRef::as_ref));
-            let wanted = Wanting::Call(asked, question, paths.to_vec());
+        } else if depends_on_places(policy) && touched.all().next().is_some() {
+            let survey = self.survey(touched.all().map(AsRef::as_ref));
+            let wanted = Wanting::Call(asked, question, touched);
             self.questions.look(wanted, survey);
         } else {
             let verdict = judge(policy, &question.kind, &[], &Ground::default());
@@ -218,11 +235,17 @@ impl Actor {
     /// Goes on with what depended on a look at the disk.
     pub(super) fn see(&mut self, looked: Looked) {
         match looked.wanted {
-            Wanting::Call(asked, mut question, paths) => {
+            Wanting::Call(asked, mut question, touched) => {
                 let found = looked.found.as_ref();
-                question.paths = self.shown_paths(&question.kind, &paths, found);
+                question.paths = self.shown_paths(&question.kind, &touched, found);
                 let verdict = found.map_or(Verdict::Ask, |found| {
-                    judge(self.policy(), &question.kind, &found.places, &found.ground)
+                    // What only may be a place is none that makes a call one that may be allowed.
+                    let places = if touched.paths().is_empty() {
+                        &[]
+                    } else {
+                        found.places.as_slice()
+                    };
+                    judge(self.policy(), &question.kind, places, &found.ground)
                 });
                 self.decide(asked, question, verdict);
             }
@@ -346,13 +369,21 @@ impl Actor {
         task.permissions.unwrap_or(self.profile.permissions.value)
     }
 
-    fn question(&self, call: &ToolCall) -> Question {
+    /// Says whether the agent has our own tools: one that has started another server under our name, and not ours, has not.
+    fn has_our_tools(&self) -> bool {
+        let session = self.identity.session;
+        self.seat.bus().look(|state| {
+            let live = state.session(session);
+            live.is_some_and(|live| live.tools == Tools::Ready)
+        })
+    }
+
+    fn question(&self, call: &ToolCall, touched: &Touched) -> Question {
         let title = if call.title().is_empty() {
             call.id()
         } else {
             call.title()
         };
-        let touched = call.touched();
         Question {
             kind: self.told(touched.kind()),
             ..self.question_of(title, touched.paths().iter().map(String::as_str))

@@ -85,6 +85,7 @@ impl Actor {
         self.connection = connection;
         self.events = events;
         self.acp = acp;
+        self.questions.forget_calls();
         self.record_session().await;
         self.session_since = Instant::now();
         self.tools_since = None;

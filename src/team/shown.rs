@@ -2,6 +2,7 @@
 
 use super::actor::Actor;
 use super::ground::Found;
+use crate::acp::Touched;
 use crate::domain::limits;
 use crate::domain::permission::{Policy, Verdict, judge};
 use crate::domain::secret::Hidden;
@@ -9,15 +10,21 @@ use crate::domain::secret::Hidden;
 /// What is shown of a path where it leads elsewhere: so little that the place behind it is surely seen, too.
 const NAMED_CHARS: usize = 100;
 
+/// What is shown of an edit that is asked about wherever it is.
+const TOO_MANY_LINKS: &str = "… asked about anyway: a guarded directory has so many entries that the links in it are not all known";
+
 impl Actor {
     /// Returns the places of a question as they are shown: `path -> place` where a path leads elsewhere, and `path -> ?` where
-    /// that cannot be told. Those come first for which somebody is asked; what is beyond [`limits::QUESTION_PATHS`] is a number.
+    /// that cannot be told. Those come first for which somebody is asked; what is beyond [`limits::QUESTION_PATHS`] is a number. What
+    /// only may be a place is shown where somebody is asked for it, or where nothing else is named.
     pub(super) fn shown_paths(
         &self,
         kind: &str,
-        paths: &[String],
+        touched: &Touched,
         found: Option<&Found>,
     ) -> Vec<String> {
+        let paths: Vec<_> = touched.all().collect();
+        let named = touched.paths().len();
         let place_of = |at: usize| found.and_then(|found| found.places.get(at)?.clone());
         let is_free = |at: &usize| {
             let verdict =
@@ -25,15 +32,20 @@ impl Actor {
             verdict == Some(Verdict::Allow)
         };
         let mut order: Vec<usize> = (0..paths.len()).collect();
+        order.retain(|at| *at < named || named == 0 || !is_free(at));
         order.sort_by_cached_key(is_free);
         let mut shown: Vec<_> = order
             .iter()
             .take(limits::QUESTION_PATHS)
-            .map(|at| self.shown_path(&paths[*at], *at, found))
+            .map(|at| self.shown_path(paths[*at], *at, found))
             .collect();
-        let more = paths.len().saturating_sub(limits::QUESTION_PATHS);
+        let more = order.len().saturating_sub(limits::QUESTION_PATHS);
         if more > 0 {
             shown.push(format!("… and {more} more"));
+        }
+        // Nobody's path is shown so: one that begins like it is in quotes.
+        if kind == "edit" && found.is_some_and(|found| !found.ground.knows_all_guarded) {
+            shown.push(TOO_MANY_LINKS.to_owned());
         }
         shown
     }

@@ -149,6 +149,7 @@ impl Actor {
             // In the wrong mode the new session is not used at all.
             set.map_err(Outcome::failed)?;
             self.acp = session;
+            self.questions.forget_calls();
             self.offers.note(self.identity.session, &self.acp);
             self.primed = false;
             self.used = false;

@@ -61,6 +61,12 @@ steps = [{ say = "once" }]
 [agents.deaf.start]
 mcp = "ignore"
 [[agents.deaf.turns]]
+when = "Your task: ours"
+steps = [
+  { ask_permission = "mcp__bridge__check_messages", kind = "other", on_reject = "go_on", save = "it" },
+  { say = "{{it.option}}" },
+]
+[[agents.deaf.turns]]
 steps = [{ say = "{{prompt}}" }]
 "#;
 

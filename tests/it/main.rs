@@ -30,6 +30,7 @@ mod proof;
 mod request_claim;
 mod results;
 mod returning;
+mod rules;
 mod secrets;
 #[cfg(target_os = "linux")]
 mod stopping;

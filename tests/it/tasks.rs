@@ -154,6 +154,10 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
         "Your task: go on",
         "the message has come by a prompt of its own"
     );
+    // What is called like a tool of ours is another server's.
+    let ours = json!({ "agent": "deaf", "prompt": "ours", "permissions": "deny", "wait": true });
+    let said = lead.call("assign_task", ours).await;
+    assert_eq!(said["output"], "reject_once", "{said}");
     lead.close().await;
     stage.check_nobody_is_left();
 }

@@ -1,0 +1,228 @@
+//! The arguments of a tool, as far as they have to be judged: the places that they name, and whether they hold a command. Pure.
+//!
+//! What the five agents call a path is one ([`Argument::Path`]). What stands under any other name may be one, too, unless it is known
+//! to be content ([`Argument::Suspect`]): such a place can make somebody be asked, and never makes a call one that may be allowed.
+
+use serde_json::Value;
+
+use super::patch;
+
+/// What the names of arguments that hold paths end with, without their case and their `_`.
+const HOLDS_PATHS: [&str; 10] = [
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filename",
+    "dir",
+    "directory",
+    "folder",
+    "root",
+    "uri",
+];
+
+/// What arguments are called that hold a command, whatever it looks like.
+const HOLDS_A_COMMAND: [&str; 3] = ["command", "cmd", "commandline"];
+
+/// What arguments are called that may hold a command or a program: where there is a text or a list in one.
+const MAY_HOLD_A_COMMAND: [&str; 19] = [
+    "argv",
+    "bash",
+    "cmdline",
+    "cmds",
+    "code",
+    "commands",
+    "eval",
+    "exec",
+    "executable",
+    "execute",
+    "javascript",
+    "powershell",
+    "program",
+    "python",
+    "run",
+    "script",
+    "scripts",
+    "shell",
+    "shellcommand",
+];
+
+/// What the five agents call arguments that hold a file's content, words for people or models, or what is searched for.
+const HOLDS_CONTENT: [&str; 35] = [
+    "aiproposedcontent",
+    "aiproposedstring",
+    "content",
+    "description",
+    "exclude",
+    "excludepattern",
+    "excludepatterns",
+    "explanation",
+    "glob",
+    "globpattern",
+    "ignore",
+    "ignorepatterns",
+    "instruction",
+    "message",
+    "modifiedcontent",
+    "newcontent",
+    "newsource",
+    "newstr",
+    "newstring",
+    "newtext",
+    "objective",
+    "oldcontent",
+    "oldsource",
+    "oldstr",
+    "oldstring",
+    "oldtext",
+    "originalcontent",
+    "pattern",
+    "patterns",
+    "prompt",
+    "query",
+    "reason",
+    "regex",
+    "summary",
+    "text",
+];
+
+/// What arguments are called that hold a patch.
+const HOLDS_A_PATCH: [&str; 6] = [
+    "diff",
+    "input",
+    "patch",
+    "patchtext",
+    "udiff",
+    "unifieddiff",
+];
+
+/// What arguments are called that hold one of a few words, which may also be the name of a directory.
+const HOLDS_A_WORD: [&str; 9] = [
+    "cellid",
+    "celltype",
+    "editmode",
+    "encoding",
+    "kind",
+    "mode",
+    "operation",
+    "outputmode",
+    "type",
+];
+
+/// How deep arguments are read, texts of JSON in them included.
+const DEPTH: usize = 64;
+
+/// What is found in arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Argument {
+    /// A place that the call touches.
+    Path(String),
+    /// What may be a place that it touches.
+    Suspect(String),
+    /// A command.
+    Command,
+    /// Something that is not read.
+    Unread,
+}
+
+/// Reads the arguments of a call.
+pub(super) fn read(arguments: &Value) -> Vec<Argument> {
+    let mut found = Vec::new();
+    // On their own they are a patch.
+    see("input", arguments, 0, &mut found);
+    found
+}
+
+/// Reads a value, and all in it, that stands under a name.
+fn see(name: &str, value: &Value, depth: usize, found: &mut Vec<Argument>) {
+    if depth > DEPTH {
+        found.push(Argument::Unread);
+        return;
+    }
+    match value {
+        Value::String(text) => see_text(name, text, depth, found),
+        Value::Array(parts) => {
+            for part in parts {
+                see(name, part, depth + 1, found);
+            }
+        }
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                see_field(field, value, depth, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn see_field(field: &str, value: &Value, depth: usize, found: &mut Vec<Argument>) {
+    let name = field.replace(['_', '-'], "").to_lowercase();
+    if is_command(&name, value) {
+        found.push(Argument::Command);
+    }
+    if field.contains(['/', '.', '~']) {
+        found.push(Argument::Suspect(field.to_owned()));
+    }
+    // codex: the changes of files by their paths.
+    if let ("changes", Some(by_path)) = (name.as_str(), value.as_object()) {
+        found.extend(by_path.keys().cloned().map(Argument::Path));
+    }
+    see(&name, value, depth + 1, found);
+}
+
+fn is_command(name: &str, value: &Value) -> bool {
+    if HOLDS_A_COMMAND.contains(&name) {
+        return !value.is_null();
+    }
+    let holds_any = match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    };
+    holds_any && MAY_HOLD_A_COMMAND.contains(&name)
+}
+
+fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
+    if text.is_empty() {
+        return;
+    }
+    let whole = patch::files_of_whole(text);
+    if !whole.is_empty() {
+        found.extend(whole.into_iter().map(Argument::Path));
+        return;
+    }
+    if HOLDS_PATHS.iter().any(|end| name.ends_with(end)) {
+        found.push(Argument::Path(text.to_owned()));
+        return;
+    }
+    if HOLDS_CONTENT.contains(&name) || HOLDS_A_WORD.contains(&name) && is_word(text) {
+        return;
+    }
+    if HOLDS_A_PATCH.contains(&name) {
+        let files = patch::files(text);
+        // What begins with changed lines is a part of a patch whose file is named elsewhere.
+        let is_patch = !files.is_empty() || text.starts_with("@@");
+        found.extend(files.into_iter().map(Argument::Suspect));
+        if is_patch {
+            return;
+        }
+    }
+    match inner(text) {
+        Some(arguments) => see(name, &arguments, depth + 1, found),
+        None => found.push(Argument::Suspect(text.to_owned())),
+    }
+}
+
+/// Says whether a text is a word that leads nowhere else than to what is called so.
+fn is_word(text: &str) -> bool {
+    !text.starts_with(['.', '~']) && !text.contains('/')
+}
+
+/// Returns the arguments that a text holds as JSON.
+fn inner(text: &str) -> Option<Value> {
+    text.trim_start()
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str(text).ok())
+        .flatten()
+}

@@ -1,0 +1,170 @@
+//! Which files a patch is about, by its own words: in the form in which codex and droid have models write one, and in those of
+//! `diff` and git. Pure.
+//!
+//! Nothing is left out that a program which applies patches would take for a name. What such a program may skip may be told, too.
+
+/// The lines of a patch of codex or droid that name a file.
+const FILES: [&str; 4] = [
+    "*** Add File:",
+    "*** Update File:",
+    "*** Delete File:",
+    "*** Move to:",
+];
+
+/// The lines of a unified diff that name a file as it is, without a directory before it.
+const AS_IT_IS: [&str; 5] = [
+    "rename from ",
+    "rename to ",
+    "copy from ",
+    "copy to ",
+    "Index: ",
+];
+
+/// What stands for no file.
+const NO_FILE: &str = "/dev/null";
+
+/// Returns the files of a text that is nothing but a patch of codex or droid; none for any other text.
+pub(super) fn files_of_whole(text: &str) -> Vec<String> {
+    if text.trim_start().starts_with("*** Begin Patch") {
+        named_files(text)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns the files of all patches in a text, whatever stands around them; an empty name stands for one that cannot be read.
+pub(super) fn files(text: &str) -> Vec<String> {
+    let mut files = named_files(text);
+    files.extend(files_of_diff(text));
+    files
+}
+
+fn named_files(text: &str) -> Vec<String> {
+    let named = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let path = FILES.iter().find_map(|of| line.strip_prefix(of))?;
+        Some(path.trim().to_owned())
+    });
+    named.collect()
+}
+
+/// Reads the headers of unified diffs. Among the changed lines a header is one of two lines that only together are one: `-- x` that
+/// is taken away looks like `--- x`.
+fn files_of_diff(text: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut in_hunk = false;
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.starts_with("@@") {
+            in_hunk = true;
+        } else if let Some(old) = line.strip_prefix("--- ") {
+            let new = lines.peek().and_then(|next| next.strip_prefix("+++ "));
+            if !in_hunk || new.is_some() {
+                files.extend([Some(old), new].into_iter().flatten().filter_map(stripped));
+                in_hunk = false;
+            }
+        } else if let Some(new) = line.strip_prefix("+++ ") {
+            if !in_hunk {
+                files.extend(stripped(new));
+            }
+        } else if let Some(both) = line.strip_prefix("diff --git ") {
+            in_hunk = false;
+            files.extend(both_of(both));
+        } else if let Some(name) = AS_IT_IS.iter().find_map(|of| line.strip_prefix(of)) {
+            files.extend(plain(name));
+        }
+    }
+    let mut known = std::collections::HashSet::new();
+    files.retain(|file| known.insert(file.clone()));
+    files
+}
+
+/// Returns the name in a header, without the time behind it and the `a/` or `b/` before it.
+fn stripped(header: &str) -> Option<String> {
+    let name = plain(header.split('\t').next().unwrap_or_default())?;
+    let inner = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/"));
+    Some(inner.unwrap_or(&name).to_owned())
+}
+
+/// Returns a name as it stands there: none for no file, an empty one for what git writes in quotes, with signs in it for others.
+fn plain(name: &str) -> Option<String> {
+    let name = name.trim_end();
+    match name {
+        NO_FILE => None,
+        name if name.starts_with('"') => Some(String::new()),
+        name => Some(name.to_owned()),
+    }
+}
+
+/// Returns the names in `a/x b/y`: as both may have spaces, only two that are equal, or that have no other space, are read.
+fn both_of(both: &str) -> Vec<String> {
+    let both = both.trim_end();
+    let halves = both.split_at_checked(both.len() / 2);
+    let halves =
+        halves.and_then(|(old, new)| Some((stripped(old)?, stripped(new.strip_prefix(' ')?)?)));
+    if let Some((old, new)) = halves
+        && old == new
+    {
+        return vec![old];
+    }
+    let mut words = both.split(' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some(old), Some(new), None) => [old, new].into_iter().filter_map(stripped).collect(),
+        _ => vec![String::new()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(files(text), expected, "{text}");
+    }
+
+    #[test]
+    fn a_patch_is_read_whatever_stands_before_it() {
+        let patch = "*** Begin Patch\n*** Update File: a b\n*** Move to: c\n@@\n-x\n+*** Add File: no\n*** End Patch";
+        check(patch, &["a b", "c"]);
+        let about = format!("Please apply:\n{patch}");
+        check(&about, &["a b", "c"]);
+        assert_eq!(files_of_whole(&about), [""; 0]);
+        assert_eq!(files_of_whole(patch), ["a b", "c"]);
+    }
+
+    #[test]
+    fn the_files_of_a_unified_diff_are_read() {
+        check(
+            "--- a/src/x\t2024-01-01\n+++ b/src/x\n@@ -1 +1 @@\n-a\n+b\n",
+            &["src/x"],
+        );
+        check("--- x\n+++ ../y\n@@ -1 +1 @@\n", &["x", "../y"]);
+        check("--- /dev/null\r\n+++ b/new\r\n@@ -0,0 +1 @@\n", &["new"]);
+        check("+++ only/new\n@@ -0,0 +1 @@\n", &["only/new"]);
+        check("Index: old\n=====\n@@ -1 +1 @@\n", &["old"]);
+        check(
+            "From: x\n\ndiff --git a/.git/hooks/a b/.git/hooks/a\nnew file mode 100755\n",
+            &[".git/hooks/a"],
+        );
+        check(
+            "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to z\n",
+            &["x", "y", "z"],
+        );
+        check("diff --git a/a b b/a b\n", &["a b"]);
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_read_is_told_as_one() {
+        check("--- \"a/\\303\\274\"\n+++ b/x\n", &["", "x"]);
+        check("diff --git \"a/\\303\" \"b/\\303\"\n", &[""]);
+        check("diff --git a/a b b/c d\n", &[""]);
+    }
+
+    #[test]
+    fn of_changed_lines_only_what_is_a_header_is_read() {
+        check("@@ -1,2 +1 @@\n--- a comment\n-x\n+++ more\n", &[]);
+        check("@@ -1 +1 @@\n-x\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n", &["y"]);
+        check("no patch at all\n- a list\n", &[]);
+    }
+}

@@ -1,0 +1,82 @@
+//! What the rules see of a call that an agent asks about: not only what its question names.
+
+use serde_json::json;
+
+use crate::support::Stage;
+
+const AGENTS: &str = r#"
+[[agents.default.turns]]
+when = "Your task: begun"
+steps = [
+  { ask_permission = "settings", kind = "edit", paths = [".claude/settings.json"], call_id = "long", on_reject = "go_on", save = "a" },
+  { say = "{{a.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: gone on with"
+steps = [
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "long", on_reject = "go_on", save = "a" },
+  { ask_permission = "other code", kind = "edit", paths = ["src/main.rs"], save = "b" },
+  { say = "{{a.option}} {{b.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: elsewhere"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"move","kind":"edit","rawInput":{"file_path":"src/main.rs","destination":".git/hooks/pre-commit","note":"harmless"}}}}' },
+  { ask_permission = "move", kind = "edit", paths = ["src/main.rs"], call_id = "move", on_reject = "go_on", save = "a" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"inside","kind":"edit","rawInput":{"file_path":"src/main.rs","destination":"src/b.rs"}}}}' },
+  { ask_permission = "inside", kind = "edit", paths = ["src/main.rs"], call_id = "inside", save = "b" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"unnamed","kind":"edit","rawInput":{"destination":"src/b.rs"}}}}' },
+  { ask_permission = "unnamed", kind = "edit", call_id = "unnamed", on_reject = "go_on", save = "c" },
+  { say = "{{a.option}} {{b.option}} {{c.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: ours"
+steps = [
+  { ask_permission = "mcp__bridge__check_messages", kind = "other", on_reject = "go_on", save = "a" },
+  { say = "{{a.option}}" },
+]
+"#;
+
+/// A stage whose agents wait so long for an answer that there is none.
+fn stage(policy: &str) -> Stage {
+    let profile =
+        format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = 1\n");
+    Stage::new(AGENTS).with_profiles(&profile)
+}
+
+#[tokio::test]
+async fn what_a_call_has_named_in_an_earlier_turn_is_judged_in_a_later_one() {
+    let stage = stage("rules");
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "begun").await, "reject_once");
+    let said = lead.assign_and_wait("ann", "gone on with").await;
+    assert_eq!(said, "reject_once allow_once");
+    let asked = stage.events_of("permission_asked");
+    let both = json!([".claude/settings.json", "src/main.rs"]);
+    assert_eq!(asked[1]["question"]["paths"], both, "{asked:?}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_place_under_a_name_that_says_nothing_is_judged_too() {
+    let stage = stage("rules");
+    let lead = stage.orchestrator().await;
+    let said = lead.start_and_wait("ann", "elsewhere").await;
+    assert_eq!(said, "reject_once allow_once reject_once");
+    let asked = stage.events_of("permission_asked");
+    let paths: Vec<_> = asked
+        .iter()
+        .map(|asked| &asked["question"]["paths"])
+        .collect();
+    let both = json!([".git/hooks/pre-commit", "src/main.rs"]);
+    assert_eq!(paths, [&both, &json!(["src/b.rs"])]);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn our_own_tools_need_no_asking_where_the_agent_has_them() {
+    let stage = stage("deny");
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "ours").await, "allow_once");
+    lead.close().await;
+}
