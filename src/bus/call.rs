@@ -368,10 +368,14 @@ impl Call {
         let claims = self.seat.claims();
         let _turn = claims.turn().await;
         bus.refresh()?;
-        let is_held = bus.look(|state| state.claimed_by(session).any(|held| held.id == id));
+        let is_held = bus.look(|state| {
+            let is_held = state.claimed_by(session).any(|held| held.id == id);
+            // What an endpoint before this one has claimed is perhaps not known to its agent.
+            is_held && !state.may_not_know(session, &id)
+        });
         let hangs_on_this = claims.begin(&id, self.id, is_held);
         self.claimed = hangs_on_this.then(|| id.clone());
-        let outcome = self.ask(Ask::Claim(id.clone())).await;
+        let outcome = self.ask(Ask::Claim(id.clone(), self.id)).await;
         if matches!(outcome, Err(BusError::Refused(_))) {
             self.claimed = None;
             claims.end(&id, self.id);
@@ -425,7 +429,7 @@ impl Call {
         let holds = self
             .seat
             .bus()
-            .look(|state| !state.handed_to(self.seat.session(), self.id).is_empty());
+            .look(|state| state.holds(self.seat.session(), self.id));
         let claimed = self.claimed.take();
         let matters = holds || claimed.is_some();
         if matters {

@@ -119,12 +119,15 @@ impl Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bus::event::Starting;
     use crate::bus::memory::Store;
-    use crate::bus::rules::Wish;
-    use crate::bus::{Bus, Claimed, Joining};
+    use crate::bus::rules::{NewAgent, Wish};
+    use crate::bus::seat::token_hash;
+    use crate::bus::{Answer, Bus, Claimed, Joining};
+    use crate::domain::id::SessionId;
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
-    use crate::sys::clock;
+    use crate::sys::{clock, ids};
 
     async fn join(bus: &Bus, name: &str) -> Seat {
         let wish = Wish::Chosen(Name::parse(name).unwrap());
@@ -171,5 +174,59 @@ mod tests {
         again.give_back().await.unwrap();
         assert!(!wins(&mut ann.call(), &request).await);
         bus.close().await;
+    }
+
+    /// Starts an agent whose endpoints show this token, on the bus alone.
+    async fn start(bridge: &Seat, token: &str) -> SessionId {
+        let session = ids::session();
+        bridge.bus().hold(session).unwrap();
+        let starting = Starting {
+            session,
+            name: Name::parse("codex").unwrap(),
+            chosen: false,
+            profile: "codex".into(),
+            model: None,
+            cwd: "/project".into(),
+            roles: Vec::new(),
+            owner: bridge.session(),
+            token_hash: token_hash(token),
+        };
+        let wish = Wish::Like(starting.name.clone());
+        let new = NewAgent { wish, starting };
+        bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
+        session
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
+        for is_proven in [true, false] {
+            let store = Store::new(Arc::new(clock::now));
+            let bus = Bus::open(Box::new(store.log())).unwrap();
+            let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
+            let agent = start(&lead, "secret").await;
+            let hour = Duration::from_hours(1);
+            let mut open = bob.call();
+            let request = open.open_request("do it".into(), None, hour, hour);
+            let request = request.await.unwrap();
+
+            let endpoint = || Seat::of_agent(&bus, agent, "secret").unwrap();
+            let mut lost = endpoint().call();
+            assert!(wins(&mut lost, &request).await);
+            // Killed: it can release nothing.
+            std::mem::forget(lost);
+            let next = endpoint();
+            let mut again = next.call();
+            assert!(wins(&mut again, &request).await);
+            assert!(
+                again.answered_by(Answer::given()).await,
+                "something hangs on it"
+            );
+            if is_proven {
+                next.call().answered().await;
+            }
+            lead.ask(Ask::EndCalls(agent)).await.unwrap();
+            assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
+            bus.close().await;
+        }
     }
 }

@@ -8,6 +8,7 @@ mod ending;
 mod entry;
 mod skip;
 mod texts;
+mod unheard;
 mod workflow;
 mod written;
 
@@ -17,6 +18,7 @@ pub use self::addressees::Addressees;
 pub use self::ending::{Finished, Report};
 pub use self::entry::Entry;
 pub use self::skip::Skip;
+pub use self::unheard::Unheard;
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
@@ -390,7 +392,7 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
-    /// What a call was handed has been taken by the model.
+    /// What a call was handed has been taken by the model, and so has what else its answer told.
     MessageSeen {
         /// The session.
         session: SessionId,
@@ -451,7 +453,9 @@ pub enum Event {
         /// The owner's session, with which the claim ends.
         session: SessionId,
     },
-    /// A request's owner is gone.
+    /// See [`Unheard`].
+    ClaimUnheard(Unheard),
+    /// A request's owner is gone, or was never told of its claim.
     RequestReopened {
         /// Which.
         id: RequestId,

@@ -188,6 +188,16 @@ impl Seat {
         &self.name
     }
 
+    /// Refuses when the session has ended: with what has a seat in it, that says so instead of telling an empty inbox.
+    pub fn check_lives(&self) -> Result<(), BusError> {
+        if let Err(error) = self.bus.refresh() {
+            // Whatever is asked for says what is wrong with the bus.
+            tracing::debug!("about {}: {error}", self.name);
+        }
+        let lives = self.bus.look(|state| state.session(self.session).is_some());
+        lives.then_some(()).ok_or_else(|| Refusal::Left.into())
+    }
+
     /// Asks for something in the name of this session, outside of any call.
     pub async fn ask(&self, ask: Ask) -> Result<Receipt, BusError> {
         self.bus.submit(Some(self.session), Vec::new(), ask).await

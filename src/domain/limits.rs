@@ -35,7 +35,7 @@ pub const RETENTION_DAYS: u32 = 30;
 /// Requests of one member that nobody has answered: more than anybody can follow, and a bound for the state.
 pub const MAX_OWN_REQUESTS: usize = 1_000;
 
-/// What the bus itself says is put into an inbox up to so many times the limit of unread messages.
+/// What the bus itself says is put into an inbox up to so many times the limits of unread messages.
 pub const NOTICE_ROOM: usize = 2;
 
 /// How long a turn may be without any sign of life before it counts as stalled, by default: real agents are silent for 40 s while
@@ -62,6 +62,10 @@ pub const INLINE_BYTES: usize = 64 * 1024;
 
 /// Unread messages a member may have: bounds the state, the snapshot and the time to open the bus.
 pub const MAX_UNREAD: usize = 10_000;
+
+/// Bytes of the unread messages of a member: 128 of the longest, or as many as there may be of thirteen kilobytes each. The log keeps
+/// them all until they are read, and that is more than anybody reads.
+pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
 
 /// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;

@@ -194,6 +194,7 @@ impl Server {
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
         };
+        seat.check_lives()?;
         self.prove_tools(&seat);
         // That this call came proves that the answers that its client had were taken, whatever becomes of this one.
         let arrival = context.extensions.get::<Arrival>();

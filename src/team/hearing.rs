@@ -1,5 +1,6 @@
 //! What an agent says by itself: its updates, and its questions for permission.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::actor::Actor;
@@ -16,7 +17,7 @@ use crate::domain::message::Way;
 const WRITTEN: Duration = Duration::from_millis(limits::WRITTEN_MS);
 
 impl Actor {
-    /// Returns the calls of our tools that were handed messages which nothing has proven yet.
+    /// Returns the calls of our tools that were handed messages, or have claimed requests, and whose answers nothing has proven yet.
     fn held_by_tools(&self) -> Vec<CallId> {
         let bus = self.seat.bus();
         if let Err(error) = bus.refresh() {
@@ -26,9 +27,12 @@ impl Actor {
         let session = self.identity.session;
         let by_tools = [Way::Pull, Way::Piggyback].into_iter();
         bus.look(|state| {
-            by_tools
-                .flat_map(|way| state.calls_handed_by(session, way))
-                .collect()
+            let holding = by_tools.flat_map(|way| state.calls_handed_by(session, way));
+            let claims = state.session(session).map(|agent| agent.unheard.values());
+            let calls: BTreeSet<_> = holding
+                .chain(claims.into_iter().flatten().copied())
+                .collect();
+            calls.into_iter().collect()
         })
     }
 
@@ -60,7 +64,7 @@ impl Actor {
                 .look(|state| state.is_written(session, call))
     }
 
-    /// Returns the calls of our tools whose messages the good end of a turn proves, and no words before it: their answers were
+    /// Returns the calls of our tools whose answers the good end of a turn proves, and no words before it: their answers were
     /// written, and the agent can have had them. A call that has failed, whose endpoint has died, or whose agent has ceased to wait
     /// for it has brought it nothing.
     pub(super) async fn shown_by_tools(&self, turn: &Turn) -> Vec<CallId> {
@@ -70,7 +74,7 @@ impl Actor {
         let mut changes = bus.changes();
         let are_known = || {
             bus.look(|state| {
-                let is_open = |call: &CallId| !state.handed_to(session, *call).is_empty();
+                let is_open = |call: &CallId| state.holds(session, *call);
                 let mut open = calls.iter().filter(|call| is_open(call));
                 open.all(|call| state.is_written(session, *call))
             })

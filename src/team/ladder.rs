@@ -15,6 +15,7 @@ use super::turn::{Outcome, Turn};
 use super::work::Mail;
 use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
 use crate::bus::rules::Ask;
+use crate::bus::state::Session;
 use crate::config::MidTurn;
 use crate::delivery::reach::{Reach, Shown};
 use crate::delivery::{drain, interrupt, steer, wake};
@@ -285,9 +286,14 @@ impl Actor {
         self.ladder.not_before = None;
         self.ladder.in_vain = 0;
         let session = self.identity.session;
+        if let Err(error) = self.seat.bus().refresh() {
+            // Then what its calls hold comes back by its deadline, or with the end of the next turn.
+            tracing::debug!("about {}: {error}", self.identity.name);
+        }
         let has_calls = self.seat.bus().look(|state| {
             let live = state.session(session);
-            live.is_some_and(|live| !live.waits.is_empty() || !live.handed.is_empty())
+            let holds = |live: &Session| !live.handed.is_empty() || !live.unheard.is_empty();
+            live.is_some_and(|live| !live.waits.is_empty() || holds(live))
         });
         if has_calls {
             self.record(Ask::EndCalls(session)).await;

@@ -89,7 +89,7 @@ async fn a_death_is_seen_and_its_claims_are_free(logs: impl Logs) {
         .await
         .unwrap();
     call.answered().await;
-    a.ask(Ask::Claim(id.clone())).await.unwrap();
+    a.ask(Ask::Claim(id.clone(), a.call().id())).await.unwrap();
     there.refresh().unwrap();
     assert!(there.look(|state| state.open_requests().next().is_none()));
     die(a, here).await;

@@ -170,7 +170,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
         (
             "get_task_result",
             json!({ "task_id": "task-zzzzzzzz" }),
-            "there is no task `task-zzzzzzzz`",
+            "there is no task `task-zzzzzzzz`, or it is too old to be found",
         ),
         (
             "get_task_result",
@@ -180,7 +180,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
         (
             "claim_request",
             json!({ "request_id": "req-zzzzzzzz" }),
-            "there is no request `req-zzzzzzzz`: check_messages shows the open ones",
+            "there is no request `req-zzzzzzzz`, or it is too old to be found: check_messages shows the open ones",
         ),
     ];
     for (tool, arguments, sentence) in cases {

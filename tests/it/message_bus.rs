@@ -210,7 +210,9 @@ async fn a_stranger_cannot_find_a_message(logs: impl Logs) {
     let refused = bus.find_message(&id, &name("c")).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        format!("there is no message `{id}` that you sent or received")
+        format!(
+            "there is no message `{id}` that you sent or received, or it is too old to be found"
+        )
     );
     let (found, _) = bus.history(None, |_| true, &name("c"), 100).unwrap();
     assert!(found.is_empty());
@@ -231,7 +233,7 @@ async fn looking_back_shows_at_most_what_was_asked_for(logs: impl Logs) {
         .await
         .unwrap();
     call.answered().await;
-    b.ask(Ask::Claim(request)).await.unwrap();
+    b.ask(Ask::Claim(request, b.call().id())).await.unwrap();
     let (mut from, mut all) = (None, Vec::new());
     loop {
         let (found, next) = bus.history(from, |_| true, &name("a"), 2).unwrap();

@@ -236,3 +236,54 @@ async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
     .await;
     lead.close().await;
 }
+
+/// An agent that claims what it is offered by its last call, and then ends its turn or does nothing more.
+const CLAIMS: &str = r#"
+[[agents.default.turns]]
+when = "Your task: end"
+steps = [
+  { wait_for = { seconds = 60 }, save = "offer" },
+  { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
+  { say = "it is mine" },
+]
+[[agents.default.turns]]
+when = "Your task: hang"
+steps = [
+  { wait_for = { seconds = 60 }, save = "offer" },
+  { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
+  { hang = true },
+]
+[[agents.default.turns]]
+steps = [{ say = "{{prompt}}" }]
+"#;
+
+#[tokio::test]
+async fn a_claim_stays_with_who_was_told_of_it_and_is_free_when_its_turn_ends_before_a_word() {
+    let stage = Stage::new(CLAIMS);
+    let lead = stage.orchestrator().await;
+    let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);
+    for (name, work, is_told) in [("ann", "end", true), ("carl", "hang", false)] {
+        let task = lead.start(name, work).await;
+        lead.until_waiting(name).await;
+        let look = json!({ "description": "look" });
+        let request = bob.call("request_task", look).await["request_id"].clone();
+        bob.hear(|message| message["claimed_by"] == name).await;
+        if is_told {
+            assert_eq!(lead.done(&task).await, "it is mine");
+            lead.until_idle(name).await;
+        } else {
+            lead.call("cancel_task", json!({ "task_id": task })).await;
+            let free = format!(
+                "carl was not told that it had won it and held your request {}: it is open again",
+                request.as_str().unwrap()
+            );
+            bob.hear_notice(&free).await;
+        }
+        let claim = json!({ "request_id": request });
+        let claimed = eve.call("claim_request", claim).await;
+        assert_eq!(claimed["claimed"], !is_told, "{claimed}");
+    }
+    for member in [lead, bob, eve] {
+        member.close().await;
+    }
+}

@@ -49,6 +49,7 @@ impl Event {
             | Self::WaitEnded { .. }
             | Self::RequestNudged { .. }
             | Self::RequestClaimed { .. }
+            | Self::ClaimUnheard(_)
             | Self::RequestReopened { .. }
             | Self::RequestCompleted { .. }
             | Self::RequestExpired { .. }

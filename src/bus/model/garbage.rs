@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::bus::event::{
     Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened,
     Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
-    StepSpread, StepStarted, Written,
+    StepSpread, StepStarted, Unheard, Written,
 };
 use crate::bus::line;
 use crate::bus::log::Place;
@@ -201,6 +201,12 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             context: Some(body(e)),
             nudge_ms: u64::from(d),
             ttl_ms: u64::from(e),
+        }),
+        20 if odd => Event::ClaimUnheard(Unheard {
+            session: session(a),
+            call: call(b),
+            request: request(c),
+            skip: Skip,
         }),
         20 => Event::RequestClaimed {
             id: request(a),
@@ -457,7 +463,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Ask {
             priority: Priority::default(),
         },
         1 => Ask::Bury(vec![session(a), session(b)]),
-        2 => Ask::Claim(request(a)),
+        2 => Ask::Claim(request(a), call(b)),
         3 => Ask::Settle {
             session: session(a),
             call: call(b),

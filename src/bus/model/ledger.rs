@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event};
+use crate::bus::event::{Entry, Event, Unheard};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::{Author, MessageKind};
@@ -41,6 +41,8 @@ pub(super) struct Ledger {
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
     requests: BTreeMap<RequestId, Asked>,
+    /// Which claims their claimers may not know of: on the answers of which calls they hang.
+    unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// Whom the end of a task is told, of those that have not ended.
     assigners: BTreeMap<TaskId, Name>,
     /// Of those that ended with the newest entry.
@@ -71,6 +73,7 @@ impl Ledger {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm a kind of event")]
     fn enter_event(&mut self, seq: u64, event: &Event) {
         match event {
             Event::MemberStarting(starting) => {
@@ -81,6 +84,7 @@ impl Ledger {
             Event::MemberLeft { session, .. } => {
                 assert!(self.live.remove(session), "it leaves once");
                 self.give_back(|holder, _| holder == *session);
+                self.unheard.retain(|_, (holder, _)| holder != session);
             }
             Event::MemberForgotten { name } => drop(self.chosen.remove(name)),
             Event::MessageSent(sent) => {
@@ -110,7 +114,10 @@ impl Ledger {
             Event::MessageReturned { session, call } => {
                 self.give_back(|holder, held_by| (holder, held_by) == (*session, *call));
             }
-            Event::MessageSeen { session, call } => self.see((*session, *call)),
+            Event::MessageSeen { session, call } => {
+                self.see((*session, *call));
+                self.unheard.retain(|_, by| *by != (*session, *call));
+            }
             Event::MessageSuperseded { id, members } => {
                 for name in members.named() {
                     self.end(id, name);
@@ -138,11 +145,22 @@ impl Ledger {
                 asked.owner = Some(*session);
                 asked.fence = seq;
             }
+            Event::ClaimUnheard(Unheard {
+                session,
+                call,
+                request,
+                ..
+            }) => {
+                let asked = self.asked(request, RequestStatus::Claimed);
+                assert_eq!(asked.owner, Some(*session));
+                self.unheard.insert(request.clone(), (*session, *call));
+            }
             Event::RequestReopened { id } => {
+                let unheard = self.unheard.remove(id).is_some();
                 let asked = self.asked(id, RequestStatus::Claimed);
                 asked.status = RequestStatus::Open;
                 let owner = asked.owner.take().expect("a claimed request has an owner");
-                let lost = !self.is_live(owner) || self.silent.contains(&owner);
+                let lost = unheard || !self.is_live(owner) || self.silent.contains(&owner);
                 assert!(lost, "nobody is robbed of a claim");
             }
             Event::TaskAssigned(assigned) if assigned.workflow.is_none() => {
@@ -164,11 +182,13 @@ impl Ledger {
                 let owner = asked.owner.expect("a claimed request has an owner");
                 let author = &self.messages[message].1;
                 assert_eq!(author.member(), self.names.get(&owner));
+                self.unheard.remove(id);
             }
             Event::RequestExpired { id } => {
                 let asked = self.requests.get_mut(id).expect("it was opened");
                 assert!(!asked.status.is_final(), "it ends once");
                 asked.status = RequestStatus::Expired;
+                self.unheard.remove(id);
             }
             _ => {}
         }
@@ -313,6 +333,11 @@ impl Ledger {
     }
 
     fn check_requests(&self, state: &State) {
+        let unheard = state.sessions.values().flat_map(|session| {
+            let unheard = session.unheard.iter();
+            unheard.map(|(request, call)| (request.clone(), (session.id, *call)))
+        });
+        assert_eq!(unheard.collect::<BTreeMap<_, _>>(), self.unheard);
         for (id, asked) in &self.requests {
             let request = state.request(id).expect("fewer than the state keeps");
             assert_eq!((request.status, &request.from), (asked.status, &asked.from));
@@ -357,10 +382,13 @@ impl Ledger {
 fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {
+        let mut bytes = 0;
         for (seq, id) in member.unread.iter() {
+            bytes += state.messages[id].body.bytes;
             assert_eq!(state.messages[id].seq, *seq);
             assert!(unread.insert((id.clone(), name.clone())));
         }
+        assert_eq!(member.unread_bytes, bytes);
     }
     let mut handed = BTreeSet::new();
     for session in state.sessions.values() {
@@ -410,6 +438,13 @@ fn check_sessions(state: &State) {
             };
             let runs = state.timers.runs(&Due::Handed(session.id, *call));
             assert_ne!(runs, way.is_by_turn());
+        }
+        for call in session.unheard.values() {
+            let runs = state.timers.runs(&Due::Handed(session.id, *call));
+            assert_ne!(runs, session.written.contains(call), "untold for ever");
+        }
+        for call in &session.written {
+            assert!(state.holds(session.id, *call));
         }
     }
     for task in state.tasks.values().filter(|task| !task.status.is_final()) {

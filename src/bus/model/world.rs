@@ -244,7 +244,10 @@ impl World {
                 };
                 (who(by)?, open)
             }
-            Step::Claim(by, which) => (who(by)?, Ask::Claim(choose(&self.requests, which)?)),
+            Step::Claim(by, which) => {
+                let (by, request) = (who(by)?, choose(&self.requests, which)?);
+                (by, Ask::Claim(request, self.new_call(by)))
+            }
             Step::Assign(by, agent) => {
                 let session = who(agent)?;
                 (
@@ -390,7 +393,7 @@ impl World {
 
     /// Now and then a new call proves that an earlier one of its session was taken.
     fn proven(&self, by: Option<SessionId>, ask: &Ask) -> Vec<CallId> {
-        let new_call = matches!(ask, Ask::Take { .. } | Ask::Wait { .. } | Ask::Claim(_));
+        let new_call = matches!(ask, Ask::Take { .. } | Ask::Wait { .. } | Ask::Claim(..));
         let earlier = self.calls.iter().rev().skip(1);
         let mine = earlier.filter(|(session, _)| new_call && Some(*session) == by);
         mine.map(|(_, call)| *call)

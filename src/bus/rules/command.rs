@@ -320,8 +320,8 @@ pub enum Ask {
         /// Milliseconds of open time.
         ttl_ms: u64,
     },
-    /// Claims a request.
-    Claim(RequestId),
+    /// Claims a request. The answer of this call tells the claimer.
+    Claim(RequestId, CallId),
     /// Gives up a claim whose claimer never heard that it was made.
     Release(RequestId),
     /// Assigns work to a live agent.

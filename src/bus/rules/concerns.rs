@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::bus::event::{
-    Addressees, Answered, Asked, Created, Event, Opened, Resumed, StepApproved, StepEnded, Written,
+    Addressees, Answered, Asked, Created, Event, Opened, Resumed, StepApproved, StepEnded, Unheard,
+    Written,
 };
 use crate::bus::state::State;
 use crate::domain::id::{MessageId, PermissionId, SessionId, TaskId};
@@ -27,6 +28,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
             | Event::AnswerWritten(Written { session, .. })
+            | Event::ClaimUnheard(Unheard { session, .. })
             | Event::MemberTools { session, .. }
             | Event::AgentCrashed { session, .. }
             | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),

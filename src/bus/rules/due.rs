@@ -4,6 +4,7 @@ use super::decision::Decision;
 use super::membership;
 use super::messages;
 use super::permissions;
+use super::proofs::{self, Untold};
 use super::refusal::Refusal;
 use super::requests;
 use super::writer::Writer;
@@ -35,6 +36,9 @@ pub(super) fn write_due(
             }
             Ok(())
         })?;
+        if let Due::Handed(session, call) = due {
+            proofs::end_untold(decision, state, *session, Untold::Unwritten(*call))?;
+        }
     }
     for newcomer in state.newcomers() {
         if decision.is_full() {

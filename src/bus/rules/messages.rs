@@ -1,6 +1,7 @@
 //! Rules of messages: sending, taking, waiting, and what became of what was handed over.
 
 use super::command::Pick;
+use super::proofs;
 use super::refusal::Refusal;
 use super::requests;
 use super::writer::{Post, Writer};
@@ -68,7 +69,12 @@ pub(super) fn send(
     }
     if !writer.has_room(&to, 1) {
         let limit = writer.state.limits().unread;
-        return Err(Refusal::InboxFull { name: to, limit });
+        let unread = writer.state.member(&to).map(|member| member.unread.len());
+        return Err(if unread.is_some_and(|unread| unread >= limit) {
+            Refusal::InboxFull { name: to, limit }
+        } else {
+            Refusal::InboxHeavy { name: to }
+        });
     }
     let mut post = Post::new(
         MessageKind::Message,
@@ -85,11 +91,15 @@ pub(super) fn send(
             writer.post(post);
         }
         Some(Answered::Message { id, thread }) => {
+            proofs::note_knows(writer, me, &thread);
             post.reply_to = Some(id);
             post.thread = Some(thread);
             writer.post(post);
         }
         Some(Answered::Request { id }) => {
+            if let Some(request) = writer.state.request(&id) {
+                proofs::note_knows(writer, me, &request.message);
+            }
             post.kind = MessageKind::Response;
             requests::respond(writer, me, &id, post);
         }
@@ -165,13 +175,13 @@ pub(super) fn note_taken(writer: &mut Writer<'_>, me: SessionId, taken: &[CallId
     }
 }
 
-/// Says whether a call holds messages, or held some that were given back and that nobody has taken since.
+/// Says whether a call holds messages or a claim, or held some that were given back and that nobody has taken since.
 fn holds_or_held(state: &State, session: SessionId, call: CallId) -> bool {
     let Some(holder) = state.session(session) else {
         return false;
     };
     let given_back = |message: &Message| matches!(message.delivery(&holder.name), Some(Delivery::Unread { last }) if last == Some((session, call)));
-    holder.handed.contains_key(&call) || state.unread(&holder.name).any(given_back)
+    state.holds(session, call) || state.unread(&holder.name).any(given_back)
 }
 
 pub(super) fn take(
@@ -376,7 +386,7 @@ fn words_in_its_turn(
     steered
 }
 
-fn seen_call(event: &Event) -> Option<(SessionId, CallId)> {
+pub(super) fn seen_call(event: &Event) -> Option<(SessionId, CallId)> {
     match event {
         Event::MessageSeen { session, call } => Some((*session, *call)),
         _ => None,

@@ -33,6 +33,7 @@ pub use self::proofs::unsaid_by_hooks;
 pub use self::refusal::Refusal;
 
 use self::decision::Decision;
+use self::proofs::Untold;
 use self::writer::Writer;
 use super::log::Proposal;
 use super::state::State;
@@ -89,6 +90,18 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             decision.step(|writer| write_asked(writer, command))?;
             // In the state in which its calls hold nothing any more.
             decision.step(|writer| health::reopen_claims(writer, *session))?;
+        }
+        Ask::EndCalls(session) => {
+            decision.step(|writer| write_asked(writer, command))?;
+            proofs::end_untold(&mut decision, state, *session, Untold::All)?;
+        }
+        Ask::Settle {
+            session,
+            call,
+            seen: false,
+        } => {
+            decision.step(|writer| write_asked(writer, command))?;
+            proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
         }
         _ => decision.step(|writer| write_asked(writer, command))?,
     }
@@ -187,7 +200,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             context.as_ref(),
             (*nudge_ms, *ttl_ms),
         ),
-        Ask::Claim(id) => requests::claim(writer, me, id),
+        Ask::Claim(id, call) => requests::claim(writer, me, id, *call),
         Ask::Release(id) => {
             proofs::release(writer, me, id);
             Ok(())

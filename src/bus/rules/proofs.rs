@@ -1,19 +1,20 @@
 //! Rules of proofs: which answers were written, and what is given back that was never shown.
 
-use super::messages::give_back;
+use super::decision::Decision;
+use super::messages::{give_back, seen_call};
 use super::refusal::Refusal;
 use super::requests;
 use super::writer::Writer;
-use crate::bus::event::{Event, Skip, Written};
-use crate::bus::state::{Delivery, State};
-use crate::domain::id::{CallId, RequestId, SessionId, TaskId};
+use crate::bus::event::{Event, Skip, Unheard, Written};
+use crate::bus::state::{Delivery, Session, State};
+use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::Way;
 use crate::domain::request::RequestStatus;
 
 /// Writes that the answer of a call of this session has been written, as long as that matters.
 pub(super) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
     let state = writer.state;
-    if !state.handed_to(me, call).is_empty() && !state.is_written(me, call) {
+    if state.holds(me, call) && !state.is_written(me, call) {
         writer.push(Event::AnswerWritten(Written {
             session: me,
             call,
@@ -62,6 +63,92 @@ pub(super) fn take_notice(
         });
     }
     Ok(())
+}
+
+/// Writes on the answer of which call the claim of an agent hangs: of a new claim, or of one that it may not know of.
+pub(super) fn hang(writer: &mut Writer<'_>, session: SessionId, call: CallId, id: &RequestId) {
+    writer.push(Event::ClaimUnheard(Unheard {
+        session,
+        call,
+        request: id.clone(),
+        skip: Skip,
+    }));
+}
+
+/// Lets a claim hang on the answer of a later call that has claimed the same, unless the agent knows that it has it.
+pub(super) fn hang_on_later(
+    writer: &mut Writer<'_>,
+    holder: &Session,
+    call: CallId,
+    id: &RequestId,
+) {
+    let mut seen_now = writer.events.iter().filter_map(seen_call);
+    if let Some(before) = holder.unheard.get(id)
+        && *before != call
+        && !seen_now.any(|seen| seen == (holder.id, *before))
+    {
+        hang(writer, holder.id, call, id);
+    }
+}
+
+/// Writes that a session knows what it has claimed, as it writes in the thread of the request.
+pub(super) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
+    let of_thread = |id: &RequestId| {
+        let request = writer.state.request(id);
+        request.is_some_and(|request| request.message == *thread)
+    };
+    let known = me.unheard.iter().find(|(id, _)| of_thread(id));
+    if let Some((_, call)) = known {
+        writer.push(Event::MessageSeen {
+            session: me.id,
+            call: *call,
+        });
+    }
+}
+
+/// Says which claims of a session end that hang on the answer of a call.
+#[derive(Clone, Copy)]
+pub(super) enum Untold {
+    /// All of them.
+    All,
+    /// Those of this call.
+    Of(CallId),
+    /// Those of this call, unless its answer was written.
+    Unwritten(CallId),
+}
+
+impl Untold {
+    /// Returns the requests that a session holds by such claims.
+    fn of(self, holder: &Session) -> Vec<RequestId> {
+        let ends = |by: &CallId| match self {
+            Self::All => true,
+            Self::Of(call) => *by == call,
+            Self::Unwritten(call) => *by == call && !holder.written.contains(by),
+        };
+        let unheard = holder.unheard.iter().filter(|(_, by)| ends(by));
+        unheard.map(|(id, _)| id.clone()).collect()
+    }
+}
+
+/// Opens the requests again whose claims nobody was told of. That is a step of its own, behind the one that gives back what the call
+/// was handed: one of the messages may be the request itself.
+pub(super) fn end_untold(
+    decision: &mut Decision<'_>,
+    state: &State,
+    session: SessionId,
+    untold: Untold,
+) -> Result<(), Refusal> {
+    let ends = |holder: &Session| !untold.of(holder).is_empty();
+    if !state.session(session).is_some_and(ends) {
+        return Ok(());
+    }
+    decision.step(|writer| {
+        let holder = writer.state.session(session);
+        for id in holder.map(|holder| untold.of(holder)).unwrap_or_default() {
+            release(writer, session, &id);
+        }
+        Ok(())
+    })
 }
 
 /// Opens a request again whose claim this session has made and never heard of.

@@ -70,6 +70,15 @@ pub enum Refusal {
         /// How many messages may be unread.
         limit: usize,
     },
+    /// The inbox has few messages, and long ones.
+    #[error(
+        "the inbox of `{name}` is full ({} MiB of unread messages): wait until it has read some",
+        limits::MAX_UNREAD_BYTES >> 20
+    )]
+    InboxHeavy {
+        /// Whose.
+        name: Name,
+    },
     /// Nobody can follow so many.
     #[error(
         "{limit} of your requests are not answered yet, which is the limit: wait until some are"
@@ -104,13 +113,15 @@ pub enum Refusal {
         what: &'static str,
     },
     /// Nobody knows that message, or it is not for the asker.
-    #[error("there is no message `{id}` that you sent or received")]
+    #[error("there is no message `{id}` that you sent or received, or it is too old to be found")]
     UnknownMessage {
         /// Which.
         id: MessageId,
     },
     /// Nobody knows that request.
-    #[error("there is no request `{id}`: check_messages shows the open ones")]
+    #[error(
+        "there is no request `{id}`, or it is too old to be found: check_messages shows the open ones"
+    )]
     UnknownRequest {
         /// Which.
         id: RequestId,
@@ -140,7 +151,7 @@ pub enum Refusal {
         name: Name,
     },
     /// Nobody knows that task.
-    #[error("there is no task `{id}`")]
+    #[error("there is no task `{id}`, or it is too old to be found")]
     UnknownTask {
         /// Which.
         id: TaskId,
@@ -155,7 +166,7 @@ pub enum Refusal {
     },
     /// Nobody knows that question for permission.
     #[error(
-        "there is no permission question `{id}`: get_agent_status lists the open ones under `permissions`"
+        "there is no permission question `{id}`, or it was answered too long ago: get_agent_status lists the open ones under `permissions`"
     )]
     UnknownPermission {
         /// Which.
@@ -186,7 +197,9 @@ pub enum Refusal {
     #[error("only an orchestrator leads workflows")]
     CannotLead,
     /// Nobody knows that workflow.
-    #[error("there is no workflow `{id}`: get_workflow_status without an id lists them")]
+    #[error(
+        "there is no workflow `{id}`, or it is too old to be found: get_workflow_status without an id lists them"
+    )]
     UnknownWorkflow {
         /// Which.
         id: WorkflowId,

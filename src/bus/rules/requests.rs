@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::messages::{check_body, supersede};
 use super::notice::notice;
+use super::proofs;
 use super::refusal::Refusal;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Addressees, Body, Event, Opened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
-use crate::domain::id::{RequestId, SessionId};
+use crate::domain::id::{CallId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::message::{Audience, MessageKind};
 use crate::domain::name::Name;
@@ -53,7 +54,12 @@ pub(super) fn open(
     Ok(())
 }
 
-pub(super) fn claim(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) -> Result<(), Refusal> {
+pub(super) fn claim(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    id: &RequestId,
+    call: CallId,
+) -> Result<(), Refusal> {
     let me = writer.session(me)?;
     let request = writer
         .state
@@ -66,6 +72,7 @@ pub(super) fn claim(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) -> R
         let owner = request.owner.as_ref();
         return match owner {
             Some(owner) if request.status == RequestStatus::Claimed && owner.session == me.id => {
+                proofs::hang_on_later(writer, me, call, id);
                 Ok(())
             }
             _ => Err(lost(request)),
@@ -76,6 +83,9 @@ pub(super) fn claim(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) -> R
         by: me.name.clone(),
         session: me.id,
     });
+    if me.owner.is_some() {
+        proofs::hang(writer, me.id, call, id);
+    }
     supersede(writer, &request.message);
     let text = Body::Text(format!("claimed by {}", me.name));
     let mut post = Post::new(

@@ -261,11 +261,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Says whether an inbox has fewer unread messages than so many times the limit.
+    /// Says whether an inbox has fewer unread messages, and fewer bytes of them, than so many times the limits.
     pub(super) fn has_room(&self, name: &Name, times: usize) -> bool {
         let most = self.state.limits().unread.saturating_mul(times);
-        let unread = self.state.member(name).map(|member| member.unread.len());
-        unread.is_none_or(|unread| unread < most)
+        let most_bytes = limits::MAX_UNREAD_BYTES.saturating_mul(times as u64);
+        let fits = |member: &Member| member.unread.len() < most && member.unread_bytes < most_bytes;
+        self.state.member(name).is_none_or(fits)
     }
 
     /// Says whether a session is leaving by this very decision.

@@ -161,6 +161,7 @@ impl State {
             Event::RequestOpened(opened) => self.request_opened(opened, at),
             Event::RequestNudged { id } => self.timers.stop(&Due::Nudge(id.clone())),
             Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
+            Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
             Event::RequestReopened { id } => self.request_reopened(id, at),
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
@@ -250,6 +251,7 @@ impl State {
             queue: VecDeque::new(),
             stop: None,
             handed: BTreeMap::new(),
+            unheard: BTreeMap::new(),
             written: BTreeSet::new(),
             waits: Vec::new(),
             run: None,
@@ -291,6 +293,7 @@ impl State {
             queue: VecDeque::new(),
             stop: None,
             handed: BTreeMap::new(),
+            unheard: BTreeMap::new(),
             written: BTreeSet::new(),
             waits: Vec::new(),
             run: None,
@@ -311,6 +314,7 @@ impl State {
             chosen,
             session: None,
             unread: Chunked::default(),
+            unread_bytes: 0,
         });
         member.name = name;
         member.chosen = chosen;
@@ -335,6 +339,9 @@ impl State {
         };
         for wait in &session.waits {
             self.timers.stop(&Due::Wait(id, wait.call));
+        }
+        for call in session.unheard.values() {
+            self.timers.stop(&Due::Handed(id, *call));
         }
         self.permissions_end(id);
         self.workflows_left_by(id);
@@ -399,6 +406,7 @@ impl State {
             let unread = member.unread.iter().filter(|(_, id)| is_unread(id));
             member.unread = unread.map(|(seq, id)| (*seq, id.clone())).collect();
         }
+        self.rebuild_inboxes();
         self.forget_member_if_idle(name);
         let is_left = |member: &Member| member.session.is_none();
         if self.members.get(name).is_some_and(is_left) {
@@ -466,6 +474,7 @@ impl State {
     }
 
     fn request_reopened(&mut self, id: &RequestId, at: &At) {
+        self.end_unheard(id);
         self.timers.stop(&Due::Reopen(id.clone()));
         self.change_request(id, |request| {
             request.status = RequestStatus::Open;
@@ -482,6 +491,7 @@ impl State {
     }
 
     fn request_ended(&mut self, id: &RequestId, status: RequestStatus) {
+        self.end_unheard(id);
         self.timers.stop(&Due::Nudge(id.clone()));
         self.timers.stop(&Due::Expire(id.clone()));
         self.timers.stop(&Due::Reopen(id.clone()));

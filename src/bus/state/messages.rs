@@ -21,7 +21,10 @@ impl State {
         if let Audience::One(to) = &mut message.audience {
             self.share(to);
         }
-        self.messages.insert(id.clone(), message);
+        if self.messages.insert(id.clone(), message).is_some() {
+            // No rules give an id twice; who has the earlier one unread now has another length.
+            self.rebuild_inboxes();
+        }
         self.put_into_inboxes(&id, to);
     }
 
@@ -39,12 +42,16 @@ impl State {
         let Some(message) = self.messages.get_mut(id) else {
             return;
         };
+        let mut is_known = true;
         for name in to {
             if let Some(member) = self.members.get_mut(&name) {
                 let fresh = Delivery::Unread { last: None };
                 message.deliveries.insert(member.name.clone(), fresh);
-                member.unread.insert(message.seq, id.clone());
+                is_known &= member.receive(message);
             }
+        }
+        if !is_known {
+            self.rebuild_inboxes();
         }
         self.end_message_if_settled(id);
     }
@@ -95,6 +102,7 @@ impl State {
             return;
         };
         let held = holder.handed.entry(call).or_default();
+        let mut is_known = true;
         for id in ids {
             let Some(message) = self.messages.get_mut(id) else {
                 continue;
@@ -104,9 +112,8 @@ impl State {
                 continue;
             };
             *delivery = Delivery::Handed { session, call, way };
-            let seq = message.seq;
             if let Some(member) = self.members.get_mut(member) {
-                member.unread.remove(&seq);
+                is_known &= member.lose(message);
             }
             held.push(id.clone());
         }
@@ -126,6 +133,9 @@ impl State {
             self.timers
                 .start(Due::Handed(session, call), at.tick.ms, limits::HANDED_MS);
         }
+        if !is_known {
+            self.rebuild_inboxes();
+        }
     }
 
     /// Gives back what a call was handed.
@@ -142,14 +152,20 @@ impl State {
             *delivery = Delivery::Unread {
                 last: Some((session, call)),
             };
-            if let Some(member) = self.members.get_mut(&name) {
-                member.unread.insert(message.seq, id);
+            if let Some(member) = self.members.get_mut(&name)
+                && !member.receive(message)
+            {
+                self.rebuild_inboxes();
             }
         }
     }
 
-    /// Marks what a call was handed as seen, also when it has been given back meanwhile and nobody else took it.
+    /// Marks what a call was handed as seen, also when it has been given back meanwhile and nobody else took it; and what it has
+    /// claimed as known to be so.
     pub(super) fn message_seen(&mut self, session: SessionId, call: CallId) {
+        if let Some(holder) = self.sessions.get_mut(&session) {
+            holder.unheard.retain(|_, by| *by != call);
+        }
         let (name, mut ids) = self.take_handed(session, call);
         let Some(name) = name else { return };
         if let Some(member) = self.members.get(&name) {
@@ -169,10 +185,12 @@ impl State {
 
     /// Notes that the answer of a call has been written.
     pub(super) fn answer_written(&mut self, written: &Written) {
-        if let Some(holder) = self.sessions.get_mut(&written.session)
-            && holder.handed.contains_key(&written.call)
+        let Written { session, call, .. } = *written;
+        if self.holds(session, call)
+            && let Some(holder) = self.sessions.get_mut(&session)
         {
-            holder.written.insert(written.call);
+            holder.written.insert(call);
+            self.let_go(session, call);
         }
     }
 
@@ -183,8 +201,9 @@ impl State {
             return (None, Vec::new());
         };
         let ids = holder.handed.remove(&call).unwrap_or_default();
-        holder.written.remove(&call);
-        (Some(holder.name.clone()), ids)
+        let name = holder.name.clone();
+        self.let_go(session, call);
+        (Some(name), ids)
     }
 
     /// Ends the delivery of a message to one member.
@@ -198,6 +217,7 @@ impl State {
         if delivery.is_final() {
             return;
         }
+        let mut let_go = None;
         if let Delivery::Handed { session, call, .. } = *delivery
             && let Some(holder) = self.sessions.get_mut(&session)
             && let Some(ids) = holder.handed.get_mut(&call)
@@ -205,14 +225,17 @@ impl State {
             ids.retain(|other| other != id);
             if ids.is_empty() {
                 holder.handed.remove(&call);
-                holder.written.remove(&call);
-                self.timers.stop(&Due::Handed(session, call));
+                let_go = Some((session, call));
             }
         }
         *delivery = outcome;
-        let seq = message.seq;
-        if let Some(member) = self.members.get_mut(name) {
-            member.unread.remove(&seq);
+        if let Some(member) = self.members.get_mut(name)
+            && !member.lose(message)
+        {
+            self.rebuild_inboxes();
+        }
+        if let Some((session, call)) = let_go {
+            self.let_go(session, call);
         }
         self.end_message_if_settled(id);
     }

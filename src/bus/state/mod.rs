@@ -9,12 +9,14 @@ mod chunked;
 mod deliveries;
 mod header;
 mod health;
+mod inbox;
 mod kept;
 mod messages;
 mod permissions;
 mod query;
 mod timers;
 mod unanswered;
+mod unheard;
 mod watch;
 mod workflows;
 
@@ -69,6 +71,9 @@ pub struct Member {
     /// What is in the inbox and not handed to anybody, by seq.
     #[serde(default, skip_serializing_if = "Chunked::is_empty")]
     pub unread: Chunked<u64, MessageId>,
+    /// How many bytes the texts of these have.
+    #[serde(skip)]
+    pub unread_bytes: u64,
 }
 
 /// A live session.
@@ -126,6 +131,10 @@ pub struct Session {
     /// Which calls hold messages that have not been seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handed: BTreeMap<CallId, Vec<MessageId>>,
+    /// What it holds and may not know: on the answer of which call each claim hangs. Only of agents, as the death of other sessions'
+    /// endpoints is their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unheard: BTreeMap<RequestId, CallId>,
     /// Which of these calls have an answer that was written to their client.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<CallId>,
@@ -496,6 +505,7 @@ impl State {
     pub fn rebuild(&mut self) {
         self.command_set = self.commands.iter().copied().collect();
         self.rebuild_unanswered();
+        self.rebuild_inboxes();
         self.rebuild_absent();
     }
 }

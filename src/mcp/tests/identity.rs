@@ -116,6 +116,30 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
 }
 
 #[tokio::test]
+async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
+    let team = Team::new();
+    let (seat, other) = (team.seat("ann").await, team.seat("bob").await);
+    let session = seat.session();
+    let mut client = Client::of(endpoint::server(Seating::taken(seat)));
+    client.initialize().await;
+    let mut call = other.call();
+    let hello = call.send("ann".into(), "hello".into(), None).await;
+    hello.unwrap();
+    let bury = Ask::Bury(vec![session]);
+    other.ask(bury).await.unwrap();
+    let listed = client.request("tools/list", json!({})).await;
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        let text = client
+            .refused(tool["name"].as_str().unwrap(), json!({}))
+            .await;
+        assert_eq!(
+            text,
+            "this session has left the team and cannot act any more"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_seat_that_could_not_be_taken_is_tried_again() {
     let team = Team::new();
     let seat = team.seat("ann").await;

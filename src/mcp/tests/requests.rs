@@ -138,7 +138,7 @@ async fn requests_that_make_no_sense_are_refused() {
         (
             "claim_request",
             json!({ "request_id": "req-aaaaaaaa" }),
-            "there is no request `req-aaaaaaaa`: check_messages shows the open ones",
+            "there is no request `req-aaaaaaaa`, or it is too old to be found: check_messages shows the open ones",
         ),
     ];
     for (tool, arguments, expected) in checks {

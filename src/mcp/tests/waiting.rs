@@ -95,7 +95,7 @@ async fn what_cannot_be_waited_for_is_refused() {
         ),
         (
             json!({ "request_id": "req-aaaaaaaa" }),
-            "there is no request `req-aaaaaaaa`: check_messages shows the open ones",
+            "there is no request `req-aaaaaaaa`, or it is too old to be found: check_messages shows the open ones",
         ),
     ];
     for (arguments, expected) in checks {

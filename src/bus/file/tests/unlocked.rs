@@ -15,7 +15,7 @@ use crate::bus::file::{FileLog, Options, segments};
 use crate::bus::line;
 use crate::bus::log::{Appended, Log, LogError, Place, Replica};
 use crate::bus::rules::{self, Ask, Command};
-use crate::domain::id::{CommandId, MessageId, RequestId, TaskId};
+use crate::domain::id::{CallId, CommandId, MessageId, RequestId, TaskId};
 use crate::domain::time::Tick;
 use crate::sys::disk::Disk as _;
 
@@ -66,7 +66,7 @@ fn claim(log: &mut FileLog, replica: &mut Replica, by: u128, id: &RequestId) -> 
         id: CommandId(Uuid::now_v7()),
         by: Some(session(by)),
         taken: Vec::new(),
-        ask: Ask::Claim(id.clone()),
+        ask: Ask::Claim(id.clone(), CallId(Uuid::nil())),
     };
     log.append(replica, &mut |state, now| {
         rules::decide(state, now, &command)

@@ -156,7 +156,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     let mut world = World::new();
     let (lead, asker, owner) = (world.lead(), world.peer("asker"), world.peer("owner"));
     let request = world.open(asker);
-    world.ask(owner, Ask::Claim(request.clone()));
+    world.ask(owner, Ask::Claim(request.clone(), CALL));
     let events = world.ask(None, Ask::Hung(vec![owner], AFTER_MS));
     assert!(notices(&events, "orchestrator")[0].starts_with("owner is hung: its heartbeat"));
     assert!(notices(&events, "asker")[0].starts_with("owner does not answer and held"));
@@ -177,7 +177,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
         RequestStatus::Open,
         "what it held before it does not hold now"
     );
-    world.ask(owner, Ask::Claim(request));
+    world.ask(owner, Ask::Claim(request, CALL));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_restart_gives_back_what_the_old_process_had() {
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let agent = world.agent(lead, "codex");
     let request = world.open(peer);
-    world.ask(agent, Ask::Claim(request.clone()));
+    world.ask(agent, Ask::Claim(request.clone(), CALL));
     let message = world.send(peer, "codex", "hello");
     let (_, held) = world.take(agent);
     assert!(held.contains(&message));
@@ -286,7 +286,7 @@ fn limits_hold_for_everybody_once_they_are_set() {
         3,
         "a full inbox gets no requests"
     );
-    world.ask(peer, Ask::Claim(request));
+    world.ask(peer, Ask::Claim(request, CALL));
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn the_bus_itself_does_not_fill_an_inbox_without_end() {
     let request = world.open(peer);
     for _ in 0..6 {
         let helper = world.peer("helper");
-        world.ask(helper, Ask::Claim(request.clone()));
+        world.ask(helper, Ask::Claim(request.clone(), CALL));
         world.leave(helper);
     }
     let is_notice = |kind: &&MessageKind| **kind == MessageKind::Notice;

@@ -21,7 +21,7 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     world.ask(lead, Ask::StartTask(task.clone()));
     world.send(agent, "orchestrator", "hello");
     let request = world.open(agent);
-    world.ask(lead, Ask::Claim(request.clone()));
+    world.ask(lead, Ask::Claim(request.clone(), CALL));
     world.reply(lead, "codex", &request.to_string());
     let ending = Ending {
         status: TaskStatus::Done,

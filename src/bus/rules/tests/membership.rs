@@ -62,7 +62,7 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
     let (call, _) = world.take(agent);
     world.settle(agent, call, true);
     assert!(at_rest(&world), "anybody may claim an open request");
-    world.ask(agent, Ask::Claim(claimed.clone()));
+    world.ask(agent, Ask::Claim(claimed.clone(), CALL));
     assert!(!at_rest(&world), "a claim");
     world.reply(agent, "ann", &claimed.to_string());
     assert!(at_rest(&world));
@@ -320,7 +320,7 @@ fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
     let (asker, owner, waiter) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let request = world.open(asker);
     world.take(waiter);
-    world.ask(owner, Ask::Claim(request));
+    world.ask(owner, Ask::Claim(request, CALL));
     world.wait(waiter);
     for order in [[waiter, owner], [owner, waiter]] {
         let mut world = World {

@@ -355,6 +355,43 @@ fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
 }
 
 #[test]
+fn an_inbox_has_a_limit_of_bytes_too() {
+    let mut world = World::new();
+    let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let long = || Ask::Send {
+        to: "b".into(),
+        body: Body::Blob {
+            id: Uuid::nil(),
+            bytes: limits::MAX_CONTENT_BYTES as u64,
+        },
+        reply_to: None,
+        priority: Priority::Normal,
+    };
+    for _ in 0..128 {
+        world.ask(a, long());
+    }
+    let refusal = world.refuse(a, sending("b", "x", None)).to_string();
+    assert_eq!(
+        refusal,
+        "the inbox of `b` is full (128 MiB of unread messages): wait until it has read some"
+    );
+    let events = world.ask(a, Ask::Broadcast(text("to all")));
+    assert_eq!(sent(&events).to.named(), [name("c")]);
+    let (call, _) = world.take_with(b, Pick { limit: 1, ..all() });
+    world.ask(a, long());
+    world.settle(b, call, false);
+    world.refuse(a, long());
+    // What a snapshot leaves out is found again.
+    let snapshot = serde_json::to_vec(&world.state).unwrap();
+    world.state = serde_json::from_slice(&snapshot).unwrap();
+    world.state.rebuild();
+    world.refuse(a, long());
+    let (call, _) = world.take_with(b, Pick { limit: 2, ..all() });
+    world.settle(b, call, true);
+    world.ask(a, long());
+}
+
+#[test]
 fn a_broadcast_is_for_all_live_members_but_the_sender() {
     let mut world = World::new();
     let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));

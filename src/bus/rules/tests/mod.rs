@@ -1,5 +1,6 @@
 //! The rules, sentence by sentence: a small world of pure state in which members ask for things and time passes.
 
+mod claims;
 mod health;
 mod kept;
 mod membership;
@@ -25,6 +26,9 @@ use crate::domain::member::{Departure, MemberKind};
 use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
+
+/// The call of whoever claims, where it does not matter which.
+const CALL: CallId = CallId(Uuid::nil());
 
 /// A state, the time, and where ids come from.
 struct World {

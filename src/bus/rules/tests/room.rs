@@ -88,7 +88,7 @@ fn who_held_very_many_requests_in_a_great_team_can_be_buried() {
     let mut requests = Vec::new();
     for _ in 0..64 {
         let id = world.open_for(team[0], DAY_MS);
-        world.ask(team[1], Ask::Claim(id.clone()));
+        world.ask(team[1], Ask::Claim(id.clone(), CALL));
         requests.push(id);
     }
     let mut events = world.bury(&team[1..2]);
@@ -137,7 +137,7 @@ fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
     let again = world.peer(&mine);
     let id = world.state.open_requests().last().unwrap().id.clone();
     let shown = world.shown(&id);
-    world.ask(team[1], Ask::Claim(id));
+    world.ask(team[1], Ask::Claim(id, CALL));
     world.all_due();
     let name = world.state.session(newcomer).unwrap().name.to_string();
     assert_eq!(world.unread(&name).len(), open - 1);
@@ -281,7 +281,7 @@ proptest! {
         }
         let claimer = team[7];
         for (_, id) in requests.iter().take(plan.claimed) {
-            world.ask(claimer, Ask::Claim(id.clone()));
+            world.ask(claimer, Ask::Claim(id.clone(), CALL));
         }
         for who in team.iter().skip(6).take(plan.waiting) {
             world.wait(*who);

@@ -1,0 +1,184 @@
+//! Claims of agents of which nobody may have been told: they hang on the answer of the call that made them.
+
+use super::*;
+use crate::domain::limits;
+use crate::domain::request::RequestStatus;
+
+/// An agent that has claimed a request by a call, with its bridge, and somebody who asked and somebody who could do it, too.
+struct Claimed {
+    world: World,
+    lead: SessionId,
+    agent: SessionId,
+    other: SessionId,
+    request: RequestId,
+    call: CallId,
+}
+
+fn claimed() -> Claimed {
+    let mut world = World::new();
+    let (lead, asker, other) = (world.lead(), world.peer("asker"), world.peer("other"));
+    let agent = world.agent(lead, "codex");
+    let request = world.open(asker);
+    let call = world.call();
+    world.ask(agent, Ask::Claim(request.clone(), call));
+    Claimed {
+        world,
+        lead,
+        agent,
+        other,
+        request,
+        call,
+    }
+}
+
+impl Claimed {
+    fn end_turn(&mut self) -> Vec<Event> {
+        self.world.ask(self.lead, Ask::EndCalls(self.agent))
+    }
+
+    #[track_caller]
+    fn check(&self, expected: RequestStatus) {
+        let request = self.world.state.request(&self.request).unwrap();
+        assert_eq!(request.status, expected);
+    }
+}
+
+#[test]
+fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
+    let mut claimed = claimed();
+    let events = claimed.end_turn();
+    claimed.check(RequestStatus::Open);
+    let told = notices(&events, "asker");
+    assert!(
+        told[0].contains("was not told that it had won it"),
+        "{told:?}"
+    );
+    assert!(claimed.end_turn().is_empty(), "once");
+    let (other, request) = (claimed.other, claimed.request.clone());
+    claimed.world.ask(other, Ask::Claim(request, CALL));
+    claimed.check(RequestStatus::Claimed);
+    assert!(claimed.end_turn().is_empty(), "it is somebody else's");
+}
+
+#[test]
+fn a_claim_whose_answer_was_not_written_ends_when_a_hand_over_would() {
+    let mut claimed = claimed();
+    claimed.world.pass(limits::HANDED_MS - 1);
+    assert!(claimed.world.due().is_empty());
+    claimed.world.pass(1);
+    claimed.world.due();
+    claimed.check(RequestStatus::Open);
+    claimed.world.pass(limits::HANDED_MS);
+    claimed.world.due();
+    claimed.check(RequestStatus::Open);
+}
+
+#[test]
+fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
+    let mut claimed = claimed();
+    let (agent, call) = (claimed.agent, claimed.call);
+    claimed.world.send(claimed.other, "codex", "x");
+    let take = Ask::Take {
+        session: agent,
+        call,
+        way: Way::Piggyback,
+        pick: all(),
+    };
+    claimed.world.ask(agent, take);
+    assert_eq!(claimed.world.ask(agent, Ask::Written(call)).len(), 1);
+    claimed.world.pass(limits::HANDED_MS);
+    claimed.world.due();
+    assert!(claimed.world.held(agent, call).is_empty());
+    claimed.check(RequestStatus::Claimed);
+    assert!(claimed.world.state.is_written(agent, call));
+    claimed.world.settle(agent, call, true);
+    claimed.end_turn();
+    claimed.check(RequestStatus::Claimed);
+}
+
+#[test]
+fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
+    let mut by_turn = claimed();
+    let settle = Ask::Settle {
+        session: by_turn.agent,
+        call: by_turn.call,
+        seen: true,
+    };
+    by_turn.world.ask(by_turn.lead, settle);
+    let mut by_call = claimed();
+    let mut later = by_call.world.command(by_call.agent, Ask::Taken);
+    later.taken = vec![by_call.call];
+    by_call.world.run(&later).unwrap();
+    for claimed in [&mut by_turn, &mut by_call] {
+        claimed.world.pass(limits::HANDED_MS);
+        claimed.world.due();
+        claimed.end_turn();
+        claimed.check(RequestStatus::Claimed);
+    }
+}
+
+#[test]
+fn a_claim_stays_when_its_agent_writes_about_the_request() {
+    let by_request = |claimed: &Claimed| claimed.request.to_string();
+    let by_message = |claimed: &Claimed| claimed.world.shown(&claimed.request).to_string();
+    let ways: [&dyn Fn(&Claimed) -> String; 2] = [&by_request, &by_message];
+    for reply_to in ways {
+        let mut claimed = claimed();
+        let (agent, reply_to) = (claimed.agent, reply_to(&claimed));
+        claimed.world.reply(agent, "other", &reply_to);
+        claimed.end_turn();
+        claimed.check(RequestStatus::Claimed);
+        claimed.world.reply(agent, "asker", &reply_to);
+        claimed.check(RequestStatus::Completed);
+    }
+}
+
+#[test]
+fn of_several_calls_that_claim_the_last_one_decides() {
+    for told in [true, false] {
+        let mut claimed = claimed();
+        let (agent, first) = (claimed.agent, claimed.call);
+        let second = claimed.world.call();
+        let again = Ask::Claim(claimed.request.clone(), second);
+        claimed.world.ask(agent, again);
+        claimed.world.settle(agent, first, !told);
+        claimed.check(RequestStatus::Claimed);
+        claimed.world.settle(agent, second, told);
+        claimed.end_turn();
+        claimed.check(if told {
+            RequestStatus::Claimed
+        } else {
+            RequestStatus::Open
+        });
+    }
+}
+
+#[test]
+fn a_call_that_proves_the_claim_and_claims_again_leaves_it_proven() {
+    let mut claimed = claimed();
+    let call = claimed.world.call();
+    let again = Ask::Claim(claimed.request.clone(), call);
+    let mut again = claimed.world.command(claimed.agent, again);
+    again.taken = vec![claimed.call];
+    claimed.world.run(&again).unwrap();
+    claimed.end_turn();
+    claimed.check(RequestStatus::Claimed);
+}
+
+#[test]
+fn an_agent_that_leaves_or_answers_leaves_nothing_of_its_claim_behind() {
+    let mut left = claimed();
+    left.world.leave(left.agent);
+    left.check(RequestStatus::Open);
+    let mut answered = claimed();
+    let (agent, request) = (answered.agent, answered.request.to_string());
+    answered.world.reply(agent, "asker", &request);
+    answered.check(RequestStatus::Completed);
+    for claimed in [&mut left, &mut answered] {
+        claimed.world.pass(limits::HANDED_MS);
+        let events = claimed.world.due();
+        let is_of_call = |event: &Event| matches!(event, Event::MessageReturned { .. });
+        assert!(!events.iter().any(is_of_call), "{events:?}");
+    }
+    answered.check(RequestStatus::Completed);
+}
