@@ -19,6 +19,12 @@ impl State {
         wall_ms.min(self.watch.wall_ms())
     }
 
+    /// Returns the earlier of the wall time and of what the log has seen with what the machine has run since: a clock that somebody has
+    /// set ahead makes nothing old before the next entry.
+    pub fn ran_to_ms(&self, now: Now) -> i64 {
+        now.wall_ms.min(self.watch.run_on_ms(now.tick))
+    }
+
     /// Says whether a task still has to end whose end a name is told: that notice is then mail for whoever takes the name up.
     pub(super) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {
