@@ -11,7 +11,7 @@ use super::call::Call;
 use super::claims::Claims;
 use super::error::BusError;
 use super::handle::{Bus, Receipt};
-use super::rules::{Ask, NewMember, Refusal, Wish};
+use super::rules::{self, Ask, NewMember, Refusal, Wish};
 use super::state::State;
 use crate::domain::id::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
@@ -111,11 +111,37 @@ impl Seat {
                 put_aside: put_aside.clone(),
             };
             match bus.submit(None, Vec::new(), Ask::Join(Box::new(new))).await {
-                Ok(_) => return Self::of(bus, session),
+                Ok(_) => {
+                    let joined = Self::of(bus, session)?;
+                    if joining.kind == MemberKind::Orchestrator {
+                        joined.tell_ends().await;
+                    }
+                    return Ok(joined);
+                }
                 Err(BusError::Refused(Refusal::NameTaken { .. })) if Instant::now() < deadline => {
                     tokio::time::sleep(NAME_LOOK).await;
                 }
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Has the rest told of the tasks that ended while the session was away, where there are very many.
+    async fn tell_ends(&self) {
+        let wanted = || {
+            let wanted = |state: &State| rules::is_summary_wanted(state, &self.name);
+            self.bus.look(wanted)
+        };
+        while wanted() {
+            let tell = Ask::TellEnds(self.session);
+            match self.bus.submit(None, Vec::new(), tell).await {
+                Ok(receipt) if !receipt.events.is_empty() => {}
+                Ok(_) => return,
+                Err(error) => {
+                    // It reads of each by itself then.
+                    tracing::debug!("not all tasks that ended are told in one: {error}");
+                    return;
+                }
             }
         }
     }

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::join_all;
 
 use super::*;
-use crate::bus::event::Starting;
+use crate::bus::event::{Report, Starting};
 use crate::bus::memory::Store;
-use crate::bus::rules::{NewAgent, Wish};
+use crate::bus::rules::{Ending, NewAgent, NewTask, Wish};
 use crate::bus::seat::token_hash;
 use crate::bus::{Bus, Joining};
 use crate::domain::id::SessionId;
 use crate::domain::limits;
-use crate::domain::member::MemberKind;
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::task::TaskStatus;
 use crate::sys::clock;
 
 async fn join(bus: &Bus, name: &str) -> Seat {
@@ -193,4 +194,52 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
         assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
         bus.close().await;
     }
+}
+
+#[tokio::test]
+async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_notice_each() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let lead = || async {
+        let wish = Wish::Chosen(Name::parse("lead").unwrap());
+        let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
+        let joined = Seat::join(&bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    };
+    let first = lead().await;
+    let agent = start(&first, "secret").await;
+    for _ in 0..limits::EVENTS_AT_ONCE + 50 {
+        let task = NewTask {
+            prompt: Bus::body("work".into()),
+            model: None,
+            fresh: false,
+            permissions: None,
+            step: None,
+        };
+        let assign = Ask::Assign {
+            session: agent,
+            task,
+        };
+        let assigned = first.ask(assign).await.unwrap();
+        let task = assigned.events.iter().find_map(|event| match event {
+            Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
+            _ => None,
+        });
+        let task = task.unwrap();
+        first.ask(Ask::StartTask(task.clone())).await.unwrap();
+        let done = Ending {
+            status: TaskStatus::Done,
+            output: Bus::body("fine".into()),
+            stop_reason: None,
+            error: None,
+            report: Report::default(),
+        };
+        let finish = Ask::FinishTask(task, Box::new(done));
+        first.ask(finish).await.unwrap();
+    }
+    first.leave(Departure::Closed).await.unwrap();
+    let next = lead().await;
+    let told = bus.look(|state| state.unread(next.name()).count());
+    assert_eq!(told, 2, "one of each append");
+    bus.close().await;
 }

@@ -172,6 +172,8 @@ pub enum Broken {
 pub enum Ask {
     /// Writes what is due.
     Due,
+    /// Tells this orchestrator of tasks that ended while it was away and for which the append with which it joined had no room.
+    TellEnds(SessionId),
     /// Says that an agent does not end a turn whose task was given up, and ends what waits behind that.
     Stuck(SessionId),
     /// Says that such a turn has ended after all.

@@ -31,6 +31,7 @@ pub use self::concerns::concerned;
 pub use self::messages::{known_member, picked};
 pub use self::proofs::unsaid_by_hooks;
 pub use self::refusal::Refusal;
+pub use self::summary::is_wanted as is_summary_wanted;
 
 use self::decision::Decision;
 use self::proofs::Untold;
@@ -81,6 +82,10 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 })?;
             }
         }
+        Ask::TellEnds(session) => decision.step(|writer| {
+            summary::tell(writer, *session, &[], summary::Heir::Yes);
+            Ok(())
+        })?,
         Ask::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
         Ask::Back(sessions) => decision.step(|writer| {
             health::back(writer, sessions);
@@ -120,9 +125,13 @@ fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal
 #[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
 fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
     match ask {
-        Ask::Due | Ask::Bury(_) | Ask::Hung(..) | Ask::Back(_) | Ask::Join(_) | Ask::Taken => {
-            Ok(())
-        }
+        Ask::Due
+        | Ask::TellEnds(_)
+        | Ask::Bury(_)
+        | Ask::Hung(..)
+        | Ask::Back(_)
+        | Ask::Join(_)
+        | Ask::Taken => Ok(()),
         Ask::Runs(_)
         | Ask::Swept(_)
         | Ask::Stir(_)

@@ -16,7 +16,7 @@ use crate::domain::message::{Author, MessageKind};
 use crate::domain::name::Name;
 
 /// Says whether an orchestrator that takes up a name has so many notices of ended tasks that one says more, or any of a dead one's.
-pub(super) fn is_wanted(state: &State, name: &Name) -> bool {
+pub fn is_wanted(state: &State, name: &Name) -> bool {
     ends(state, name).nth(1).is_some() || inherited(state).next().is_some()
 }
 
@@ -45,7 +45,8 @@ pub(super) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     }
 }
 
-/// Puts one notice in the place of those about ended tasks that a session has not read, where there are several.
+/// Puts one notice in the place of those about ended tasks that a session has not read, where there are several. Those for which the
+/// append has no room stay as they are, for the next one.
 pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name], heir: Heir) {
     let state = writer.state;
     let Some(reader) = state.session(session) else {
@@ -60,7 +61,21 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name], h
     if own.len() < 2 && inherited.is_empty() && gone.is_empty() {
         return;
     }
-    let ends = [own, inherited].concat();
+    let mut ends = [own, inherited].concat();
+    let has_room = |(told, message): &(&Name, &Message)| {
+        let has_room = !writer.is_full();
+        if has_room {
+            writer.push(Event::MessageSuperseded {
+                id: message.id.clone(),
+                members: vec![(*told).clone()].into(),
+            });
+        }
+        has_room
+    };
+    ends.truncate(ends.iter().copied().take_while(has_room).count());
+    if ends.is_empty() && gone.is_empty() {
+        return;
+    }
     let mut told = Notice::default();
     if !gone.is_empty() {
         let names = gone.iter().map(|name| notice![*name]).collect();
@@ -89,12 +104,6 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name], h
             .and(&"tasks that have ended: ")
             .and(&listed(tasks.collect()))
             .and(&"; get_task_result has what was said in each");
-    }
-    for (told, message) in ends {
-        writer.push(Event::MessageSuperseded {
-            id: message.id.clone(),
-            members: vec![told.clone()].into(),
-        });
     }
     writer.notice(&reader.name, told);
 }

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::bus::event::Report;
-use crate::bus::rules::Ending;
+use crate::bus::rules::{Ending, is_summary_wanted};
 use crate::bus::state::Message;
 use crate::domain::limits;
+use crate::domain::name::MAX_NAME_BYTES;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 
@@ -20,6 +21,16 @@ fn unread(world: &World, of: &str) -> usize {
     world.state.unread(&name(of)).count()
 }
 
+fn done() -> Ending {
+    Ending {
+        status: TaskStatus::Done,
+        output: text("fine"),
+        stop_reason: None,
+        error: None,
+        report: Report::default(),
+    }
+}
+
 #[test]
 fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     let mut world = World::new();
@@ -29,14 +40,7 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     for task in &tasks {
         world.ask(lead, Ask::StartTask(task.clone()));
     }
-    let done = Ending {
-        status: TaskStatus::Done,
-        output: text("fine"),
-        stop_reason: None,
-        error: None,
-        report: Report::default(),
-    };
-    world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done)));
+    world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done())));
     for agent in agents {
         let leave = Ask::Leave {
             session: agent,
@@ -180,6 +184,37 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
     let told = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
     assert_eq!(told.count(), 1);
     assert_eq!(unread(&world, "lead"), 0);
+}
+
+/// Orchestrators with long names whose tasks have ended while they were away.
+#[test]
+fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
+    const TASKS: usize = 2_500;
+    let mut world = World::new();
+    let called = "n".repeat(MAX_NAME_BYTES);
+    let join = |world: &mut World| {
+        let wish = Wish::Chosen(name(&called));
+        world.join(wish, MemberKind::Orchestrator)
+    };
+    let lead = join(&mut world);
+    let agent = world.agent(lead, "codex");
+    for _ in 0..TASKS {
+        let task = world.assign(lead, agent);
+        world.ask(lead, Ask::StartTask(task.clone()));
+        world.ask(lead, Ask::FinishTask(task, Box::new(done())));
+    }
+    world.leave(agent);
+    world.leave(lead);
+    (world.longest, world.appends) = (0, 0);
+    let lead = join(&mut world);
+    while is_summary_wanted(&world.state, &name(&called)) {
+        assert!(!world.ask(None, Ask::TellEnds(lead)).is_empty());
+    }
+    assert!(world.longest < limits::DUE_BYTES, "{}", world.longest);
+    let ends = |message: &&Message| message.task.is_some();
+    assert_eq!(world.state.unread(&name(&called)).filter(ends).count(), 0);
+    let told = unread(&world, &called);
+    assert!(told <= world.appends, "{told} notices");
 }
 
 /// It may be back any time, and its mail waits for it.
