@@ -238,11 +238,13 @@ async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
 }
 
 /// An agent that claims what it is offered by its last call, and then ends its turn or does nothing more.
+/// Each agent asks before it claims, as real ones do: so its bridge has heard of the wait's end before the claim begins.
 const CLAIMS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: end"
 steps = [
   { wait_for = { seconds = 60 }, save = "offer" },
+  { ask_permission = "mcp__bridge__claim_request", kind = "other" },
   { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
   { say = "it is mine" },
 ]
@@ -250,6 +252,7 @@ steps = [
 when = "Your task: hang"
 steps = [
   { wait_for = { seconds = 60 }, save = "offer" },
+  { ask_permission = "mcp__bridge__claim_request", kind = "other" },
   { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
   { hang = true },
 ]

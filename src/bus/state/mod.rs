@@ -138,6 +138,9 @@ pub struct Session {
     /// Which of these calls have an answer that was written to their client.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<CallId>,
+    /// When each of these calls got the last of what it holds, in the machine's own time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held_since: BTreeMap<CallId, u64>,
     /// The calls that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,

@@ -44,6 +44,7 @@ impl State {
             return;
         };
         let before = holder.unheard.insert(request.clone(), *call);
+        holder.held_since.insert(*call, at.tick.ms);
         self.timers
             .start(Due::Handed(*session, *call), at.tick.ms, limits::HANDED_MS);
         if let Some(before) = before {
@@ -78,6 +79,7 @@ impl State {
         }
         if !hangs {
             holder.written.remove(&call);
+            holder.held_since.remove(&call);
         }
     }
 }

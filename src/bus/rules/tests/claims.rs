@@ -182,3 +182,26 @@ fn an_agent_that_leaves_or_answers_leaves_nothing_of_its_claim_behind() {
     }
     answered.check(RequestStatus::Completed);
 }
+
+#[test]
+fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
+    let mut claimed = claimed();
+    let (agent, call) = (claimed.agent, claimed.call);
+    let begun = claimed.world.now.tick.ms;
+    let holds_by = |world: &World, ms| world.state.held_by(agent, call, ms);
+    assert!(!holds_by(&claimed.world, begun - 1));
+    assert!(holds_by(&claimed.world, begun));
+
+    claimed.world.pass(1_000);
+    let (world, from) = (&mut claimed.world, claimed.other);
+    world.send(from, "codex", "words");
+    let take = Ask::Take {
+        session: agent,
+        call,
+        way: Way::Piggyback,
+        pick: all(),
+    };
+    world.ask(agent, take);
+    assert!(!holds_by(&claimed.world, begun), "it has got more since");
+    assert!(holds_by(&claimed.world, claimed.world.now.tick.ms));
+}
