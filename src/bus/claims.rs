@@ -5,19 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use tokio::time::Instant;
-
+use super::again::Again;
 use super::error::BusError;
+use super::event::Event;
+use super::handle::Receipt;
 use super::rules::Ask;
 use super::seat::Seat;
 use crate::domain::id::{CallId, RequestId};
-use crate::domain::limits;
-
-/// The pause after a release that the bus could not take. Each further one is twice as long, up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+use crate::domain::message::MessageKind;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
@@ -58,6 +54,11 @@ impl Claims {
         }
     }
 
+    /// Notes that the claimer knows of its claim: it hangs on no answer.
+    fn know(&self, request: &RequestId) {
+        self.unheard().remove(request);
+    }
+
     fn unheard(&self) -> MutexGuard<'_, BTreeMap<RequestId, CallId>> {
         // Every change leaves it whole.
         self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -86,11 +87,8 @@ impl Seat {
     }
 
     async fn release_later(&self, call: CallId, request: &RequestId) {
-        let until = Instant::now() + Duration::from_millis(limits::HANDED_MS);
-        let mut pause = FIRST_PAUSE;
-        while Instant::now() < until {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        let mut again = Again::begin();
+        while again.comes().await {
             match self.try_to_release(call, request).await {
                 Err(BusError::Log(_)) => {}
                 _ => return,
@@ -108,18 +106,43 @@ impl Seat {
         if !claims.hangs_on(request, call) {
             return Ok(());
         }
-        let outcome = self.ask(Ask::Release(request.clone())).await;
+        let outcome = self.ask(Ask::Release(request.clone(), call)).await;
         if !matches!(outcome, Err(BusError::Log(_))) {
             claims.end(request, call);
         }
         outcome.map(drop)
     }
+
+    /// Notes what this session has written about requests: it knows of its claims of those.
+    pub(super) fn note_wrote(&self, receipt: &Receipt) {
+        for event in &receipt.events {
+            let Event::MessageSent(sent) = event else {
+                continue;
+            };
+            let Some(thread) = sent.thread.as_ref() else {
+                continue;
+            };
+            let about = self.bus().look(|state| {
+                let first = state.message(thread);
+                let first = first.filter(|first| first.kind == MessageKind::Request);
+                first.and_then(|first| first.request.clone())
+            });
+            if let Some(request) = about
+                && sent.from.member() == Some(self.name())
+            {
+                self.claims().know(&request);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::bus::event::Starting;
+    use crate::bus::faulty::{Fault, Faults};
     use crate::bus::memory::Store;
     use crate::bus::rules::{NewAgent, Wish};
     use crate::bus::seat::token_hash;
@@ -228,5 +251,114 @@ mod tests {
             assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
             bus.close().await;
         }
+    }
+
+    /// A team in which an agent may claim what bob has asked for.
+    struct Offered {
+        bus: Bus,
+        lead: Seat,
+        agent: SessionId,
+        request: RequestId,
+    }
+
+    async fn offered(faults: &Faults) -> Offered {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+        let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
+        let agent = start(&lead, "secret").await;
+        let hour = Duration::from_hours(1);
+        let mut open = bob.call();
+        let request = open.open_request("do it".into(), None, hour, hour);
+        let request = request.await.unwrap();
+        Offered {
+            bus,
+            lead,
+            agent,
+            request,
+        }
+    }
+
+    impl Offered {
+        fn endpoint(&self) -> Seat {
+            Seat::of_agent(&self.bus, self.agent, "secret").unwrap()
+        }
+
+        /// Claims by a call whose answer is on its way like this.
+        async fn claim(&self, by: &Seat, answer: Answer) -> CallId {
+            let mut call = by.call();
+            assert!(wins(&mut call, &self.request).await);
+            let id = call.id();
+            assert!(call.answered_by(answer).await, "something hangs on it");
+            id
+        }
+
+        async fn is_free(&self) -> bool {
+            wins(&mut self.lead.call(), &self.request).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_late_takes_no_claim_that_another_endpoint_has_made() {
+        for is_proven in [true, false] {
+            let offered = offered(&Faults::default()).await;
+            let (old, new) = (offered.endpoint(), offered.endpoint());
+            let stuck = offered.claim(&old, Answer::default()).await;
+            offered.claim(&new, Answer::given()).await;
+            if is_proven {
+                new.call().answered().await;
+            }
+            old.unanswered(stuck).await.unwrap();
+            assert!(!offered.is_free().await, "proven: {is_proven}");
+            offered.bus.close().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_late_takes_no_claim_that_its_claimer_has_written_about() {
+        for (is_agent, writes) in [(true, true), (true, false), (false, true), (false, false)] {
+            let offered = offered(&Faults::default()).await;
+            let claimer = if is_agent {
+                offered.endpoint()
+            } else {
+                join(&offered.bus, "ann").await
+            };
+            let stuck = offered.claim(&claimer, Answer::default()).await;
+            if writes {
+                let mut call = claimer.call();
+                let about = Some(offered.request.to_string());
+                let sent = call.send("lead".into(), "on it".into(), about);
+                sent.await.unwrap();
+            }
+            claimer.unanswered(stuck).await.unwrap();
+            assert_ne!(offered.is_free().await, writes, "an agent: {is_agent}");
+            offered.bus.close().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn that_an_answer_was_written_is_noted_behind_a_busy_moment() {
+        let faults = Faults::default();
+        let offered = offered(&faults).await;
+        let endpoint = offered.endpoint();
+        let call = offered.claim(&endpoint, Answer::given()).await;
+        faults.fail_at(2, Fault::Busy, |event| {
+            matches!(event, Event::AnswerWritten(_))
+        });
+        endpoint.written(call).await.unwrap();
+        let is_written = || {
+            offered
+                .bus
+                .look(|state| state.is_written(offered.agent, call))
+        };
+        let mut changes = offered.bus.changes();
+        let noted = async {
+            while !is_written() {
+                changes.changed().await.unwrap();
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(20), noted).await;
+        assert!(in_time.is_ok(), "it is not noted");
+        assert_eq!(faults.failed(), 2);
+        offered.bus.close().await;
     }
 }
