@@ -130,6 +130,7 @@ impl Call {
             priority,
         };
         let receipt = self.ask(send).await?;
+        self.seat.note_wrote(&receipt);
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
 

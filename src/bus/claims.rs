@@ -3,21 +3,20 @@
 //! Several calls may claim the same request. The last of them has its fate in its hands: what becomes of the answers of the others
 //! matters no more, so that nobody is robbed of a claim that it was told of.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use tokio::time::Instant;
-
+use super::again::Again;
 use super::error::BusError;
+use super::event::Event;
+use super::handle::Receipt;
 use super::rules::Ask;
 use super::seat::Seat;
 use crate::domain::id::{CallId, RequestId};
-use crate::domain::limits;
-
-/// The pause after a release that the bus could not take. Each further one is twice as long, up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+use crate::domain::message::MessageKind;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
@@ -58,6 +57,11 @@ impl Claims {
         }
     }
 
+    /// Notes that the claimer knows of its claim: it hangs on no answer.
+    fn know(&self, request: &RequestId) {
+        self.unheard().remove(request);
+    }
+
     fn unheard(&self) -> MutexGuard<'_, BTreeMap<RequestId, CallId>> {
         // Every change leaves it whole.
         self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -86,11 +90,8 @@ impl Seat {
     }
 
     async fn release_later(&self, call: CallId, request: &RequestId) {
-        let until = Instant::now() + Duration::from_millis(limits::HANDED_MS);
-        let mut pause = FIRST_PAUSE;
-        while Instant::now() < until {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        let mut again = Again::begin();
+        while again.comes().await {
             match self.try_to_release(call, request).await {
                 Err(BusError::Log(_)) => {}
                 _ => return,
@@ -108,10 +109,32 @@ impl Seat {
         if !claims.hangs_on(request, call) {
             return Ok(());
         }
-        let outcome = self.ask(Ask::Release(request.clone())).await;
+        let outcome = self.ask(Ask::Release(request.clone(), call)).await;
         if !matches!(outcome, Err(BusError::Log(_))) {
             claims.end(request, call);
         }
         outcome.map(drop)
+    }
+
+    /// Notes what this session has written about requests: it knows of its claims of those.
+    pub(super) fn note_wrote(&self, receipt: &Receipt) {
+        for event in &receipt.events {
+            let Event::MessageSent(sent) = event else {
+                continue;
+            };
+            let Some(thread) = sent.thread.as_ref() else {
+                continue;
+            };
+            let about = self.bus().look(|state| {
+                let first = state.message(thread);
+                let first = first.filter(|first| first.kind == MessageKind::Request);
+                first.and_then(|first| first.request.clone())
+            });
+            if let Some(request) = about
+                && sent.from.member() == Some(self.name())
+            {
+                self.claims().know(&request);
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ pub use self::addressees::Addressees;
 pub use self::ending::{Finished, Report};
 pub use self::entry::Entry;
 pub use self::skip::Skip;
-pub use self::unheard::Unheard;
+pub use self::unheard::{Known, Unheard};
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
@@ -455,6 +455,8 @@ pub enum Event {
     },
     /// See [`Unheard`].
     ClaimUnheard(Unheard),
+    /// See [`Known`].
+    ClaimKnown(Known),
     /// A request's owner is gone, or was never told of its claim.
     RequestReopened {
         /// Which.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::again::Again;
 use super::answer::Answer;
 use super::call::Call;
 use super::claims::Claims;
@@ -311,16 +312,36 @@ impl Seat {
     }
 
     /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
-    /// such answers.
+    /// such answers. What the bus cannot take now is tried again beside all else.
     pub async fn written(&self, call: CallId) -> Result<(), BusError> {
         let is_agent = self.bus.look(|state| {
             let session = state.session(self.session);
             session.is_some_and(|session| session.owner.is_some())
         });
-        if is_agent {
-            self.ask(Ask::Written(call)).await?;
+        if !is_agent {
+            return Ok(());
         }
-        Ok(())
+        match self.ask(Ask::Written(call)).await {
+            Err(BusError::Log(error)) => {
+                tracing::debug!("that an answer was written is noted later: {error}");
+                let seat = self.clone();
+                tokio::spawn(async move { seat.written_later(call).await });
+                Ok(())
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+
+    async fn written_later(&self, call: CallId) {
+        let mut again = Again::begin();
+        while again.comes().await {
+            match self.ask(Ask::Written(call)).await {
+                Err(BusError::Log(_)) => {}
+                _ => return,
+            }
+        }
+        // By now what the call was handed or has claimed has been given back.
+        tracing::warn!("that an answer was written could not be noted");
     }
 
     /// Notes calls that were answered with messages.

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened,
-    Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
+    Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Known,
+    Opened, Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
     StepSpread, StepStarted, Unheard, Written,
 };
 use crate::bus::line;
@@ -201,6 +201,11 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             context: Some(body(e)),
             nudge_ms: u64::from(d),
             ttl_ms: u64::from(e),
+        }),
+        20 if odd && d > 128 => Event::ClaimKnown(Known {
+            session: session(a),
+            request: request(c),
+            skip: Skip,
         }),
         20 if odd => Event::ClaimUnheard(Unheard {
             session: session(a),

@@ -324,8 +324,8 @@ pub enum Ask {
     },
     /// Claims a request. The answer of this call tells the claimer.
     Claim(RequestId, CallId),
-    /// Gives up a claim whose claimer never heard that it was made.
-    Release(RequestId),
+    /// Gives up a claim because its claimer has not had the answer of this call, unless it knows of the claim otherwise.
+    Release(RequestId, CallId),
     /// Assigns work to a live agent.
     Assign {
         /// The agent's session.

@@ -210,10 +210,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             (*nudge_ms, *ttl_ms),
         ),
         Ask::Claim(id, call) => requests::claim(writer, me, id, *call),
-        Ask::Release(id) => {
-            proofs::release(writer, me, id);
-            Ok(())
-        }
+        Ask::Release(id, call) => proofs::release(writer, me, (id, *call)),
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Ask::StartTask(id) => tasks::start(writer, me, id),
         Ask::ResumeTask(id) => tasks::resume(writer, me, id),

@@ -162,6 +162,7 @@ impl State {
             Event::RequestNudged { id } => self.timers.stop(&Due::Nudge(id.clone())),
             Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
             Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
+            Event::ClaimKnown(known) => self.claim_known(known),
             Event::RequestReopened { id } => self.request_reopened(id, at),
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),

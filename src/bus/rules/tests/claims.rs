@@ -134,6 +134,38 @@ fn a_claim_stays_when_its_agent_writes_about_the_request() {
 }
 
 #[test]
+fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
+    let mut claimed = claimed();
+    let (agent, call) = (claimed.agent, claimed.call);
+    let beside = claimed.world.send(claimed.other, "codex", "x");
+    let take = Ask::Take {
+        session: agent,
+        call,
+        way: Way::Piggyback,
+        pick: all(),
+    };
+    claimed.world.ask(agent, take);
+    assert_eq!(
+        claimed.world.held(agent, call),
+        std::slice::from_ref(&beside)
+    );
+    let reply_to = claimed.request.to_string();
+    claimed.world.reply(agent, "other", &reply_to);
+    assert_eq!(
+        claimed.world.held(agent, call),
+        std::slice::from_ref(&beside)
+    );
+    let again = claimed
+        .world
+        .command(agent, sending("other", "y", Some(&reply_to)));
+    let events = claimed.world.run(&again).unwrap();
+    assert_eq!(events.len(), 1, "it is known by now: {events:?}");
+    claimed.end_turn();
+    assert_eq!(claimed.world.unread("codex"), [beside]);
+    claimed.check(RequestStatus::Claimed);
+}
+
+#[test]
 fn of_several_calls_that_claim_the_last_one_decides() {
     for told in [true, false] {
         let mut claimed = claimed();
