@@ -415,10 +415,12 @@ impl State {
     }
 
     fn message_sent(&mut self, sent: &Sent, at: &At) {
-        if let Some(task) = sent.task.as_ref().and_then(|task| self.tasks.get_mut(task))
-            && sent.kind == MessageKind::Notice
-        {
-            task.notice = Some(sent.id.clone());
+        if sent.kind == MessageKind::Notice {
+            for id in sent.task.iter().chain(&sent.ends) {
+                if let Some(task) = self.tasks.get_mut(id) {
+                    task.notice = Some(sent.id.clone());
+                }
+            }
         }
         let message = Message::sent(sent, at.origin());
         self.message_arrives(message, &sent.to);
