@@ -76,15 +76,15 @@ pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name], h
         Heir::No => Vec::new(),
     };
     if own.len() > 1 || !gone.is_empty() {
-        put_together(writer, reader, gone, own);
+        put_together(writer, reader, gone, &own);
     }
     if !inherited.is_empty() {
-        put_together(writer, reader, &[], inherited);
+        put_together(writer, reader, &[], &inherited);
     }
 }
 
 /// Tells a session of agents that are gone and of ended tasks, in the place of the notices that tell of these.
-fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: Vec<End<'_>>) {
+fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: &[End<'_>]) {
     if !writer.hears(&reader.name) {
         return;
     }
@@ -111,7 +111,7 @@ fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: 
             .and(&listed(tasks.collect()))
             .and(&"; get_task_result has what was said in each");
     }
-    for end in &ends {
+    for end in ends {
         writer.push(Event::MessageSuperseded {
             id: end.message.id.clone(),
             members: vec![end.waits_for.clone()].into(),
