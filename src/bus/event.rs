@@ -154,6 +154,9 @@ pub struct Sent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
+    /// The tasks of whose ends it tells, in the place of the notice about each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<TaskId>,
     /// How much it matters to who works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,

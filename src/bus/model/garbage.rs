@@ -306,6 +306,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
         claimed_by: None,
         reply_to: Some(message(e)),
         thread: Some(message(b)),
+        ends: vec![task(a)],
         priority: if c > 128 {
             Priority::Urgent
         } else {

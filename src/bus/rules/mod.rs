@@ -35,6 +35,7 @@ pub use self::summary::is_wanted as is_summary_wanted;
 
 use self::decision::Decision;
 use self::proofs::Untold;
+use self::summary::Heir;
 use self::writer::Writer;
 use super::log::Proposal;
 use super::state::State;
@@ -70,7 +71,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 && (!new.dead.is_empty() || summary::is_wanted(state, name))
             {
                 decision.step(|writer| {
-                    summary::tell(writer, new.session, &[], summary::Heir::Yes);
+                    summary::tell(writer, new.session, &[], Heir::of(&new.roles));
                     Ok(())
                 })?;
             }

@@ -52,6 +52,8 @@ pub(super) fn take_notice(
     let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
     let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
     let notice = notice.and_then(|notice| state.message(notice));
+    // One that tells of other tasks, too, is not read with the result of one.
+    let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
     let Some(notice) = notice else { return Ok(()) };
     if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {
         writer.push(Event::MessageHanded {

@@ -492,7 +492,7 @@ pub struct State {
     /// How much time has passed, for what counts in days.
     #[serde(default)]
     pub(crate) watch: Watch,
-    /// Names that nobody has now, and until when their mail waits, by the watch.
+    /// Names that nobody has now, and until when their mail waits, by the watch and by the wall clock.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) absent: BTreeMap<Name, i64>,
     /// Agents that were found dead, until nothing is left of them, with how they ran as far as that is known.
