@@ -14,7 +14,7 @@ steps = [
 [[agents.default.turns]]
 when = "Your task: gone on with"
 steps = [
-  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "long", on_reject = "go_on", save = "a" },
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "long", unannounced = true, on_reject = "go_on", save = "a" },
   { ask_permission = "other code", kind = "edit", paths = ["src/main.rs"], save = "b" },
   { say = "{{a.option}} {{b.option}}" },
 ]
