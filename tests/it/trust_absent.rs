@@ -10,8 +10,8 @@ use super::trust::{BY_PLAN, agree_to, approve, asking, assign, has_run, hostile,
 
 /// Lets others write to the directory of the yeses, so that it is not believed, or ends that.
 fn open_to(stage: &Stage, mode: u32) {
-    let state = stage.home().join(".local/state/cli-team-bridge/trusted");
-    std::fs::set_permissions(state, std::fs::Permissions::from_mode(mode)).unwrap();
+    let yeses = stage.home().join(".local/state/cli-team-bridge/trusted");
+    std::fs::set_permissions(yeses, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Says yes to the project's own file.
