@@ -24,7 +24,7 @@ const HOLDS_PATHS: [&str; 10] = [
 /// What arguments are called that hold a command, whatever it looks like.
 const HOLDS_A_COMMAND: [&str; 3] = ["command", "cmd", "commandline"];
 
-/// What arguments are called that may hold a command or a program: where there is a text or a list in one.
+/// What arguments are called that may hold a command or a program: where there is a text, a list or an object in one.
 const MAY_HOLD_A_COMMAND: [&str; 19] = [
     "argv",
     "bash",
@@ -47,16 +47,45 @@ const MAY_HOLD_A_COMMAND: [&str; 19] = [
     "shellcommand",
 ];
 
+/// What one of the words in such a name is: `shell_cmd`, `runScript`.
+const SAYS_A_COMMAND: [&str; 21] = [
+    "argv",
+    "bash",
+    "binary",
+    "cmd",
+    "cmdline",
+    "cmds",
+    "command",
+    "commandline",
+    "commands",
+    "eval",
+    "exec",
+    "executable",
+    "execute",
+    "powershell",
+    "program",
+    "run",
+    "script",
+    "scripts",
+    "sh",
+    "shell",
+    "zsh",
+];
+
 /// What the five agents call arguments that hold a file's content, words for people or models, or what is searched for.
-const HOLDS_CONTENT: [&str; 35] = [
+const HOLDS_CONTENT: [&str; 39] = [
     "aiproposedcontent",
     "aiproposedstring",
+    "body",
     "content",
+    "contents",
     "description",
     "exclude",
     "excludepattern",
     "excludepatterns",
     "explanation",
+    "filecontent",
+    "filetext",
     "glob",
     "globpattern",
     "ignore",
@@ -87,10 +116,12 @@ const HOLDS_CONTENT: [&str; 35] = [
 ];
 
 /// What arguments are called that hold a patch.
-const HOLDS_A_PATCH: [&str; 6] = [
+const HOLDS_A_PATCH: [&str; 8] = [
     "diff",
+    "diffs",
     "input",
     "patch",
+    "patches",
     "patchtext",
     "udiff",
     "unifieddiff",
@@ -108,6 +139,9 @@ const HOLDS_A_WORD: [&str; 9] = [
     "outputmode",
     "type",
 ];
+
+/// What a name has in it that may lead somewhere.
+const LEADS: [char; 3] = ['/', '.', '~'];
 
 /// How deep arguments are read, texts of JSON in them included.
 const DEPTH: usize = 64;
@@ -157,11 +191,11 @@ fn see(name: &str, value: &Value, depth: usize, found: &mut Vec<Argument>) {
 
 fn see_field(field: &str, value: &Value, depth: usize, found: &mut Vec<Argument>) {
     let name = field.replace(['_', '-'], "").to_lowercase();
-    if is_command(&name, value) {
+    if is_command(field, &name, value) {
         found.push(Argument::Command);
     }
-    if field.contains(['/', '.', '~']) {
-        found.push(Argument::Suspect(field.to_owned()));
+    if field.contains(LEADS) {
+        found.push(suspect(field));
     }
     // codex: the changes of files by their paths.
     if let ("changes", Some(by_path)) = (name.as_str(), value.as_object()) {
@@ -170,7 +204,7 @@ fn see_field(field: &str, value: &Value, depth: usize, found: &mut Vec<Argument>
     see(&name, value, depth + 1, found);
 }
 
-fn is_command(name: &str, value: &Value) -> bool {
+fn is_command(field: &str, name: &str, value: &Value) -> bool {
     if HOLDS_A_COMMAND.contains(&name) {
         return !value.is_null();
     }
@@ -180,23 +214,53 @@ fn is_command(name: &str, value: &Value) -> bool {
         Value::Object(fields) => !fields.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     };
-    holds_any && MAY_HOLD_A_COMMAND.contains(&name)
+    // A path that something is listed by is no name.
+    let says_so = || {
+        let mut words = words(field).into_iter();
+        !field.contains(LEADS) && words.any(|word| SAYS_A_COMMAND.contains(&word.as_str()))
+    };
+    holds_any && (MAY_HOLD_A_COMMAND.contains(&name) || says_so())
+}
+
+/// Returns the words of a name: what stands between `_`, `-` and spaces, and before capitals behind small letters.
+fn words(field: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for sign in field.chars() {
+        let is_between = matches!(sign, '_' | '-' | ' ');
+        if is_between || was_small && sign.is_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| !is_between) {
+            word.extend(sign.to_lowercase());
+        }
+        was_small = sign.is_lowercase();
+    }
+    words
 }
 
 fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     if text.is_empty() {
         return;
     }
+    let is_content = HOLDS_CONTENT.contains(&name);
     let whole = patch::files_of_whole(text);
     if !whole.is_empty() {
         found.extend(whole.into_iter().map(Argument::Path));
+        if !is_content {
+            // A program that applies something else than such patches may find one of its own behind it.
+            found.extend(patch::files(text).into_iter().map(Argument::Suspect));
+        }
         return;
     }
     if HOLDS_PATHS.iter().any(|end| name.ends_with(end)) {
         found.push(Argument::Path(text.to_owned()));
+        if let Some(arguments) = inner(text) {
+            see(name, &arguments, depth + 1, found);
+        }
         return;
     }
-    if HOLDS_CONTENT.contains(&name) || HOLDS_A_WORD.contains(&name) && is_word(text) {
+    if is_content || HOLDS_A_WORD.contains(&name) && is_word(text) {
         return;
     }
     if HOLDS_A_PATCH.contains(&name) {
@@ -210,7 +274,21 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     }
     match inner(text) {
         Some(arguments) => see(name, &arguments, depth + 1, found),
-        None => found.push(Argument::Suspect(text.to_owned())),
+        None => found.push(suspect(text)),
+    }
+}
+
+/// Returns a text as what may be a place: one that nobody knows where it looks like a document or a list, which may name several.
+fn suspect(text: &str) -> Argument {
+    let is_document = text.contains(char::is_control)
+        || text.contains(['<', '=', '"', '\'', '\u{2028}', '\u{2029}', '\u{feff}'])
+        || text.contains(": ")
+        // A pattern for files has braces, too: `*.{ts,tsx}`.
+        || text.contains('{') && text.contains(':');
+    if is_document {
+        Argument::Unread
+    } else {
+        Argument::Suspect(text.to_owned())
     }
 }
 

@@ -10,6 +10,7 @@ use super::files::FileQuestion;
 use super::permission::PermissionQuestion;
 use super::session::AcpSessionId;
 use super::update::Update;
+use crate::domain::time::Tick;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,8 @@ pub enum AgentEvent {
         session: AcpSessionId,
         /// What it says.
         update: Update,
+        /// When it was read: the agent had said it by then, and an end that it tells of was over.
+        read: Tick,
     },
     /// The agent asks whether it may; it waits for the answer.
     PermissionAsked(PermissionQuestion),
@@ -197,8 +200,11 @@ fn coalesce(last: &mut AgentEvent, event: AgentEvent) -> Option<AgentEvent> {
         AgentEvent::Update {
             session: before,
             update: last,
+            ..
         },
-        AgentEvent::Update { session, update },
+        AgentEvent::Update {
+            session, update, ..
+        },
     ) = (last, &event)
     else {
         return Some(event);
@@ -234,12 +240,14 @@ pub(super) fn weight(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::clock;
     use futures::FutureExt;
 
     fn text(session: &str, text: &str) -> AgentEvent {
         AgentEvent::Update {
             session: session.into(),
             update: Update::MessageText(text.into()),
+            read: clock::now().tick,
         }
     }
 
@@ -267,6 +275,7 @@ mod tests {
                 AgentEvent::Update {
                     session,
                     update: Update::MessageText(text),
+                    ..
                 } => format!("{} {text}", session.as_str()),
                 other => format!("{other:?}"),
             });

@@ -9,6 +9,7 @@ use super::files::{FileQuestion, FileRequest};
 use super::permission::{PermissionQuestion, PermissionRequest};
 use super::update;
 use crate::domain::secret::Secrets;
+use crate::sys::clock;
 use agent_client_protocol::{
     Agent, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,
 };
@@ -72,8 +73,13 @@ impl Inbound {
             "session/update" => {
                 let weight = weight(&params);
                 let (session, update) = update::parse_notification(params, &self.secrets);
-                self.events
-                    .push(AgentEvent::Update { session, update }, weight);
+                let read = clock::now().tick;
+                let event = AgentEvent::Update {
+                    session,
+                    update,
+                    read,
+                };
+                self.events.push(event, weight);
             }
             // Not for us: the protocol crate acts on `$/cancel_request`, and the rest of `$/` may be ignored by definition.
             _ if method.starts_with("$/") => {}

@@ -3,6 +3,8 @@
 //!
 //! Nothing is left out that a program which applies patches would take for a name. What such a program may skip may be told, too.
 
+use std::collections::HashSet;
+
 /// The lines of a patch of codex or droid that name a file.
 const FILES: [&str; 4] = [
     "*** Add File:",
@@ -11,14 +13,30 @@ const FILES: [&str; 4] = [
     "*** Move to:",
 ];
 
+/// The lines of such a patch that look like headers of a context diff.
+const NO_HEADERS: [&str; 3] = ["*** Begin Patch", "*** End Patch", "*** End of File"];
+
 /// The lines of a unified diff that name a file as it is, without a directory before it.
-const AS_IT_IS: [&str; 5] = [
+const AS_IT_IS: [&str; 7] = [
     "rename from ",
     "rename to ",
+    "rename old ",
+    "rename new ",
     "copy from ",
     "copy to ",
-    "Index: ",
+    "Index:",
 ];
+
+/// What may stand before every line of a patch: quotes, and what `patch` takes for an indentation.
+const BEFORE: [char; 4] = [' ', '\t', '>', 'X'];
+
+/// What some programs take for the end of a line, besides a line feed.
+const ENDS: [char; 9] = [
+    '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}',
+];
+
+/// What a block to search and replace begins with. Where its file is named differs from program to program.
+const SEARCH: &str = "<<<<<";
 
 /// What stands for no file.
 const NO_FILE: &str = "/dev/null";
@@ -36,34 +54,62 @@ pub(super) fn files_of_whole(text: &str) -> Vec<String> {
 pub(super) fn files(text: &str) -> Vec<String> {
     let mut files = named_files(text);
     files.extend(files_of_diff(text));
+    let mut known = HashSet::new();
+    files.retain(|file| known.insert(file.clone()));
     files
 }
 
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    // The two signs of one end make no empty line.
+    text.split('\n')
+        .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split(ENDS))
+}
+
+/// Returns a line without what may stand before every line.
+fn bare(line: &str) -> &str {
+    let mut line = line.trim_start_matches(BEFORE);
+    // So a diff is quoted in a mail (RFC 934).
+    while let Some(inner) = line.strip_prefix("- ") {
+        line = inner;
+    }
+    line
+}
+
 fn named_files(text: &str) -> Vec<String> {
-    let named = text.lines().filter_map(|line| {
-        let line = line.trim_start();
-        let path = FILES.iter().find_map(|of| line.strip_prefix(of))?;
+    let named = lines(text).filter_map(|line| {
+        let path = FILES.iter().find_map(|of| bare(line).strip_prefix(of))?;
         Some(path.trim().to_owned())
     });
     named.collect()
 }
 
-/// Reads the headers of unified diffs. Among the changed lines a header is one of two lines that only together are one: `-- x` that
-/// is taken away looks like `--- x`.
+/// Reads the headers of unified diffs and context diffs. Among the changed lines a header is one of two lines that only together
+/// are one: `-- x` that is taken away looks like `--- x`.
 fn files_of_diff(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     let mut in_hunk = false;
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
+    let mut lines = lines(text).peekable();
+    while let Some(whole) = lines.next() {
+        let line = bare(whole);
+        let next = lines.peek().map(|next| bare(next));
+        // No changed line begins otherwise. Where the lines are indented or quoted, it ends with the next header.
+        let may_be_changed =
+            whole.is_empty() || whole.starts_with(['+', '-', '\\']) || whole.starts_with(BEFORE);
+        in_hunk &= may_be_changed;
         if line.starts_with("@@") {
             in_hunk = true;
-        } else if let Some(old) = line.strip_prefix("--- ") {
-            let new = lines.peek().and_then(|next| next.strip_prefix("+++ "));
+        } else if let Some(old) = header(line, "***") {
+            if let Some(new) = next.and_then(|next| header(next, "---")) {
+                files.extend([old, new].into_iter().filter_map(stripped));
+                in_hunk = false;
+            }
+        } else if let Some(old) = header(line, "---") {
+            let new = next.and_then(|next| header(next, "+++"));
             if !in_hunk || new.is_some() {
                 files.extend([Some(old), new].into_iter().flatten().filter_map(stripped));
                 in_hunk = false;
             }
-        } else if let Some(new) = line.strip_prefix("+++ ") {
+        } else if let Some(new) = header(line, "+++") {
             if !in_hunk {
                 files.extend(stripped(new));
             }
@@ -71,12 +117,30 @@ fn files_of_diff(text: &str) -> Vec<String> {
             in_hunk = false;
             files.extend(both_of(both));
         } else if let Some(name) = AS_IT_IS.iter().find_map(|of| line.strip_prefix(of)) {
-            files.extend(plain(name));
+            files.extend(plain(name.trim_start()));
+        } else if line.starts_with(SEARCH) && !in_hunk {
+            files.push(String::new());
         }
     }
-    let mut known = std::collections::HashSet::new();
-    files.retain(|file| known.insert(file.clone()));
     files
+}
+
+/// Returns what stands in a line behind a sign of a header: not where it is the range of a hunk of a context diff, `--- 1,2 ----`.
+fn header<'l>(line: &'l str, sign: &str) -> Option<&'l str> {
+    if NO_HEADERS.contains(&line.trim_end()) {
+        return None;
+    }
+    let named = line
+        .strip_prefix(sign)?
+        .strip_prefix([' ', '\t'])?
+        .trim_start();
+    let range = named.trim_end().trim_end_matches(['-', '*', ' ']);
+    let is_range = range.len() < named.len()
+        && range.starts_with(|sign: char| sign.is_ascii_digit())
+        && range
+            .chars()
+            .all(|sign| sign.is_ascii_digit() || sign == ',');
+    (!is_range).then_some(named)
 }
 
 /// Returns the name in a header, without the time behind it and the `a/` or `b/` before it.
@@ -152,6 +216,42 @@ mod tests {
             &["x", "y", "z"],
         );
         check("diff --git a/a b b/a b\n", &["a b"]);
+    }
+
+    #[test]
+    fn a_diff_is_read_however_its_lines_are_written() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n";
+        for before in ["  ", "\t", "> ", ">> ", "X", "- "] {
+            let lines: Vec<_> = diff.lines().map(|line| format!("{before}{line}")).collect();
+            check(&lines.join("\n"), &["x", "y"]);
+        }
+        check(&diff.replace('\n', "\r"), &["x", "y"]);
+        check(&diff.replace('\n', "\r\n"), &["x", "y"]);
+        check(
+            "---\tAGENTS.md\n+++\tAGENTS.md\n@@ -1 +1 @@\n",
+            &["AGENTS.md"],
+        );
+        check("```diff\n--- a/x\n+++ b/y\n```\n", &["x", "y"]);
+        check("Index:x\n", &["x"]);
+    }
+
+    #[test]
+    fn the_files_of_a_context_diff_are_read_also_behind_a_hunk() {
+        let context = "*** a/y\t2024-01-01\n--- b/z\t2024-01-01\n***************\n\
+            *** 1,2 ****\n! a\n--- 1,2 ----\n! b\n";
+        check(context, &["y", "z"]);
+        check(
+            &format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n{context}"),
+            &["x", "y", "z"],
+        );
+    }
+
+    #[test]
+    fn blocks_to_search_and_replace_are_about_a_file_that_is_not_known() {
+        let block = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+        check(block, &[""]);
+        check(&format!("@@ -1 +1 @@\n-a\n+b\n{block}"), &[""]);
+        check("@@ -1,2 +1 @@\n-<<<<<<< x\n <<<<<<< y\n", &[]);
     }
 
     #[test]

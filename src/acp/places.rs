@@ -16,43 +16,53 @@ const CALL_BYTES: usize = 128;
 /// The places and kinds of the calls of a session, by their ids.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    by_id: HashMap<String, (u64, Touched)>,
+    by_id: HashMap<String, Known>,
     /// The ids in the order in which they were last heard of.
     in_order: BTreeMap<u64, String>,
     heard: u64,
     bytes: usize,
 }
 
+/// What is known of a call.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// When it was last heard of.
+    heard: u64,
+    touched: Touched,
+    is_over: bool,
+}
+
 impl Places {
-    /// Takes in a message about a call.
+    /// Takes in a message about a call. One that begins anew behind its end is another one: some agents use ids again.
     pub fn see(&mut self, message: &ToolCallUpdate) {
         let id = &message.id;
-        let mut touched = match self.by_id.remove(id) {
-            Some((heard, touched)) => {
-                self.in_order.remove(&heard);
-                self.bytes -= bytes(id, &touched);
-                touched
-            }
-            None => Touched::default(),
-        };
-        touched.add(message.touched.clone());
+        let mut call = self.by_id.remove(id).unwrap_or_default();
+        if self.in_order.remove(&call.heard).is_some() {
+            self.bytes -= bytes(id, &call.touched);
+        }
+        if call.is_over && message.begins {
+            call = Known::default();
+        }
+        call.touched.add(message.touched.clone());
+        call.is_over |= matches!(message.status.as_deref(), Some("completed" | "failed"));
         self.heard += 1;
-        self.bytes += bytes(id, &touched);
+        call.heard = self.heard;
+        self.bytes += bytes(id, &call.touched);
         self.in_order.insert(self.heard, id.clone());
-        self.by_id.insert(id.clone(), (self.heard, touched));
+        self.by_id.insert(id.clone(), call);
         while self.by_id.len() > MOST_CALLS || self.bytes > MOST_BYTES {
             let Some((_, oldest)) = self.in_order.pop_first() else {
                 break;
             };
-            if let Some((_, gone)) = self.by_id.remove(&oldest) {
-                self.bytes -= bytes(&oldest, &gone);
+            if let Some(gone) = self.by_id.remove(&oldest) {
+                self.bytes -= bytes(&oldest, &gone.touched);
             }
         }
     }
 
     /// Returns all that any message has named of a call, as far as it is remembered.
     pub fn of(&self, id: &str) -> Option<&Touched> {
-        self.by_id.get(id).map(|(_, touched)| touched)
+        self.by_id.get(id).map(|call| &call.touched)
     }
 }
 
@@ -89,6 +99,37 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_begins_anew_behind_its_end_is_another_one() {
+        let said = |kind: &str, status: &str, path: &str| {
+            let fields = json!({"sessionUpdate": kind, "toolCallId": "c", "status": status, "kind": "edit",
+                "locations": [{"path": path}]});
+            ToolCallUpdate::parse(&fields).expect("the message has an id")
+        };
+        let mut places = Places::default();
+        places.see(&said("tool_call", "pending", "a"));
+        // Some agents tell each change so.
+        places.see(&said("tool_call", "in_progress", "b"));
+        places.see(&said("tool_call_update", "completed", "c"));
+        places.see(&said("tool_call_update", "completed", "d"));
+        // A question is not told as a beginning.
+        places.see(&message("c", "e"));
+        check(&places, "c", &["a", "b", "c", "d", "e"]);
+        places.see(&said("tool_call", "pending", "f"));
+        check(&places, "c", &["f"]);
+        places.see(&said("tool_call_update", "in_progress", "g"));
+        places.see(&said("tool_call", "failed", "h"));
+        check(&places, "c", &["f", "g", "h"]);
+        places.see(&said("tool_call", "pending", "i"));
+        check(&places, "c", &["i"]);
+        let taken: usize = places
+            .by_id
+            .iter()
+            .map(|(id, call)| bytes(id, &call.touched))
+            .sum();
+        assert_eq!(taken, places.bytes);
+    }
+
+    #[test]
     fn what_was_not_heard_of_for_the_longest_time_is_forgotten() {
         let mut places = Places::default();
         for number in 0..10 * MOST_CALLS {
@@ -105,7 +146,7 @@ mod tests {
         }
         assert!(places.bytes <= MOST_BYTES, "{}", places.bytes);
         let all = places.by_id.iter();
-        let all = all.map(|(id, (_, touched))| bytes(id, touched));
+        let all = all.map(|(id, call)| bytes(id, &call.touched));
         assert_eq!(all.sum::<usize>(), places.bytes);
         // One that is too long by itself.
         places.see(&message(&"x".repeat(MOST_BYTES), "a"));

@@ -81,6 +81,7 @@ impl ToolCall {
         }
         let ToolCallUpdate {
             id: _,
+            begins: _,
             title,
             name,
             kind,

@@ -255,6 +255,10 @@ mod tests {
         for arguments in [
             json!({"file_path": "a", "old_string": "/etc/x", "new_string": "~/x", "replace_all": true}),
             json!({"file_path": "a", "content": "../x"}),
+            json!({"file_path": "a", "file_text": "../x\n"}),
+            json!({"file_path": "a", "file_content": "key: /etc/x"}),
+            json!({"file_path": "a", "contents": "{", "body": "/etc/x"}),
+            json!({"file_path": "a", "run_in_background": true, "head_limit": 5, "multiline": false, "-n": true}),
             json!({"file_path": "a", "old_str": "/x", "new_str": "/y", "change_all": false}),
             json!({"file_path": "a", "changes": [{"old_str": "/x", "new_str": "/y"}]}),
             json!({"file_path": "a", "instruction": "see https://x/", "ai_proposed_content": "/x", "allow_multiple": true}),
@@ -272,6 +276,67 @@ mod tests {
             );
             check_suspects(arguments, &[]);
         }
+    }
+
+    #[test]
+    fn a_document_that_is_not_read_is_a_place_that_is_not_known() {
+        let diff = "--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-a\n+b\n";
+        let patch = "*** Begin Patch\n*** Add File: AGENTS.md\n+x\n*** End Patch";
+        let mut arguments = vec![
+            json!({"file_path": "a", "data": format!("Apply:\n{patch}")}),
+            json!({"file_path": "a", "data": format!("apply_patch <<'EOF'\n{patch}\nEOF")}),
+            json!({"file_path": "a", "patch": format!("AGENTS.md\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n")}),
+            json!({"file_path": "a", "arguments": "{\"path\":\"/etc/x\"};"}),
+            json!({"file_path": "a", "arguments": "\u{feff}{\"path\":\"/etc/x\"}"}),
+            json!({"file_path": "a", "arguments": "{path:'/etc/x'}"}),
+            json!({"file_path": "a", "arguments": "{path:/etc/x}"}),
+            json!({"file_path": "a", "arguments": "['/etc/x']"}),
+            json!({"file_path": "a", "arguments": "[\"/etc/x\",]"}),
+            json!({"file_path": "a", "arguments": "path: /etc/x"}),
+            json!({"file_path": "a", "arguments": "<path>/etc/x</path>"}),
+            json!({"file_path": "a", "arguments": "path=/etc/x"}),
+            json!({"file_path": "a", "targets": "src/a.rs\n/etc/x"}),
+        ];
+        for name in [
+            "hunks",
+            "edit",
+            "edits_text",
+            "apply",
+            "unified_patch",
+            "data",
+            "changes",
+        ] {
+            arguments.push(json!({"file_path": "a", name: diff}));
+        }
+        for arguments in arguments {
+            let touched = Touched::parse(&json!({"kind": "edit", "rawInput": arguments}));
+            let is_unknown = touched.all().any(String::is_empty);
+            assert!(is_unknown, "{arguments}: {touched:?}");
+            let is_shown = touched.all().any(|place| place.contains(['\n', '{', '<']));
+            assert!(!is_shown, "{arguments}: {touched:?}");
+        }
+        for name in ["patches", "diffs"] {
+            check_suspects(json!({name: [diff]}), &["AGENTS.md"]);
+        }
+        // A pattern is none.
+        check_suspects(
+            json!({"include": ["**/*.{ts,tsx}", "{src,tests}/**"]}),
+            &["**/*.{ts,tsx}", "{src,tests}/**"],
+        );
+        // A list in a text is read where it is JSON, also under the name of a path.
+        check_suspects(json!({"sources": "[\"/etc/x\"]"}), &["/etc/x"]);
+        check(
+            json!({"rawInput": {"files": "[\"/etc/x\"]"}}),
+            "other",
+            &["[\"/etc/x\"]", "/etc/x"],
+        );
+    }
+
+    #[test]
+    fn a_diff_behind_a_whole_patch_is_read_too() {
+        let both = "*** Begin Patch\n*** Update File: a\n@@\n-x\n*** End Patch\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n";
+        check(json!({"rawInput": {"patch": both}}), "other", &["a"]);
+        check_suspects(json!({"patch": both}), &["b"]);
     }
 
     #[test]
@@ -323,6 +388,14 @@ mod tests {
             json!({"path": "a", "code": "import os"}),
             json!({"options": {"run": ["touch", "x"]}}),
             json!({"arguments": "{\"exec\": \"x\"}"}),
+            json!({"path": "a", "shell_cmd": "x"}),
+            json!({"path": "a", "command_to_run": "x"}),
+            json!({"path": "a", "bash_command": "x"}),
+            json!({"path": "a", "cmd_string": "x"}),
+            json!({"path": "a", "post-command": "x"}),
+            json!({"path": "a", "sh": "x"}),
+            json!({"path": "a", "runScript": "x"}),
+            json!({"path": "a", "binary": "sh", "args": ["x"]}),
         ] {
             let touched = Touched::parse(&json!({"kind": "search", "rawInput": input}));
             assert_eq!(touched.kind(), "execute", "{input}");
@@ -331,9 +404,16 @@ mod tests {
             json!({"run": false}),
             json!({"code": 7}),
             json!({"script": ""}),
+            json!({"run_in_background": true}),
+            json!({"description": "x", "prompt": "x"}),
         ] {
             check(json!({"kind": "read", "rawInput": input}), "read", &[]);
         }
+        check(
+            json!({"kind": "edit", "rawInput": {"changes": {"/p/run-all.rs": {"type": "add", "content": "x"}}}}),
+            "edit",
+            &["/p/run-all.rs"],
+        );
         check(
             json!({"kind": "read", "rawInput": {"command": null}}),
             "read",

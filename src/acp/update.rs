@@ -60,6 +60,8 @@ pub enum Update {
 pub struct ToolCallUpdate {
     /// The call's id, unique in the session.
     pub id: String,
+    /// Whether it is told as a beginning. Some agents tell every change so.
+    pub begins: bool,
     /// What people are shown.
     pub title: Option<String>,
     /// The tool's own name, where the agent sends one as a field of its own.
@@ -187,6 +189,7 @@ impl ToolCallUpdate {
     pub(super) fn parse(raw: &Value) -> Option<Self> {
         Some(Self {
             id: string(raw, "toolCallId")?,
+            begins: string(raw, "sessionUpdate").as_deref() == Some("tool_call"),
             title: string(raw, "title").filter(|title| !title.is_empty()),
             name: string(raw, "name").filter(|name| !name.is_empty()),
             kind: string(raw, "kind"),
@@ -418,6 +421,7 @@ mod tests {
                 update,
                 Update::ToolCall(Box::new(ToolCallUpdate {
                     id: "c1".into(),
+                    begins: kind == "tool_call",
                     title: Some("Read a.rs".into()),
                     name: None,
                     kind: Some("read".into()),

@@ -130,6 +130,7 @@ impl Call {
             priority,
         };
         let receipt = self.ask(send).await?;
+        self.seat.note_wrote(&receipt);
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
 
@@ -498,102 +499,4 @@ fn as_sent(event: &Event) -> Option<&Sent> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    use futures::future::join_all;
-
-    use super::*;
-    use crate::bus::memory::Store;
-    use crate::bus::rules::Wish;
-    use crate::bus::{Bus, Joining};
-    use crate::domain::limits;
-    use crate::domain::member::MemberKind;
-    use crate::sys::clock;
-
-    async fn join(bus: &Bus, name: &str) -> Seat {
-        let wish = Wish::Chosen(Name::parse(name).unwrap());
-        let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
-        joined.unwrap()
-    }
-
-    #[tokio::test]
-    async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
-        let store = Store::new(Arc::new(clock::now));
-        let bus = Bus::open(Box::new(store.log())).unwrap();
-        let mut seats = Vec::new();
-        for number in 0..=limits::HANDED_AT_ONCE + 20 {
-            seats.push(join(&bus, &format!("m{number}")).await);
-        }
-        let lead = seats.pop().unwrap();
-        let waiting = |seat: &Seat| {
-            let mut call = seat.call();
-            async move { call.wait(None, None, Duration::from_mins(2)).await }
-        };
-        let sending = async {
-            let mut changes = bus.changes();
-            let all_wait = || {
-                bus.look(|state| {
-                    let waiting = |seat: &Seat| {
-                        let session = state.session(seat.session());
-                        session.is_some_and(|session| !session.waits.is_empty())
-                    };
-                    seats.iter().all(waiting)
-                })
-            };
-            while !all_wait() {
-                changes.changed().await.unwrap();
-            }
-            lead.call().broadcast("all of you".into()).await.unwrap();
-        };
-        let (answers, ()) = tokio::join!(join_all(seats.iter().map(waiting)), sending);
-        let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
-        assert!(answers.iter().all(got));
-        bus.close().await;
-    }
-
-    #[tokio::test]
-    async fn what_came_back_at_its_deadline_was_in_no_turn() {
-        let late = Arc::new(AtomicU64::new(0));
-        let added = Arc::clone(&late);
-        let store = Store::new(Arc::new(move || {
-            let mut now = clock::now();
-            now.tick.ms += added.load(Ordering::Relaxed);
-            now
-        }));
-        let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
-        let mut send = ann.call();
-        send.send("bob".into(), "hello".into(), None).await.unwrap();
-        let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
-        let taken = unproven.wait(None, None, no_time).await.unwrap();
-        assert!(matches!(taken, Waited::Message(_)));
-        late.store(limits::HANDED_MS, Ordering::Relaxed);
-        let again = bob.call().wait(None, None, no_time).await.unwrap();
-        assert!(matches!(again, Waited::Message(_)), "{again:?}");
-        bus.close().await;
-    }
-
-    #[tokio::test]
-    async fn spaces_are_no_text_however_many() {
-        let store = Store::new(Arc::new(clock::now));
-        let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (ann, _bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
-        let spaces = || " ".repeat(limits::INLINE_BYTES + 1);
-        let mut call = ann.call();
-        let is_empty = |error: BusError| matches!(error, BusError::Refused(Refusal::Empty { .. }));
-        let sent = call.send("bob".into(), spaces(), None).await;
-        assert!(is_empty(sent.unwrap_err()));
-        let told = call.broadcast(spaces()).await;
-        assert!(is_empty(told.unwrap_err()));
-        let (nudge, ttl) = (Duration::from_secs(1), Duration::from_secs(2));
-        let opened = call.open_request(spaces(), None, nudge, ttl).await;
-        assert!(is_empty(opened.unwrap_err()));
-        let why = Some(spaces());
-        let opened = call.open_request("do it".into(), why, nudge, ttl).await;
-        assert!(is_empty(opened.unwrap_err()));
-        bus.close().await;
-    }
-}
+mod tests;

@@ -51,6 +51,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
         claimed_by: None,
         reply_to: None,
         thread: None,
+        ends: Vec::new(),
         priority: Priority::Normal,
         body: Body::Text(text.to_owned()),
     })

@@ -1,5 +1,7 @@
 //! Why the bus did not do something, and what of that a model is told.
 
+use std::path::{Component, Path, PathBuf};
+
 use super::log::LogError;
 use super::rules::Refusal;
 
@@ -18,16 +20,28 @@ pub enum BusError {
 }
 
 impl BusError {
-    /// Returns the sentence for a model: without any path.
+    /// Returns the sentence for a model: without any path but one within the project.
     pub fn told(&self) -> String {
         match self {
             Self::Log(LogError::Io { action, source, .. }) => {
                 format!("the bus failed to {action} its files: {source}")
             }
-            Self::Log(LogError::Refused { reason, .. }) => {
-                format!("the bus directory is refused: {reason}")
-            }
+            Self::Log(LogError::Refused { path, reason }) => match part_of_bus(path) {
+                Some(part) => format!("`{}` is refused: {reason}", part.display()),
+                None => format!("the bus directory is refused: {reason}"),
+            },
             other => other.to_string(),
         }
     }
+}
+
+/// Returns what a path within a bus directory is called from the project on; none for that directory itself, and others.
+fn part_of_bus(path: &Path) -> Option<PathBuf> {
+    const BUS: [&str; 2] = [".claude", "bridge"];
+    let components: Vec<_> = path.components().map(Component::as_os_str).collect();
+    let begins = components
+        .windows(BUS.len())
+        .rposition(|pair| pair == BUS)?;
+    let is_within = components.len() > begins + BUS.len();
+    is_within.then(|| components[begins..].iter().collect())
 }

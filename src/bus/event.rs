@@ -18,7 +18,7 @@ pub use self::addressees::Addressees;
 pub use self::ending::{Finished, Report};
 pub use self::entry::Entry;
 pub use self::skip::Skip;
-pub use self::unheard::Unheard;
+pub use self::unheard::{Known, Unheard};
 pub use self::workflow::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
@@ -154,6 +154,9 @@ pub struct Sent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
+    /// The tasks of whose ends it tells, in the place of the notice about each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<TaskId>,
     /// How much it matters to who works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
@@ -455,6 +458,8 @@ pub enum Event {
     },
     /// See [`Unheard`].
     ClaimUnheard(Unheard),
+    /// See [`Known`].
+    ClaimKnown(Known),
     /// A request's owner is gone, or was never told of its claim.
     RequestReopened {
         /// Which.

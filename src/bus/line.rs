@@ -376,6 +376,19 @@ mod tests {
         }
     }
 
+    /// The same.
+    #[test]
+    fn provisional_claims_read_as_they_were_first_written_and_may_be_skipped() {
+        for event in [
+            r#"{"claim_unheard":{"session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","request":"req-aaaaaaab","skip":true}}"#,
+            r#"{"claim_known":{"session":"00000000-0000-0000-0000-000000000004","request":"req-aaaaaaab","skip":true}}"#,
+            r#"{"answer_written":{"session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","skip":true}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
     #[test]
     fn workflows_read_as_they_were_first_written() {
         for event in [

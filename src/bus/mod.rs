@@ -27,6 +27,7 @@ pub mod letter;
 mod readable;
 mod history;
 mod answer;
+mod again;
 mod claims;
 pub mod seat;
 pub mod call;

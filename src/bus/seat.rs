@@ -6,12 +6,13 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::again::Again;
 use super::answer::Answer;
 use super::call::Call;
 use super::claims::Claims;
 use super::error::BusError;
 use super::handle::{Bus, Receipt};
-use super::rules::{Ask, NewMember, Refusal, Wish};
+use super::rules::{self, Ask, NewMember, Refusal, Wish};
 use super::state::State;
 use crate::domain::id::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
@@ -111,11 +112,37 @@ impl Seat {
                 put_aside: put_aside.clone(),
             };
             match bus.submit(None, Vec::new(), Ask::Join(Box::new(new))).await {
-                Ok(_) => return Self::of(bus, session),
+                Ok(_) => {
+                    let joined = Self::of(bus, session)?;
+                    if joining.kind == MemberKind::Orchestrator {
+                        joined.tell_ends().await;
+                    }
+                    return Ok(joined);
+                }
                 Err(BusError::Refused(Refusal::NameTaken { .. })) if Instant::now() < deadline => {
                     tokio::time::sleep(NAME_LOOK).await;
                 }
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Has the rest told of the tasks that ended while the session was away, where there are very many.
+    async fn tell_ends(&self) {
+        let wanted = || {
+            let wanted = |state: &State| rules::is_summary_wanted(state, &self.name);
+            self.bus.look(wanted)
+        };
+        while wanted() {
+            let tell = Ask::TellEnds(self.session);
+            match self.bus.submit(None, Vec::new(), tell).await {
+                Ok(receipt) if !receipt.events.is_empty() => {}
+                Ok(_) => return,
+                Err(error) => {
+                    // It reads of each by itself then.
+                    tracing::debug!("not all tasks that ended are told in one: {error}");
+                    return;
+                }
             }
         }
     }
@@ -285,16 +312,36 @@ impl Seat {
     }
 
     /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
-    /// such answers.
+    /// such answers. What the bus cannot take now is tried again beside all else.
     pub async fn written(&self, call: CallId) -> Result<(), BusError> {
         let is_agent = self.bus.look(|state| {
             let session = state.session(self.session);
             session.is_some_and(|session| session.owner.is_some())
         });
-        if is_agent {
-            self.ask(Ask::Written(call)).await?;
+        if !is_agent {
+            return Ok(());
         }
-        Ok(())
+        match self.ask(Ask::Written(call)).await {
+            Err(BusError::Log(error)) => {
+                tracing::debug!("that an answer was written is noted later: {error}");
+                let seat = self.clone();
+                tokio::spawn(async move { seat.written_later(call).await });
+                Ok(())
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+
+    async fn written_later(&self, call: CallId) {
+        let mut again = Again::begin();
+        while again.comes().await {
+            match self.ask(Ask::Written(call)).await {
+                Err(BusError::Log(_)) => {}
+                _ => return,
+            }
+        }
+        // By now what the call was handed or has claimed has been given back.
+        tracing::warn!("that an answer was written could not be noted");
     }
 
     /// Notes calls that were answered with messages.

@@ -72,7 +72,7 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         Some(name) => Wish::Chosen(name),
         None => Wish::Like(Name::parse(NAME)?),
     };
-    let place = Place::of(outside, &config, wish);
+    let place = Place::of(outside, &config, wish, Vec::new());
     let watch = watch::command(&launch.project);
     let leading = Leading::new(config, launch);
     served::run_team(async move || lead(place, leading, &watch).await)
@@ -88,14 +88,14 @@ pub(super) struct Place {
 
 impl Place {
     /// Makes the place of an orchestrator on a bus.
-    pub(super) fn of(outside: Outside, config: &Config, wish: Wish) -> Self {
+    pub(super) fn of(outside: Outside, config: &Config, wish: Wish, roles: Vec<String>) -> Self {
         Self {
             limits: config.limits().team(),
             outside,
             joining: Joining {
                 wish,
                 kind: MemberKind::Orchestrator,
-                roles: Vec::new(),
+                roles,
             },
         }
     }

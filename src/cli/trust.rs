@@ -1,6 +1,7 @@
 //! `trust`: what a project's own `bridge.toml` would run or widen, or what the gates of a plan file would run, and the user's yes to
 //! it, which they can take back.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
         file.sha256,
         lines.join("\n")
     ));
-    if trust.has(&file) {
+    if trust.has(&file)? {
         ui::tell("You have said yes to this file.");
         return Ok(());
     }
@@ -80,7 +81,7 @@ fn list(trust: &Trust) -> Result<(), Failure> {
         ui::tell("You have said yes to nothing.");
     }
     for (sha256, place) in all {
-        ui::say(&format!("{sha256} {place}"));
+        ui::say(&format!("{sha256} {}", word(&place)));
     }
     Ok(())
 }
@@ -89,6 +90,9 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
     let mut revoked = 0;
     for place in places(path)? {
         revoked += trust.revoke(&place)?;
+    }
+    if let Some(listed) = path.and_then(Path::to_str) {
+        revoked += trust.revoke_quoted(&format!("\"{listed}\""))?;
     }
     if revoked == 0 {
         let why = "there is no yes to take back: `cli-team-bridge trust --list` shows what you have said yes to";
@@ -101,17 +105,43 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the places that a path may stand for: also where nothing is any more, a yes can be taken back.
-fn places(path: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
-    let of_project = |root: &Path| root.join(".claude").join("bridge.toml");
-    match path {
-        Some(path) if path.is_file() => Ok(vec![path.canonicalize()?, std::path::absolute(path)?]),
-        Some(path) if !path.exists() => {
-            let path = std::path::absolute(path)?;
-            Ok(vec![of_project(&path), path])
+/// Writes a quoted place as a word of a shell that `--revoke` finds it by.
+fn word(quoted: &str) -> String {
+    let text = quoted
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    match text {
+        Some(text) if text.contains(['$', '`', '\\', '!']) => {
+            format!("'{}'", text.replace('\'', "'\\''"))
         }
-        path => Ok(vec![of_project(&project::find(path)?.root)]),
+        _ => quoted.to_owned(),
     }
+}
+
+/// Returns the places that a path may stand for, a file's or a project's. What is there now does not matter: it may be gone, or
+/// another thing than the one that the yes was said to.
+fn places(path: Option<&Path>) -> Result<BTreeSet<PathBuf>, Failure> {
+    let of_project = |root: &Path| root.join(".claude").join("bridge.toml");
+    let Some(path) = path else {
+        let root = project::find(None)?.root;
+        return Ok(BTreeSet::from([of_project(&root)]));
+    };
+    let absolute = std::path::absolute(path)?;
+    let found = [resolved_around(&absolute), path.canonicalize().ok()];
+    let mut places = BTreeSet::new();
+    for place in found.into_iter().flatten().chain([absolute]) {
+        places.insert(of_project(&place));
+        places.insert(place);
+    }
+    Ok(places)
+}
+
+/// Resolves the links around a path, as far as that is there, and leaves its own name as it is.
+fn resolved_around(path: &Path) -> Option<PathBuf> {
+    path.ancestors().skip(1).find_map(|around| {
+        let resolved = around.canonicalize().ok()?;
+        Some(resolved.join(path.strip_prefix(around).ok()?))
+    })
 }
 
 /// A file that asks for something.
@@ -147,4 +177,22 @@ fn asked() -> Result<bool, Failure> {
     let mut typed = String::new();
     stdin().read_line(&mut typed)?;
     Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listed_place_is_one_word_of_a_shell() {
+        let check = |place: &str, expected: &str| {
+            let word = word(&crate::config::quoted(Path::new(place)));
+            assert_eq!(word, expected, "{place:?}");
+        };
+        check("/a/it's one.toml", "\"/a/it's one.toml\"");
+        check("/a/$HOME's.toml", "'/a/$HOME'\\''s.toml'");
+        check("/a/`id`!.toml", "'/a/`id`!.toml'");
+        check("/a/\u{1b}.toml", "'/a/\\u{1b}.toml'");
+        check("/a/\"b\".toml", "'/a/\\\"b\\\".toml'");
+    }
 }

@@ -166,6 +166,13 @@ impl Config {
         environment::filter(own, &settings.gate_env.value, std::iter::empty())
     }
 
+    /// Returns the project's own file, if it lets anything into gates by a yes that was noted.
+    pub fn lets_into_gates(&self) -> Option<&Brought> {
+        let file = self.project_file.as_ref().filter(|_| self.is_agreed)?;
+        let lets_more = self.agreed.gate_env.value != self.guarded.gate_env.value;
+        lets_more.then_some(&file.file)
+    }
+
     /// Returns the project's own file, if anything of it needs its user's yes, and nobody has noted one.
     pub fn unagreed(&self) -> Option<&ProjectFile> {
         let file = self.project_file.as_ref();

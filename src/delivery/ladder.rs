@@ -5,6 +5,7 @@
 use tokio::time::Instant;
 
 use super::reach::Reach;
+use super::wake::Tried;
 use super::{interrupt, steer, wake};
 use crate::bus::state::State;
 use crate::domain::message::Priority;
@@ -56,15 +57,14 @@ pub enum Rung {
 }
 
 impl Mail {
-    /// Reads it off the state. `after` is the newest message of a wake that failed.
-    pub fn of(state: &State, name: &Name, after: u64) -> Self {
-        let urgent = state
-            .unread(name)
-            .filter(|message| message.kind.wakes() && message.priority == Priority::Urgent)
+    /// Reads it off the state, but for what wakes that failed have tried.
+    pub fn of(state: &State, name: &Name, tried: &Tried) -> Self {
+        let urgent = wake::waking(state, name, tried)
+            .filter(|message| message.priority == Priority::Urgent)
             .map(|message| message.seq);
         Self {
-            newest: wake::worth_a_turn(state, name, after),
-            urgent: urgent.max().filter(|newest| *newest > after),
+            newest: wake::worth_a_turn(state, name, tried),
+            urgent: urgent.max(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Wake: a prompt of its own for an idle agent that has mail.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -8,7 +9,8 @@ use super::frame::frame;
 use super::reader::Reader;
 use crate::bus::Letter;
 use crate::bus::rules::Pick;
-use crate::bus::state::State;
+use crate::bus::state::{Delivery, Message, State};
+use crate::domain::id::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
@@ -22,15 +24,71 @@ fn request(reader: Reader<'_>) -> String {
     format!("Answer with {tool} if an answer is needed.")
 }
 
-/// Returns the place of the newest unread message that is worth a turn, if it is newer than `after`.
+/// Mail of wakes that failed, as it was when they began: it is offered again only with other mail, or with a task.
 ///
-/// `after` is the newest message of a wake that failed: those messages are offered again only with newer ones, or with a task.
-pub fn worth_a_turn(state: &State, name: &Name, after: u64) -> Option<u64> {
-    let waking = state
-        .unread(name)
-        .filter(|message| message.kind.wakes())
-        .map(|message| message.seq);
-    waking.max().filter(|newest| *newest > after)
+/// A message that need not be seen any more and then is to be seen after all, as that of a request which is open again, is other
+/// mail, in its old place.
+#[derive(Debug, Default)]
+pub struct Tried(BTreeMap<MessageId, Delivery>);
+
+impl Tried {
+    /// Returns what a wake tries that has these in its prompt: with them all unread mail up to that place, as the prompt may be full.
+    pub fn by(state: &State, name: &Name, letters: &[Letter], newest: u64) -> Self {
+        let taken = letters.iter().map(|letter| &letter.header);
+        let newest = taken
+            .clone()
+            .map(|header| header.seq)
+            .fold(newest, u64::max);
+        let taken = taken.filter_map(|header| state.message(&header.id));
+        let left = state.unread(name);
+        let left = left.filter(|message| message.kind.wakes() && message.seq <= newest);
+        let all = taken.chain(left);
+        let each = all.filter_map(|message| Some((message.id.clone(), message.delivery(name)?)));
+        Self(each.collect())
+    }
+
+    /// Adds what another wake has tried.
+    pub fn add(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
+    /// Forgets what has come to an end since, so that it is other mail should it come again.
+    pub fn forget_ended(&mut self, state: &State, name: &Name) {
+        self.0.retain(|id, before| {
+            let message = state.message(id);
+            message.is_some_and(|message| is_as_before(*before, message.delivery(name)))
+        });
+    }
+
+    fn has(&self, message: &Message, name: &Name) -> bool {
+        let before = self.0.get(&message.id);
+        before.is_some_and(|before| is_as_before(*before, message.delivery(name)))
+    }
+}
+
+/// Says whether a message has been in the inbox or in hands ever since: what was in hands and comes anew was in nobody's yet.
+fn is_as_before(before: Delivery, now: Option<Delivery>) -> bool {
+    let new = Delivery::Unread { last: None };
+    match now {
+        Some(now) if now == new => before == new,
+        Some(now) => !now.is_final(),
+        None => false,
+    }
+}
+
+/// Returns the place of the newest unread message that is worth a turn, but for those of wakes that failed.
+pub fn worth_a_turn(state: &State, name: &Name, tried: &Tried) -> Option<u64> {
+    waking(state, name, tried).map(|message| message.seq).max()
+}
+
+/// Returns the unread messages that are worth a turn, but for those of wakes that failed.
+pub fn waking<'a>(
+    state: &'a State,
+    name: &'a Name,
+    tried: &'a Tried,
+) -> impl Iterator<Item = &'a Message> {
+    let waking = state.unread(name).filter(|message| message.kind.wakes());
+    waking.filter(|message| !tried.has(message, name))
 }
 
 /// Says when mail may wake an agent, given when it was last woken: at once, unless that was just now.
@@ -63,4 +121,68 @@ pub fn wake_prompt<'r>(
     parts.push(frame(letters, reader, more));
     parts.push(request(reader));
     parts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::memory::Store;
+    use crate::bus::rules::Wish;
+    use crate::bus::{Bus, Claimed, Joining, Seat};
+    use crate::domain::id::RequestId;
+    use crate::domain::member::{Departure, MemberKind};
+    use crate::domain::message::Way;
+    use crate::sys::clock;
+
+    async fn join(bus: &Bus, name: &str) -> Seat {
+        let wish = Wish::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    }
+
+    /// Claims a request for a while.
+    async fn claim_and_leave(seat: Seat, request: &RequestId) {
+        let mut call = seat.call();
+        let claimed = call.claim(request.clone()).await.unwrap();
+        assert!(matches!(claimed, Claimed::Won(_)));
+        call.answered().await;
+        seat.leave(Departure::Closed).await.unwrap();
+    }
+
+    fn newest(bus: &Bus, of: &Seat, tried: &Tried) -> Option<u64> {
+        bus.look(|state| worth_a_turn(state, of.name(), tried))
+    }
+
+    #[tokio::test]
+    async fn a_request_that_was_claimed_before_a_wake_could_bring_it_wakes_when_it_is_open_again() {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let (carl, dora) = (join(&bus, "carl").await, join(&bus, "dora").await);
+        let hour = Duration::from_hours(1);
+        let mut asking = bob.call();
+        let opened = asking.open_request("do it".into(), None, hour, hour);
+        let request = opened.await.unwrap();
+        let mut tried = Tried::default();
+        let first = newest(&bus, &ann, &tried);
+        let place = first.expect("a request wakes");
+        // The wake comes too late, has nothing in its hands, and has tried nothing.
+        claim_and_leave(carl, &request).await;
+        assert_eq!(newest(&bus, &ann, &tried), first, "in its old place");
+
+        // A wake fails that has it in its prompt.
+        let mut wake = ann.call();
+        let letters = wake.take(Way::Prompt, pick(10_000)).await.unwrap();
+        assert!(!letters.is_empty());
+        tried.add(bus.look(|state| Tried::by(state, ann.name(), &letters, place)));
+        wake.give_back().await.unwrap();
+        bus.look(|state| tried.forget_ended(state, ann.name()));
+        assert_eq!(newest(&bus, &ann, &tried), None, "it was tried");
+        claim_and_leave(dora, &request).await;
+        assert_eq!(newest(&bus, &ann, &tried), first, "it is open again");
+        bus.close().await;
+    }
 }

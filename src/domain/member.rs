@@ -25,6 +25,9 @@ impl MemberKind {
     }
 }
 
+/// The role of an orchestrator that leads a plan and has no model: nobody reads its mail.
+pub const PLAN_ROLE: &str = "plan";
+
 /// What an agent is doing, as the bridge that holds it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

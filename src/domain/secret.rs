@@ -22,6 +22,15 @@ const WORDS: [&str; 9] = [
     "AUTH",
 ];
 
+/// What words with such an appearance end with: `PGPASSWORD`.
+const ENDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"];
+
+/// A shorter name of a user is no token, where it stands alone in an address.
+const SHORTEST_TOKEN: usize = 16;
+
+/// What GitHub takes for a password behind a token.
+const NO_PASSWORD: &str = "x-oauth-basic";
+
 /// Words at the end of a name that say that the value only tells where a secret is.
 const PLACES: [&str; 5] = ["FILE", "PATH", "DIR", "SOCK", "URL"];
 
@@ -160,21 +169,24 @@ fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let parts: Vec<_> = name.split('_').collect();
     let is_place = parts.last().is_some_and(|last| PLACES.contains(last));
-    let says_so = |part: &&str| {
-        WORDS.contains(part)
-            || ["KEY", "TOKEN", "SECRET"]
-                .iter()
-                .any(|end| part.ends_with(end))
-    };
+    let says_so = |part: &&str| WORDS.contains(part) || ENDS.iter().any(|end| part.ends_with(end));
     !is_place && parts.iter().any(says_so)
 }
 
-/// Returns the password of an address such as `http://user:password@proxy`.
+/// Returns the password of an address such as `http://user:password@proxy`, or the token that stands in the place of both.
 fn password_in(value: &str) -> Option<&str> {
     let (_, rest) = value.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let (user, _) = authority.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password)
+    match user.split_once(':') {
+        Some((user, "" | NO_PASSWORD)) => token(user),
+        Some((_, password)) => Some(password),
+        None => token(user),
+    }
+}
+
+fn token(user: &str) -> Option<&str> {
+    (user.len() >= SHORTEST_TOKEN).then_some(user)
 }
 
 #[cfg(test)]
@@ -192,6 +204,9 @@ mod tests {
             "BRIDGE_TOKEN",
             "CLIENT_SECRET",
             "ACCESSTOKEN",
+            "PGPASSWORD",
+            "RSYNC_OLDPASSWD",
+            "GPGPASSPHRASE",
         ] {
             assert!(looks_secret(name), "{name}");
         }
@@ -203,6 +218,7 @@ mod tests {
             "SSH_AUTH_SOCK",
             "API_KEY_FILE",
             "BRIDGE_SCRIPT",
+            "PGPASSFILE",
             "",
         ] {
             assert!(!looks_secret(name), "{name}");
@@ -232,6 +248,21 @@ mod tests {
         check(r#"{"t":"with\"quote\n"}"#, r#"{"t":"[hidden: ODD_TOKEN]"}"#);
         check("with\"quote\n!", "[hidden: ODD_TOKEN]!");
         check("word /home/someone", "word /home/someone");
+    }
+
+    #[test]
+    fn a_token_that_stands_alone_before_a_host_is_hidden() {
+        let check = |value: &str, expected: Option<&str>| {
+            assert_eq!(password_in(value), expected, "{value}");
+        };
+        let token = "ghp_0123456789ab";
+        check(&format!("https://{token}@host/x"), Some(token));
+        check(&format!("https://{token}:@host/x"), Some(token));
+        check(&format!("https://{token}:x-oauth-basic@host"), Some(token));
+        check("https://ann:p4ssw0rd-x@host", Some("p4ssw0rd-x"));
+        check("ssh://git@host/x", None);
+        check("https://ann:@host/x", None);
+        check("https://host/ghp_0123456789ab@x", None);
     }
 
     #[test]

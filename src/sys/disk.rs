@@ -315,16 +315,19 @@ pub fn create_private(path: &Path, writes: Writes) -> io::Result<File> {
 
 /// Opens a file for reading and writing, if it is a plain file of this user.
 pub fn open_private(path: &Path, writes: Writes) -> io::Result<File> {
+    const NO_FILE: &str = "it is not a plain file: remove it";
     let file = options(writes).open(path).map_err(|error| {
         if error.raw_os_error() == Some(Errno::ELOOP as i32) {
             untrusted("it is a symbolic link: remove it")
+        } else if error.kind() == io::ErrorKind::IsADirectory {
+            untrusted(NO_FILE)
         } else {
             error
         }
     })?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(untrusted("it is not a plain file: remove it"));
+        return Err(untrusted(NO_FILE));
     }
     if metadata.uid() != geteuid().as_raw() {
         return Err(untrusted("it belongs to another user: remove it"));

@@ -5,6 +5,7 @@
 //! before or what is there now, also after a crash, which may leave a temporary file behind.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -196,7 +197,32 @@ fn make_around(directory: &Path) -> io::Result<()> {
 
 /// Names the path in an error: all of these are for people.
 fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+    let named = Named {
+        path: path.to_owned(),
+        why: error.to_string(),
+    };
+    io::Error::new(error.kind(), named)
+}
+
+/// What went wrong, and where.
+#[derive(Debug)]
+struct Named {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for Named {}
+
+/// Returns what an error of a state directory says without its path, which is for people.
+pub fn without_path(error: &io::Error) -> String {
+    let named = error.get_ref().and_then(|inner| inner.downcast_ref());
+    named.map_or_else(|| error.to_string(), |Named { why, .. }| why.clone())
 }
 
 #[cfg(test)]
@@ -298,8 +324,11 @@ mod tests {
         fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let refused = state.write("file", b"y").unwrap_err().to_string();
         assert!(refused.contains("others may write to it"), "{refused}");
-        let refused = state.read("file").unwrap_err().to_string();
-        assert!(refused.contains("others may write to it"), "{refused}");
+        let refused = state.read("file").unwrap_err();
+        let told = without_path(&refused);
+        assert!(told.starts_with("others may write to it"), "{told}");
+        let refused = refused.to_string();
+        assert!(refused.ends_with(&format!("`: {told}")), "{refused}");
         let refused = state.inner("part").write("file", b"y").unwrap_err();
         assert!(
             refused.to_string().contains("others may write to it"),

@@ -79,8 +79,6 @@ pub(super) struct Actor {
     pub(super) stopping_since: Option<Instant>,
     /// What goes into its turns.
     pub(super) ladder: Ladder,
-    /// The newest mail of a wake that failed.
-    pub(super) mail_failed: u64,
     /// The task in whose turn an earlier process ended.
     pub(super) interrupted: Option<TaskId>,
     /// The command that goes on with it.
@@ -225,7 +223,6 @@ impl Actor {
             human,
             stopping_since: None,
             ladder: Ladder::default(),
-            mail_failed: 0,
             interrupted,
             resuming: ids::command(),
             resumed,
@@ -337,11 +334,11 @@ impl Actor {
     /// Looks at the whole picture and decides.
     fn next_step(&mut self) -> Step {
         let session = self.identity.session;
-        let mail_failed = self.mail_failed;
-        let wishes = self
-            .seat
-            .bus()
-            .look(|state| Wishes::of(state, session, mail_failed));
+        let tried = &mut self.ladder.tried;
+        let wishes = self.seat.bus().look(|state| {
+            tried.forget_ended(state, &self.identity.name);
+            Wishes::of(state, session, tried)
+        });
         let now = Instant::now();
         self.stopping_since = wishes.stop.map(|_| self.stopping_since.unwrap_or(now));
         self.listen(now);

@@ -54,7 +54,7 @@ impl Team {
             env: self
                 .config()
                 .gate_environment(launch.environment.iter().cloned(), |file| {
-                    self.has_yes_to(file)
+                    self.has_yes_to(file).unwrap_or(false)
                 }),
             cwd: launch.ground.clone(),
             shim: Some(Shim {

@@ -145,12 +145,24 @@ impl Survey {
 }
 
 /// Says whether a text is a path, and the same one to whatever reads it: no address, no `~` that some replace by a home
-/// directory, and nothing that was no text.
+/// directory, no list of several lines, and nothing that was no text.
 fn is_plain(path: &Path) -> bool {
     path.to_str().is_some_and(|path| {
-        let is_lost = path.contains(char::REPLACEMENT_CHARACTER);
-        !path.is_empty() && !path.starts_with('~') && !path.contains("://") && !is_lost
+        let is_lost = |sign: char| sign.is_control() || sign == char::REPLACEMENT_CHARACTER;
+        !path.is_empty() && !path.starts_with('~') && !is_address(path) && !path.contains(is_lost)
     })
+}
+
+/// Says whether a text is an address: `scheme:/place`, with one slash or with several, or `file:` and any path.
+fn is_address(path: &str) -> bool {
+    let Some((scheme, place)) = path.split_once(':') else {
+        return false;
+    };
+    let may_be_in_one = |sign: char| sign.is_ascii_alphanumeric() || "+.-".contains(sign);
+    let is_scheme = scheme.starts_with(|sign: char| sign.is_ascii_alphabetic())
+        && scheme.chars().all(may_be_in_one);
+    path.contains("://")
+        || is_scheme && (place.starts_with('/') || scheme.eq_ignore_ascii_case("file"))
 }
 
 #[cfg(test)]
@@ -293,6 +305,13 @@ mod tests {
             "file:///etc/passwd",
             "ssh://host/a",
             "half\u{fffd}",
+            "file:/etc/passwd",
+            "FILE:../../etc/passwd",
+            "vscode-remote:/etc/x",
+            "C:/x",
+            "src/a.rs\n/etc/x",
+            "src/a.rs\t.git/config",
+            "src/a.rs\r",
         ] {
             project.check("read", path, Verdict::Ask);
             project.check("edit", path, Verdict::Ask);
@@ -343,7 +362,13 @@ mod tests {
             .directory(".husky/_")
             .directory(".claude/skills")
             .directory(".github/workflows")
+            .directory(".claude/refs")
+            .directory(".husky/logs")
+            .directory(".husky/node_modules")
             .file("scripts/lint.sh", "")
+            .link("../../notes/a.md", ".claude/refs/a.md")
+            .link("../../notes/b.md", ".husky/logs/b.md")
+            .link("../../notes/c.md", ".husky/node_modules/c")
             .link("../../scripts/lint.sh", ".git/hooks/pre-commit")
             .link("../conf/git", ".git/config")
             .link("../conf/settings.json", ".claude/settings.json")
@@ -359,12 +384,28 @@ mod tests {
             "skills/write/SKILL.md",
             "scripts/new.sh",
             "ci.yml",
+            "notes/a.md",
+            "notes/b.md",
+            "notes/c.md",
         ] {
             project.check("edit", path, Verdict::Ask);
             project.check("read", path, Verdict::Allow);
         }
         project.check("edit", "src/main.rs", Verdict::Allow);
         project.check("edit", "scripts/other.sh", Verdict::Allow);
+    }
+
+    #[test]
+    fn what_git_keeps_very_much_of_is_not_looked_through_for_links() {
+        let project = Project::new();
+        project
+            .file(".git/HEAD", "ref: refs/heads/main\n")
+            .directory(".git/refs")
+            .directory(".git/objects");
+        for number in 0..guarded::LINKS_ENTRIES {
+            project.directory(&format!(".git/objects/{number}"));
+        }
+        project.check("edit", "src/main.rs", Verdict::Allow);
     }
 
     #[test]

@@ -17,16 +17,8 @@ const LINK_BYTES: u64 = 8 * 1024;
 const LINKS_DEPTH: usize = 2;
 pub(super) const LINKS_ENTRIES: usize = 1000;
 
-/// Directories in guarded ones that hold very much, and nothing that runs or instructs.
-const SKIPPED: [&str; 7] = [
-    "objects",
-    "refs",
-    "logs",
-    "rr-cache",
-    "worktrees",
-    "bridge",
-    "node_modules",
-];
+/// Directories in git's that hold very much, and nothing that runs or instructs.
+const SKIPPED: [&str; 5] = ["objects", "refs", "logs", "rr-cache", "worktrees"];
 
 /// What makes a directory with a `HEAD` a whole git directory, or makes programs run once it is one.
 const PARTS_OF_GIT: [&str; 7] = [
@@ -62,6 +54,7 @@ pub(super) fn places(root: &Path, also: &[String]) -> (Vec<PathBuf>, bool) {
 
 /// Finds where the links in a directory lead; says whether it has looked at all of its entries.
 fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) -> bool {
+    let is_git = git_places(directory) == [directory];
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if *left == 0 {
             return false;
@@ -72,7 +65,7 @@ fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<Pa
             found.extend(destination(directory, name.as_ref()));
         } else if depth > 1
             && kind.is_ok_and(|kind| kind.is_dir())
-            && !SKIPPED.iter().any(|skipped| name == *skipped)
+            && !(is_git && SKIPPED.iter().any(|skipped| name == *skipped))
             && !links_in(&entry.path(), depth - 1, left, found)
         {
             return false;

@@ -12,6 +12,7 @@ use crate::acp::{AgentEvent, Update};
 use crate::domain::id::CallId;
 use crate::domain::limits;
 use crate::domain::message::Way;
+use crate::domain::time::Tick;
 
 /// How long the end of a turn waits for the word that an answer was written.
 const WRITTEN: Duration = Duration::from_millis(limits::WRITTEN_MS);
@@ -37,11 +38,18 @@ impl Actor {
     }
 
     /// Notes which answers of our tools the agent can have had, as a tool call has ended.
-    fn note_answers(&mut self, sign: Sign) {
+    ///
+    /// The bus may be ahead of what the agent has said: a call that began to hold something only after this was read is a later one,
+    /// of which the agent has not told yet.
+    fn note_answers(&mut self, sign: Sign, read: Tick) {
         if !sign.ended_well && !sign.calls_over {
             return;
         }
         let mut held = self.held_by_tools();
+        let session = self.identity.session;
+        self.seat
+            .bus()
+            .look(|state| held.retain(|call| state.held_by(session, *call, read.ms)));
         let Some(turn) = &mut self.turn else { return };
         if sign.ended_well {
             turn.answered.extend(held.iter().copied());
@@ -94,7 +102,11 @@ impl Actor {
 
     pub(super) fn hear(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::Update { session, update } => {
+            AgentEvent::Update {
+                session,
+                update,
+                read,
+            } => {
                 if let (Update::ConfigOptions(options), true) = (&update, session == self.acp.id) {
                     self.acp.config_options.clone_from(options);
                     self.offers.note(self.identity.session, &self.acp);
@@ -114,7 +126,7 @@ impl Actor {
                 };
                 let sign = self.ladder.hear(&update, turn);
                 let name = turn.transcript.clone();
-                self.note_answers(sign);
+                self.note_answers(sign, read);
                 let line = transcript::of_update(self.wall_ms(), &update);
                 self.transcribe(&name, line);
             }

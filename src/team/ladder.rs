@@ -18,7 +18,8 @@ use crate::bus::rules::Ask;
 use crate::bus::state::Session;
 use crate::config::MidTurn;
 use crate::delivery::reach::{Reach, Shown};
-use crate::delivery::{drain, interrupt, steer, wake};
+use crate::delivery::wake::{self, Tried};
+use crate::delivery::{drain, interrupt, steer};
 use crate::domain::id::{CallId, TaskId};
 use crate::domain::message::Way;
 use crate::domain::task::TaskStatus;
@@ -43,6 +44,8 @@ pub(super) struct Ladder {
     proof: Proof,
     /// When it was last woken by a message.
     pub(super) woken: Option<Instant>,
+    /// The mail of wakes that failed.
+    pub(super) tried: Tried,
     /// The turn that was ended for a message, whose task goes on.
     cut: Option<Turn>,
 }

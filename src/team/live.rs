@@ -13,7 +13,7 @@ use super::choose::Offers;
 use super::ends::{Ends, OwnEnd};
 use super::human::Human;
 use super::launch::Launch;
-use super::trust::Consent;
+use super::trust::{Consent, UnreadableYes};
 use super::unwritten::Unwritten;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::{Bus, BusError, Seat};
@@ -56,6 +56,15 @@ pub enum TeamError {
     /// The project's own file says what would run, and the user has not said yes to it.
     #[error("{_0}")]
     Unagreed(Arc<Consent>),
+    /// Whether the user has said yes to a file of the project cannot be read now.
+    #[error("{what}, and {why}. Try again when it can be read")]
+    UnreadableYes {
+        /// What is not done, in one sentence's part.
+        what: String,
+        /// Why it cannot be read.
+        #[source]
+        why: UnreadableYes,
+    },
     /// The name for a new agent is none.
     #[error(transparent)]
     Name(#[from] NameError),

@@ -52,4 +52,4 @@ pub use self::launch::{Launch, RUN_MARK, run_mark};
 pub use self::live::{Team, TeamError};
 pub use self::results::TaskOutput;
 pub use self::room::Room;
-pub use self::trust::{Consent, Trust};
+pub use self::trust::{Consent, Trust, UnreadableYes};

@@ -6,6 +6,7 @@ use crate::bus::rules::Ask;
 use crate::bus::state::{Session, State};
 use crate::domain::id::SessionId;
 use crate::domain::member::Activity;
+use crate::domain::time::Now;
 
 /// How long a message may take to wake an idle agent, in milliseconds: it is woken at once, and its turn begins a moment later.
 /// What is unread for longer could not be brought.
@@ -32,11 +33,11 @@ impl Team {
         self.bus().refresh()?;
         let me = self.inner.seat.session();
         let root = self.inner.launch.ground.to_string_lossy();
-        let now_ms = self.bus().now().wall_ms;
+        let now = self.bus().now();
         let (spare, is_work) = self.bus().look(|state| {
             let mut mine = state.live_sessions();
             mine.retain(|live| live.owner == Some(me));
-            let works = mine.iter().any(|live| has_work(state, live, now_ms));
+            let works = mine.iter().any(|live| has_work(state, live, now));
             if mine.iter().any(|live| live.stop.is_some()) {
                 return (None, true);
             }
@@ -99,7 +100,8 @@ impl Team {
 }
 
 /// Says whether an agent is at something whose end can leave it with nothing to do.
-fn has_work(state: &State, live: &Session, now_ms: i64) -> bool {
+fn has_work(state: &State, live: &Session, now: Now) -> bool {
+    let now_ms = state.ran_to_ms(now);
     let waking = |sent_ms: i64| now_ms.saturating_sub(sent_ms) < WAKING_MS;
     // A turn that was given up may never end.
     if live.stuck && live.stop.is_none() {
@@ -127,4 +129,46 @@ fn is_named_by_a_plan(state: &State, live: &Session) -> bool {
         .flat_map(|workflow| &workflow.steps)
         .filter(|step| !step.status.is_final());
     open.any(|step| step.wanted().eq_ignore_ascii_case(live.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::bus::memory::Store;
+    use crate::bus::rules::Wish;
+    use crate::bus::{Bus, Joining, Seat};
+    use crate::domain::member::MemberKind;
+    use crate::domain::name::Name;
+    use crate::sys::clock;
+
+    async fn join(bus: &Bus, name: &str) -> Seat {
+        let wish = Wish::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    }
+
+    #[tokio::test]
+    async fn mail_is_on_its_way_for_a_while_of_the_machines_own_time_whatever_the_clock_says() {
+        let time = Arc::new(Mutex::new(clock::now()));
+        let told = Arc::clone(&time);
+        let store = Store::new(Arc::new(move || *told.lock().unwrap()));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let mut call = ann.call();
+        call.send("bob".into(), "hello".into(), None).await.unwrap();
+        let works = || {
+            let now = bus.now();
+            bus.look(|state| has_work(state, state.session(bob.session()).unwrap(), now))
+        };
+        assert!(works());
+        time.lock().unwrap().wall_ms += 60 * 60 * 1000;
+        assert!(works(), "somebody has set the clock");
+        let waking_ms = WAKING_MS.unsigned_abs();
+        time.lock().unwrap().tick.ms += waking_ms;
+        assert!(!works(), "it could not be brought");
+        bus.close().await;
+    }
 }

@@ -7,6 +7,7 @@ use super::advice::Advice;
 use super::choose::{What, choose};
 use super::launch::{Identity, Launch};
 use super::patience::{longest, patient};
+use super::trust::UnreadableYes;
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Deadlines, Feature,
     FileSystem, McpServerSpec, SessionInfo, connect,
@@ -45,6 +46,11 @@ pub(super) enum StartError {
         "the project's own bridge.toml says what it is, and the user has taken back the yes to that file: `cli-team-bridge trust` asks again"
     )]
     YesTakenBack,
+    /// Whether the user still says yes to that file cannot be read.
+    #[error(
+        "the project's own bridge.toml says what it is, and {0}. Start it again when it can be read"
+    )]
+    UnreadableYes(#[from] UnreadableYes),
     /// It ended before it was ready.
     #[error("it ended before it was ready: {0}")]
     Ended(String),
@@ -67,7 +73,7 @@ pub(super) async fn spawn(
     presence: Option<OwnedFd>,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
     if let Some(file) = &identity.needs
-        && !launch.trust.has(file)
+        && !launch.trust.has(file)?
     {
         return Err(StartError::YesTakenBack);
     }
@@ -102,7 +108,9 @@ impl StartError {
             Self::Ended(words) if failure::class(None, words) == Some(failure::AUTH) => {
                 advice.on_words(words, self.to_string())
             }
-            Self::Spawn(_) | Self::Ended(_) | Self::YesTakenBack => return None,
+            Self::Spawn(_) | Self::Ended(_) | Self::YesTakenBack | Self::UnreadableYes(_) => {
+                return None;
+            }
         };
         (error.class != failure::AGENT).then_some(error)
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::bus::state::{State, StopWanted};
 use crate::delivery::ladder::{self, Busy, Mail, Rung};
 use crate::delivery::reach::Reach;
-use crate::delivery::wake;
+use crate::delivery::wake::{self, Tried};
 use crate::domain::id::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::Tools;
@@ -150,8 +150,8 @@ pub(super) enum Step {
 }
 
 impl Wishes {
-    /// Reads them off the state. `mail_after` is the newest mail of a wake that failed.
-    pub(super) fn of(state: &State, session: SessionId, mail_after: u64) -> Self {
+    /// Reads them off the state. `tried` is the mail of wakes that failed.
+    pub(super) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
         let Some(live) = state.session(session) else {
             return Self::default();
         };
@@ -167,7 +167,7 @@ impl Wishes {
                 .filter(|task| state.task(task).is_some_and(|task| task.fresh))
                 .cloned(),
             unproven: live.tools == Tools::Unproven,
-            mail: Mail::of(state, &live.name, mail_after),
+            mail: Mail::of(state, &live.name, tried),
             stalled: live.stalled,
             waits: !live.waits.is_empty(),
         }

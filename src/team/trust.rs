@@ -2,18 +2,19 @@
 //!
 //! A yes is a file of its own in the user's state directory, so that one is never lost to another.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
 use super::live::{Team, TeamError};
-use crate::config::{Brought, Config, quoted};
+use crate::config::{Brought, Config, ProjectFile, quoted};
 use crate::domain::name::Name;
 use crate::sys::forgetting::{self, Place};
-use crate::sys::state_directory::StateDirectory;
+use crate::sys::state_directory::{self, StateDirectory};
 
 /// The folder of the yeses in the state directory.
 const FOLDER: &str = "trusted";
@@ -29,26 +30,46 @@ const COMMAND: &str = "cli-team-bridge trust";
 pub struct Trust {
     /// None where there is no place for them: then the user has said yes to nothing.
     kept_in: Option<StateDirectory>,
+    /// The yeses of which people were told that they cannot be read, until they can: it may be tried again every moment.
+    told: Arc<Mutex<BTreeSet<String>>>,
 }
+
+/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, who were told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's stderr names: {0}"
+)]
+pub struct UnreadableYes(String);
 
 impl Trust {
     /// Keeps the yeses in a state directory.
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
         Self {
             kept_in: state.map(|state| state.inner(FOLDER)),
+            told: Arc::default(),
         }
     }
 
-    /// Says whether the user has said yes to these bytes at this place.
-    pub fn has(&self, file: &Brought) -> bool {
+    /// Says whether the user has said yes to these bytes at this place. What cannot be read is no yes, and no no: it may be
+    /// readable in a moment.
+    pub fn has(&self, file: &Brought) -> Result<bool, UnreadableYes> {
         let Some(directory) = &self.kept_in else {
-            return false;
+            return Ok(false);
         };
-        match directory.read(&name_of(file)) {
-            Ok(text) => text.is_some_and(|text| text == record(file).as_bytes()),
+        let name = name_of(file);
+        let read = directory.read(&name);
+        // Every change is whole by itself.
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match read {
+            Ok(text) => {
+                told.remove(&name);
+                Ok(text.is_some_and(|text| text == record(file).as_bytes()))
+            }
             Err(error) => {
-                tracing::warn!("what you have said yes to cannot be read: {error}");
-                false
+                if told.insert(name) {
+                    tracing::warn!("what you have said yes to cannot be read: {error}");
+                }
+                Err(UnreadableYes(state_directory::without_path(&error)))
             }
         }
     }
@@ -75,10 +96,15 @@ impl Trust {
 
     /// Takes back every yes to a file at this place, whatever it held; returns how many there were.
     pub fn revoke(&self, place: &Path) -> io::Result<usize> {
+        self.revoke_quoted(&quoted(place))
+    }
+
+    /// Does the same with a place as [`Trust::all`] returns it: not every place can be read from that.
+    pub fn revoke_quoted(&self, place: &str) -> io::Result<usize> {
         let Some(directory) = &self.kept_in else {
             return Ok(0);
         };
-        let ending = format!(" {}\n", quoted(place));
+        let ending = format!(" {place}\n");
         let mut revoked = 0;
         for (name, record) in self.records()? {
             if record.ends_with(&ending) {
@@ -124,7 +150,9 @@ impl Trust {
 
     /// Notes in a configuration whether its project's file is agreed to.
     pub fn settle(&self, config: &mut Config) {
-        if config.unagreed().is_some_and(|file| self.has(&file.file)) {
+        // What cannot be read does not count, of which `has` tells.
+        let agreed = |file: &ProjectFile| self.has(&file.file).unwrap_or(false);
+        if config.unagreed().is_some_and(agreed) {
             config.agree();
         }
     }
@@ -196,15 +224,16 @@ impl Team {
         let Some((demand, name)) = demanded.next() else {
             return Ok(());
         };
+        let what = format!(
+            "`{name}` is not started: the project's own bridge.toml says what it is. It {demand}"
+        );
         // Said meanwhile, perhaps in another program.
-        if self.inner.launch.trust.has(&file.file) {
+        if self.said(&file.file, &what)? {
             return Ok(());
         }
         Err(TeamError::Unagreed(Arc::new(Consent {
             file: file.file.clone(),
-            what: format!(
-                "`{name}` is not started: the project's own bridge.toml says what it is. It {demand}"
-            ),
+            what,
             command: COMMAND.to_owned(),
             lines: file.lines(),
             trust: self.inner.launch.trust.clone(),
@@ -219,22 +248,35 @@ impl Team {
     }
 
     /// Says whether the user has said yes to these bytes at this place, and not taken it back.
-    pub fn has_yes_to(&self, file: &Brought) -> bool {
+    pub fn has_yes_to(&self, file: &Brought) -> Result<bool, UnreadableYes> {
         self.inner.launch.trust.has(file)
+    }
+
+    /// Says the same; where it cannot be read, `what` says what is not done for that.
+    fn said(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
+        self.has_yes_to(file)
+            .map_err(|why| TeamError::UnreadableYes {
+                what: what.to_owned(),
+                why,
+            })
     }
 
     /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
     pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
-        if runs.is_empty() || self.inner.launch.trust.has(file) {
+        if runs.is_empty() {
             return Ok(());
         }
         let path = file.path.strip_prefix(self.ground());
         let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
         let secrets = self.inner.launch.all_secrets(&self.inner.config);
         let shown = secrets.hidden(runs.join(", ")).clipped(SHOWN_CHARS);
+        let what = format!("the plan {named:?} is not run: {shown}");
+        if self.said(file, &what)? {
+            return Ok(());
+        }
         Err(TeamError::Unagreed(Arc::new(Consent {
             file: file.clone(),
-            what: format!("the plan {named:?} is not run: {shown}"),
+            what,
             command: format!("{COMMAND} {named:?}"),
             lines: runs,
             trust: self.inner.launch.trust.clone(),
@@ -244,6 +286,8 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -254,15 +298,36 @@ mod tests {
         let path = home.path().join("bridge.toml");
         std::fs::write(&path, "one").unwrap();
         let file = Brought::of(&path, b"one");
-        assert!(!trust.has(&file));
+        assert_eq!(trust.has(&file), Ok(false));
         trust.add(&file).unwrap();
-        assert!(trust.has(&file));
-        assert!(!trust.has(&Brought::of(&path, b"two")));
-        assert!(!trust.has(&Brought::of(Path::new("/elsewhere"), b"one")));
+        assert_eq!(trust.has(&file), Ok(true));
+        assert_eq!(trust.has(&Brought::of(&path, b"two")), Ok(false));
+        let elsewhere = Brought::of(Path::new("/elsewhere"), b"one");
+        assert_eq!(trust.has(&elsewhere), Ok(false));
         trust.add(&Brought::of(&path, b"two")).unwrap();
-        assert!(trust.has(&file), "one yes takes no other back");
-        assert!(!Trust::default().has(&file));
+        assert_eq!(trust.has(&file), Ok(true), "one yes takes no other back");
+        assert_eq!(Trust::default().has(&file), Ok(false));
         assert!(Trust::default().add(&file).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_a_yes_nor_a_no() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let file = Brought::at("/a/bridge.toml".into(), b"1");
+        trust.add(&file).unwrap();
+        let directory = state.unwrap().path();
+        let open_to = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&directory, mode).unwrap();
+        };
+        open_to(0o770);
+        let told = trust.has(&file).unwrap_err().to_string();
+        assert!(told.contains(": others may write to it"), "{told}");
+        assert!(!told.contains(home.path().to_str().unwrap()), "{told}");
+        open_to(0o700);
+        assert_eq!(trust.has(&file), Ok(true));
     }
 
     #[test]
@@ -289,7 +354,8 @@ mod tests {
         assert_eq!(listed[2].0, files[2].sha256);
         assert_eq!(trust.revoke(one).unwrap(), 2);
         assert_eq!(trust.revoke(one).unwrap(), 0);
-        assert_eq!(files.map(|file| trust.has(&file)), [false, false, true]);
+        let left = files.map(|file| trust.has(&file).unwrap());
+        assert_eq!(left, [false, false, true]);
         assert_eq!(Trust::default().revoke(one).unwrap(), 0);
     }
 
@@ -307,7 +373,10 @@ mod tests {
         }
         let long = i64::MAX;
         assert_eq!(trust.forget_the_gone(long).unwrap(), 1);
-        let left = [there, gone, empty].map(|path| trust.has(&Brought::at(path, b"x")));
+        let left = [there, gone, empty].map(|path| {
+            let file = Brought::at(path, b"x");
+            trust.has(&file).unwrap()
+        });
         assert_eq!(left, [true, false, true]);
     }
 }

@@ -9,6 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::advice::Advice;
 use super::report::Gathered;
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
+use crate::delivery::wake::Tried;
 use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
 use crate::domain::secret::Secrets;
@@ -32,8 +33,8 @@ pub(super) struct Turn {
     pub(super) transcript: TaskId,
     /// The call under which messages went into its prompt.
     pub(super) injected: Option<CallId>,
-    /// The newest of those messages.
-    pub(super) newest_mail: u64,
+    /// What it tries as a wake.
+    pub(super) tries: Tried,
     /// The end, when it comes.
     pub(super) prompting: Prompting,
     /// Keeps a prompt back that has not been sent yet.
@@ -83,7 +84,7 @@ impl Turn {
             task,
             transcript,
             injected: None,
-            newest_mail: 0,
+            tries: Tried::default(),
             prompting,
             recall: CancellationToken::new(),
             cancelled: None,

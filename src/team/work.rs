@@ -20,7 +20,8 @@ use crate::bus::rules::{Ask, Ending};
 use crate::bus::state::Task;
 use crate::bus::{BusError, Letter};
 use crate::delivery::reader::Reader;
-use crate::delivery::{inject, primer, wake};
+use crate::delivery::wake::{self, Tried};
+use crate::delivery::{inject, primer};
 use crate::domain::failure;
 use crate::domain::id::{CallId, TaskId};
 use crate::domain::limits;
@@ -193,7 +194,8 @@ impl Actor {
         if let Err(error) = self.enter_mode(self.profile.permissions.value).await {
             let name = &self.identity.name;
             tracing::warn!("{name} is not woken: {}", error.message);
-            self.mail_failed = self.mail_failed.max(newest);
+            let tried = self.tried(&[], newest);
+            self.ladder.tried.add(tried);
             return;
         }
         let call = ids::call();
@@ -207,19 +209,24 @@ impl Actor {
             if failed {
                 // It stays unread, and wakes the agent later.
                 self.ladder.wake_later();
-            } else {
-                // Somebody else was faster.
-                self.mail_failed = self.mail_failed.max(newest);
             }
+            // Else somebody else was faster. Should it come again (a request may be open again), it wakes the agent then.
             self.rest().await;
             return;
         }
+        let tries = self.tried(&letters, newest);
         let primer = self.primer();
         let prompt = wake::wake_prompt(primer.as_deref(), &letters, self.reader(), more);
         self.begin_turn(None, prompt, call, &letters);
         if let Some(turn) = &mut self.turn {
-            turn.newest_mail = turn.newest_mail.max(newest);
+            turn.tries = tries;
         }
+    }
+
+    /// Returns what a wake tries that has these in its prompt, and was begun for mail up to that place.
+    fn tried(&self, letters: &[Letter], newest: u64) -> Tried {
+        let bus = self.seat.bus();
+        bus.look(|state| Tried::by(state, &self.identity.name, letters, newest))
     }
 
     pub(super) fn begin_turn(
@@ -252,11 +259,6 @@ impl Actor {
         turn.gathered = gathered;
         turn.recall = recall;
         turn.injected = (!letters.is_empty()).then_some(call);
-        turn.newest_mail = letters
-            .iter()
-            .map(|letter| letter.header.seq)
-            .max()
-            .unwrap_or(0);
         self.turn = Some(turn);
         self.primed = true;
         self.used = true;
@@ -438,7 +440,7 @@ impl Actor {
             None => {
                 self.spending.grow(turn.gathered.spent());
                 if outcome.error.is_some() || !turn.alive {
-                    self.mail_failed = self.mail_failed.max(turn.newest_mail);
+                    self.ladder.tried.add(turn.tries);
                 }
             }
         }

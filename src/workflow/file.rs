@@ -58,6 +58,17 @@ pub enum FileError {
     Wrong(Vec<Problem>),
 }
 
+impl FileError {
+    /// Says whether the file may be there as it was: it cannot be read now.
+    pub(super) fn is_fault(&self) -> bool {
+        use io::ErrorKind::{InvalidData, NotADirectory, NotFound};
+        let Self::Read { source, .. } = self else {
+            return false;
+        };
+        !matches!(source.kind(), InvalidData | NotADirectory | NotFound)
+    }
+}
+
 /// A draft, and where in its file each part of it stands.
 pub struct Written {
     /// What was written.

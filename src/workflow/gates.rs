@@ -6,7 +6,7 @@ use super::workflows::WorkflowError;
 use crate::bus::state::Workflow;
 use crate::config::Brought;
 use crate::domain::workflow::PlanFile;
-use crate::team::Team;
+use crate::team::{Team, TeamError};
 
 /// Refuses the gates of a plan that was read from a file of the project, unless the user has said yes to that file: whoever calls for
 /// it has named the file, and not the programs. Returns what the workflow has to remember, which is nothing without a gate.
@@ -47,31 +47,68 @@ pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), Workf
     let Some(file) = workflow.plan_file.as_ref().filter(|_| is_left) else {
         return Ok(());
     };
-    if team.has_yes_to(&brought(team, file)) {
-        return Ok(());
+    match team.has_yes_to(&brought(team, file)) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {}
+        Err(why) => {
+            let what = format!(
+                "the workflow is not resumed: its gates come from the plan {:?}",
+                file.place
+            );
+            return Err(TeamError::UnreadableYes { what, why }.into());
+        }
     }
     // What the user is shown is read from the file itself, and only if a yes to it is one to these gates.
     match file::read_in(team.ground(), &file.place) {
         Ok((written, now)) if now == brought(team, file) => {
             Ok(team.agreed_to(&now, written.gates())?)
         }
+        // It may be there unchanged.
+        Err(error) if error.is_fault() => Err(error.into()),
         _ => Err(WorkflowError::PlanChanged {
             place: file.place.clone(),
         }),
     }
 }
 
-/// Says why no gate of a workflow is run any more: the yes that it was made or resumed with has been taken back.
-pub(super) fn barred(team: &Team, workflow: &Workflow) -> Option<String> {
-    let file = workflow.plan_file.as_ref()?;
-    if team.has_yes_to(&brought(team, file)) {
-        return None;
+/// Why no gate of a workflow is run.
+#[derive(Debug)]
+pub(super) enum Barred {
+    /// What it needs cannot be read, which may go away by itself.
+    Now(String),
+    /// The yes that the workflow was made or resumed with has been taken back.
+    Ever(String),
+}
+
+/// Says why no gate of a workflow is run, if none is: the yes to its plan file does not count any more, or a yes cannot be read.
+pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
+    if let Some(file) = &workflow.plan_file {
+        let place = &file.place;
+        match team.has_yes_to(&brought(team, file)) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Barred::Ever(format!(
+                    "the gate is not run: it comes from the plan {place:?}, and the user has taken back the yes to that file. After a \
+                     new yes (`cli-team-bridge trust {place:?}`) `create_workflow` makes the workflow anew"
+                )));
+            }
+            Err(why) => {
+                return Err(Barred::Now(format!(
+                    "the gate is not run: it comes from the plan {place:?}, and {why}. When it can be read, `create_workflow` makes the \
+                     workflow anew"
+                )));
+            }
+        }
     }
-    let place = &file.place;
-    Some(format!(
-        "the gate is not run: it comes from the plan {place:?}, and the user has taken back the yes to that file. After a new yes \
-         (`cli-team-bridge trust {place:?}`) `create_workflow` makes the workflow anew"
-    ))
+    // Without what that file lets through, the gate would fail for another reason than its own.
+    let letting = team.config().lets_into_gates();
+    match letting.map(|file| team.has_yes_to(file)) {
+        Some(Err(why)) => Err(Barred::Now(format!(
+            "the gate is not run: the project's own bridge.toml says in `gate_env` what passes into it, and {why}. When it can be read, \
+             `create_workflow` makes the workflow anew"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Names the file as it was when the workflow was made, in the project as this bridge sees it.

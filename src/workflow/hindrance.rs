@@ -1,10 +1,51 @@
 //! What hinders a step: whether it goes away by itself, or the step has failed.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use crate::bus::BusError;
 use crate::bus::log::LogError;
 use crate::bus::rules::Refusal;
 use crate::domain::failure;
+use crate::domain::id::WorkflowId;
+use crate::domain::name::Name;
 use crate::team::TeamError;
+
+/// How long a step may be hindered by what goes away by itself before it fails for that.
+const HINDERED: Duration = Duration::from_mins(1);
+
+/// A step of a workflow.
+pub(super) type Key = (WorkflowId, Name);
+
+/// Since when steps are hindered by what goes away by itself.
+#[derive(Default)]
+pub(super) struct Hindered(BTreeMap<Key, Instant>);
+
+impl Hindered {
+    /// Notes that a step is hindered; says whether that has lasted so long that it fails.
+    pub(super) fn note(&mut self, key: Key) -> bool {
+        let since = self.0.entry(key).or_insert_with(Instant::now);
+        since.elapsed() >= HINDERED
+    }
+
+    /// Says whether a step has been hindered for so long that it fails.
+    pub(super) fn has_lasted(&self, key: &Key) -> bool {
+        let since = self.0.get(key);
+        since.is_some_and(|since| since.elapsed() >= HINDERED)
+    }
+
+    /// Notes that nothing hinders a step any more.
+    pub(super) fn end(&mut self, key: &Key) {
+        self.0.remove(key);
+    }
+
+    /// Forgets the steps of all other workflows.
+    pub(super) fn retain(&mut self, ids: &[WorkflowId]) {
+        self.0.retain(|(id, _), _| ids.contains(id));
+    }
+}
 
 /// Why a step could not begin now.
 pub(super) enum Hindrance {
@@ -12,8 +53,8 @@ pub(super) enum Hindrance {
     MovedOn,
     /// The bus or the agent cannot take it now.
     Busy,
-    /// The bus cannot read or keep now what belongs to it, as it says. What lasts has failed.
-    Bus(String),
+    /// What belongs to it cannot be read or kept now, as it says. What lasts has failed, with this class of error.
+    Now(&'static str, String),
     /// It will never begin so: the class of the error, and what it says.
     Never(&'static str, String),
 }
@@ -23,7 +64,7 @@ impl From<BusError> for Hindrance {
     fn from(error: BusError) -> Self {
         match error {
             BusError::Log(LogError::Gone) => Self::Never(failure::BUS, error.told()),
-            other => Self::Bus(other.told()),
+            other => Self::Now(failure::BUS, other.told()),
         }
     }
 }
@@ -44,8 +85,32 @@ impl Hindrance {
                 other => Self::Never("start", other.to_string()),
             },
             TeamError::Bus(_) => Self::Busy,
+            other @ TeamError::UnreadableYes { .. } => Self::Now(failure::START, other.told()),
             other @ TeamError::Model { .. } => Self::Never(failure::MODEL, other.told()),
             other => Self::Never("start", other.told()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_hinders_a_step_fails_it_after_a_minute_without_a_break() {
+        let mut hindered = Hindered::default();
+        let id = WorkflowId::parse("wf-k3j7x2abq5wt").unwrap();
+        let key = (id.clone(), Name::parse("a").unwrap());
+        assert!(!hindered.note(key.clone()));
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert!(!hindered.note(key.clone()) && !hindered.has_lasted(&key));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        hindered.retain(&[id]);
+        assert!(hindered.note(key.clone()) && hindered.has_lasted(&key));
+        hindered.end(&key);
+        assert!(!hindered.has_lasted(&key) && !hindered.note(key.clone()));
+        tokio::time::advance(HINDERED).await;
+        hindered.retain(&[]);
+        assert!(!hindered.has_lasted(&key));
     }
 }

@@ -16,14 +16,13 @@ use tokio_util::task::AbortOnDropHandle;
 use super::condition::Weighed;
 use super::engine::{self, Action, Seen, TaskEnd, after_failure};
 use super::flow;
-use super::gates;
-use super::hindrance::Hindrance;
+use super::gates::{self, Barred};
+use super::hindrance::{Hindered, Hindrance};
 use super::material::Material;
 use super::starting;
 use crate::bus::rules::{Ask, NewItems};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
-use crate::domain::failure;
 use crate::domain::id::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -34,16 +33,13 @@ use crate::team::{Assignment, Team, TeamError};
 /// How long to wait before something is tried again that the bus or an agent could not take.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// How long the bus may hinder a step before the step fails for that.
-const HINDERED: Duration = Duration::from_mins(1);
-
 /// Leads all workflows of a team's bridge until it is told to stop.
 pub(super) async fn run(team: Team, ending: CancellationToken) {
     let mut changes = team.bus().changes();
     let mut runner = Runner {
         team,
         prompts: BTreeMap::new(),
-        hindered: BTreeMap::new(),
+        hindered: Hindered::default(),
         turns: BTreeMap::new(),
         overdue: BTreeSet::new(),
         gates: BTreeMap::new(),
@@ -65,10 +61,6 @@ pub(super) async fn run(team: Team, ending: CancellationToken) {
     }
 }
 
-fn has_lasted(since: &Instant) -> bool {
-    since.elapsed() >= HINDERED
-}
-
 async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(wake) => tokio::time::sleep_until(wake).await,
@@ -80,8 +72,8 @@ struct Runner {
     team: Team,
     /// The prompts of the workflows that run, read once.
     prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
-    /// Since when the bus cannot read or keep what belongs to a step.
-    hindered: BTreeMap<(WorkflowId, Name), Instant>,
+    /// Since when what belongs to a step cannot be read or kept.
+    hindered: Hindered,
     /// Since when the turns of tasks with a time limit are seen to run.
     turns: BTreeMap<TaskId, Instant>,
     /// The tasks whose end was asked for because they had their time.
@@ -112,7 +104,7 @@ impl Runner {
             led.map(|workflow| workflow.id.clone()).collect()
         });
         self.prompts.retain(|id, _| ids.contains(id));
-        self.hindered.retain(|(id, _), _| ids.contains(id));
+        self.hindered.retain(&ids);
         if ids.is_empty() {
             self.turns.clear();
             self.overdue.clear();
@@ -154,7 +146,7 @@ impl Runner {
             Ok(weighed) => weighed,
             Err(error) => {
                 let key = (id.clone(), step.plan.name.clone());
-                if hindered.get(&key).is_some_and(has_lasted) {
+                if hindered.has_lasted(&key) {
                     return Weighed::Unclear(error.told());
                 }
                 later.borrow_mut().push(key);
@@ -163,7 +155,7 @@ impl Runner {
         };
         let actions = engine::next(&workflow, width, seen, weighed);
         for key in later.into_inner() {
-            self.hindered.entry(key).or_insert_with(Instant::now);
+            self.hindered.note(key);
             self.again();
         }
         let (mut moves, mut did) = (Vec::new(), false);
@@ -173,11 +165,7 @@ impl Runner {
             }
             match action {
                 Action::Move(step, step_move) => moves.push((step, step_move)),
-                Action::Gate(step) => match gates::barred(&self.team, &workflow) {
-                    // For good: neither another try nor another round brings the yes back.
-                    Some(why) => moves.push((step, StepMove::Fail(engine::short(&why)))),
-                    None => did |= self.look_at_gate(&workflow, &step),
-                },
+                Action::Gate(step) => did |= self.gate(&workflow, step, &mut moves),
                 Action::CancelTask(task) => did |= self.cancel_task(&task).await,
                 Action::Start(step) => {
                     let begun = self.start(&workflow, &step).await;
@@ -206,29 +194,49 @@ impl Runner {
     ) -> bool {
         let key = (workflow.id.clone(), step.clone());
         let begun = match begun {
-            Err(Hindrance::Bus(why)) => {
-                let since = self.hindered.entry(key).or_insert_with(Instant::now);
-                if has_lasted(since) {
-                    Err(Hindrance::Never(failure::BUS, why))
+            Err(Hindrance::Now(class, why)) => {
+                if self.hindered.note(key) {
+                    Err(Hindrance::Never(class, why))
                 } else {
-                    tracing::debug!("the step {step} waits for the bus: {why}");
+                    tracing::debug!("the step {step} waits: {why}");
                     Err(Hindrance::Busy)
                 }
             }
             other => {
-                self.hindered.remove(&key);
+                self.hindered.end(&key);
                 other
             }
         };
         match begun {
             Ok(()) => return true,
-            Err(Hindrance::MovedOn | Hindrance::Busy | Hindrance::Bus(_)) => self.again(),
+            Err(Hindrance::MovedOn | Hindrance::Busy | Hindrance::Now(..)) => self.again(),
             Err(Hindrance::Never(class, why)) => {
                 if let Some(played) = workflow.step(&step) {
                     moves.push((step, after_failure(played, class, &why)));
                 }
             }
         }
+        false
+    }
+
+    /// Begins to look whether the gate of a step holds, if it may run; returns whether that has begun. If it never can, that is one
+    /// of the moves.
+    fn gate(&mut self, workflow: &Workflow, step: Name, moves: &mut Vec<(Name, StepMove)>) -> bool {
+        let key = (workflow.id.clone(), step.clone());
+        let why = match gates::barred(&self.team, workflow) {
+            Ok(()) => {
+                self.hindered.end(&key);
+                return self.look_at_gate(workflow, &step);
+            }
+            Err(Barred::Now(why)) if !self.hindered.note(key) => {
+                tracing::debug!("the gate of {step} waits: {why}");
+                self.again();
+                return false;
+            }
+            Err(Barred::Now(why) | Barred::Ever(why)) => why,
+        };
+        // For good: neither another try nor another round brings the yes back.
+        moves.push((step, StepMove::Fail(engine::short(&why))));
         false
     }
 

@@ -47,11 +47,26 @@ pub enum WorkflowError {
     Team(#[from] TeamError),
 }
 
+impl WorkflowError {
+    /// Says whether it is only that something cannot be read now.
+    fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Team(TeamError::UnreadableYes { .. }) => true,
+            Self::File(error) => error.is_fault(),
+            _ => false,
+        }
+    }
+}
+
 impl From<Refusal> for WorkflowError {
     fn from(refusal: Refusal) -> Self {
         Self::Bus(refusal.into())
     }
 }
+
+/// How long to wait after an interrupted workflow could not be resumed before that is tried again: each time reads its plan file, and
+/// the bus may change every moment.
+const TRIED: Duration = Duration::from_secs(1);
 
 /// The workflows that one bridge leads. Cheap to clone.
 #[derive(Clone)]
@@ -167,11 +182,21 @@ impl Workflows {
         let mut changes = self.bus().changes();
         loop {
             changes.borrow_and_update();
+            let (mut refused, mut unreadable) = (false, false);
             for id in self.bus().look(interrupted) {
                 // Another orchestrator may have been faster.
                 if let Err(error) = self.resume(&id).await {
                     tracing::debug!("{id} is not resumed here: {error}");
+                    refused = true;
+                    unreadable |= error.is_unreadable();
                 }
+            }
+            if refused {
+                tokio::time::sleep(TRIED).await;
+            }
+            // What can be read again makes no change of the bus.
+            if unreadable {
+                continue;
             }
             if changes.changed().await.is_err() {
                 return std::future::pending().await;

@@ -1,9 +1,9 @@
 //! Messages between agents, as their models meet them: by tools, by a prompt that wakes, in front of a task.
 
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Stage;
+use crate::support::{Stage, until};
 
 /// Agents that tell the orchestrator every prompt that no task of theirs begins.
 const ECHO: &str = r#"
@@ -372,4 +372,41 @@ async fn two_orchestrators_of_a_project_lead_each_others_agents() {
         member.close().await;
     }
     stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_request_that_is_open_again_wakes_whoever_could_not_read_it_before() {
+    let stage = Stage::new(
+        r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [{ say = "here" }]
+[[agents.ann.turns]]
+times = 1
+steps = [{ fail = "not now" }]
+[[agents.ann.turns]]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);
+    lead.start_and_wait("ann", "hello").await;
+    let look = json!({ "description": "look at this" });
+    let request = bob.call("request_task", look).await["request_id"].clone();
+    let is_back = |event: &Value| event.get("message_returned").is_some();
+    until("its wake has failed", || stage.events().iter().any(is_back)).await;
+    let is_idle = |agent: &Value| agent["status"] == "idle";
+    lead.until_agent("ann", is_idle).await;
+    let claim = json!({ "request_id": request });
+    let claimed = eve.call("claim_request", claim).await;
+    assert_eq!(claimed["claimed"], true, "{claimed}");
+    eve.close().await;
+    let woken = lead.hear_from("ann").await;
+    assert!(
+        woken.contains("(claim_request takes it): look at this"),
+        "{woken}"
+    );
+    for member in [lead, bob] {
+        member.close().await;
+    }
 }

@@ -1,4 +1,5 @@
-//! The architecture, read from the sources: the order of modules, who owns which outside crate, who prints, how long a file is.
+//! The architecture, read from the sources: the order of modules, who owns which outside crate, who prints, how long a file is;
+//! and whether the documents name what is there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -239,4 +240,152 @@ fn every_file_says_what_it_is_for() {
         let text = fs::read_to_string(root.join(&source.path)).unwrap();
         assert!(text.starts_with("//!"), "src/{}", source.path);
     }
+}
+
+/// The documents whose tables name the test of each claim.
+const CLAIMS: [&str; 4] = ["security.md", "reliability.md", "tools.md", "agents.md"];
+
+/// What a path of this repository begins with.
+const FOLDERS: [&str; 8] = [
+    "src/",
+    "tests/",
+    "e2e/",
+    "docs/",
+    "examples/",
+    "agents/",
+    "benches/",
+    "fuzz/",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the documents, each by its path in the repository and what it says outside of blocks of code.
+fn documents() -> Vec<(PathBuf, String)> {
+    let in_docs = fs::read_dir(root().join("docs")).unwrap();
+    let in_docs = in_docs.map(|entry| Path::new("docs").join(entry.unwrap().file_name()));
+    let is_document = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let around = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+    let around = around.iter().map(PathBuf::from);
+    let said = |path: PathBuf| {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        let parts = format!("\n{text}");
+        let outside = parts.split("\n```").step_by(2);
+        (path, outside.collect::<Vec<_>>().join("\n"))
+    };
+    in_docs
+        .filter(is_document)
+        .chain(around)
+        .map(said)
+        .collect()
+}
+
+/// Returns what stands in backticks in a line.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+fn is_word(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[test]
+fn every_test_that_a_claim_names_is_there() {
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "e2e"] {
+        walk(&root().join(folder), &mut files);
+    }
+    let code: Vec<_> = files
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let trials = fs::read_to_string(root().join("e2e/main.rs")).unwrap();
+    let is_there = |name: &str| {
+        let function = format!("fn {name}(");
+        code.iter().any(|text| text.contains(&function)) || trials.contains(&format!("\"{name}\""))
+    };
+    let mut wrong = Vec::new();
+    for (path, text) in documents() {
+        if !CLAIMS.iter().any(|claims| path.ends_with(claims)) {
+            continue;
+        }
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            let names = quoted(line).filter(|name| is_word(name));
+            let tests = names.filter(|name| name.matches('_').count() >= 3);
+            let gone = tests.filter(|name| !is_there(name));
+            wrong.extend(gone.map(|name| format!("{}: no test `{name}`", path.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_path_that_a_document_names_is_there() {
+    let mut wrong = Vec::new();
+    for (path, text) in documents() {
+        for named in text.lines().flat_map(quoted) {
+            // A pattern or a place that is filled in is no path, and what was in TypeScript is of the program before this one.
+            let is_path = FOLDERS.iter().any(|folder| named.starts_with(folder))
+                && !named.contains([' ', '*', '{', '<'])
+                && Path::new(named).extension().is_none_or(|kind| kind != "ts");
+            if is_path && !root().join(named).exists() {
+                wrong.push(format!("{}: no `{named}`", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the anchors of a document, as GitHub makes them of its headings, and those that it writes itself.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors: Vec<String> = Vec::new();
+    let mut slugs = Vec::new();
+    for line in text.lines() {
+        let written = line.split("<a id=\"").skip(1);
+        anchors.extend(written.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+        let heading = line.trim_start_matches('#');
+        if heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        let slug: String = heading.trim().to_lowercase().chars().filter(kept).collect();
+        let slug = slug.replace(' ', "-");
+        // A heading that was there before gets a number.
+        match slugs.iter().filter(|before| **before == slug).count() {
+            0 => anchors.push(slug.clone()),
+            number => anchors.push(format!("{slug}-{number}")),
+        }
+        slugs.push(slug);
+    }
+    anchors
+}
+
+#[test]
+fn every_link_of_a_document_leads_somewhere() {
+    let mut wrong = Vec::new();
+    for (path, text) in documents() {
+        let links = text.split("](").skip(1);
+        for link in links.filter_map(|rest| Some(rest.split_once(')')?.0)) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let folder = root().join(&path);
+            let target = if file.is_empty() {
+                folder
+            } else {
+                folder.parent().expect("it is in a folder").join(file)
+            };
+            let leads = target.exists()
+                && (anchor.is_empty()
+                    || fs::read_to_string(&target)
+                        .is_ok_and(|text| anchors(&text).iter().any(|known| known == anchor)));
+            if !leads {
+                wrong.push(format!("{}: ({link}) leads nowhere", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -40,6 +40,7 @@ mod stuck;
 mod support;
 mod tasks;
 mod trust;
+mod trust_absent;
 mod unreadable;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -238,11 +238,14 @@ async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
 }
 
 /// An agent that claims what it is offered by its last call, and then ends its turn or does nothing more.
+/// Before it claims, each agent is refused something. So its bridge has heard of the wait's end by then, and no call ends well between
+/// that and the claim: models are slower than these agents, whose calls follow each other within a millisecond.
 const CLAIMS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: end"
 steps = [
   { wait_for = { seconds = 60 }, save = "offer" },
+  { ask_permission = "a look", kind = "edit", paths = ["x"], on_reject = "go_on" },
   { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
   { say = "it is mine" },
 ]
@@ -250,6 +253,7 @@ steps = [
 when = "Your task: hang"
 steps = [
   { wait_for = { seconds = 60 }, save = "offer" },
+  { ask_permission = "a look", kind = "edit", paths = ["x"], on_reject = "go_on" },
   { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
   { hang = true },
 ]
@@ -259,7 +263,7 @@ steps = [{ say = "{{prompt}}" }]
 
 #[tokio::test]
 async fn a_claim_stays_with_who_was_told_of_it_and_is_free_when_its_turn_ends_before_a_word() {
-    let stage = Stage::new(CLAIMS);
+    let stage = Stage::new(CLAIMS).with_profiles("[agents.scripted]\npermissions = 'deny'");
     let lead = stage.orchestrator().await;
     let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);
     for (name, work, is_told) in [("ann", "end", true), ("carl", "hang", false)] {

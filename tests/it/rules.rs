@@ -14,7 +14,7 @@ steps = [
 [[agents.default.turns]]
 when = "Your task: gone on with"
 steps = [
-  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "long", on_reject = "go_on", save = "a" },
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "long", unannounced = true, on_reject = "go_on", save = "a" },
   { ask_permission = "other code", kind = "edit", paths = ["src/main.rs"], save = "b" },
   { say = "{{a.option}} {{b.option}}" },
 ]
@@ -28,6 +28,20 @@ steps = [
   { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"unnamed","kind":"edit","rawInput":{"destination":"src/b.rs"}}}}' },
   { ask_permission = "unnamed", kind = "edit", call_id = "unnamed", on_reject = "go_on", save = "c" },
   { say = "{{a.option}} {{b.option}} {{c.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: first"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"call_0","kind":"execute","rawInput":{"command":"x"}}}}' },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call_update","toolCallId":"call_0","status":"completed"}}}' },
+  { say = "done" },
+]
+[[agents.default.turns]]
+when = "Your task: second"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"call_0","kind":"edit","rawInput":{"file_path":"src/main.rs"}}}}' },
+  { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "call_0", on_reject = "go_on", save = "a" },
+  { say = "{{a.option}}" },
 ]
 [[agents.default.turns]]
 when = "Your task: ours"
@@ -54,6 +68,15 @@ async fn what_a_call_has_named_in_an_earlier_turn_is_judged_in_a_later_one() {
     let asked = stage.events_of("permission_asked");
     let both = json!([".claude/settings.json", "src/main.rs"]);
     assert_eq!(asked[1]["question"]["paths"], both, "{asked:?}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_call_with_the_id_of_one_that_ended_is_judged_by_itself() {
+    let stage = stage("rules");
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "first").await, "done");
+    assert_eq!(lead.assign_and_wait("ann", "second").await, "allow_once");
     lead.close().await;
 }
 

@@ -38,7 +38,7 @@ when = "Your task: look"
 steps = [{ say = "seen" }]
 [[agents.default.turns]]
 when = "Your task: improve"
-steps = [{ fork = "echo better >> $HOME/work" }, { sleep_ms = 300 }, { say = "{{prompt}}" }]
+steps = [{ fork = "echo better >> $HOME/work" }, { say = "{{prompt}}" }]
 [[agents.default.turns]]
 when = "Your task: json"
 steps = [{ say = "It is ```json\n{\"verdict\": \"good\"}\n```" }]
@@ -387,8 +387,11 @@ async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
         step.as_object_mut().unwrap().extend(more);
         step
     };
-    // It holds when the work was improved three times.
-    let three = "n=$(grep -c better $HOME/work); echo only $n; test $n -ge 3";
+    // It holds when the work was improved three times. The command that improves it may outlive the turn that has started it, so
+    // the gate waits until the work was improved as often as the gate was asked.
+    let three = "echo asked >> $HOME/asked; asked=$(grep -c asked $HOME/asked); \
+        until n=$(grep -cs better $HOME/work) && test $n -ge $asked; do sleep 0.02; done; \
+        echo only $n; test $n -ge 3";
     let id = begin(
         &lead,
         &[

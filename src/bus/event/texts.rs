@@ -50,6 +50,7 @@ impl Event {
             | Self::RequestNudged { .. }
             | Self::RequestClaimed { .. }
             | Self::ClaimUnheard(_)
+            | Self::ClaimKnown(_)
             | Self::RequestReopened { .. }
             | Self::RequestCompleted { .. }
             | Self::RequestExpired { .. }

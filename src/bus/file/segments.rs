@@ -144,8 +144,13 @@ impl Segments {
             .disk
             .list(&self.directory)
             .map_err(|error| failed("list", &self.directory, error))?;
-        self.names = names.iter().filter_map(|name| parse(name)).collect();
-        self.names.sort_unstable();
+        let mut present: Vec<_> = names.iter().filter_map(|name| parse(name)).collect();
+        present.sort_unstable();
+        if present.last() < self.names.last() {
+            // Only older ones go. Without it the log would look like an empty one, or like one of long ago.
+            return Err(LogError::Removed);
+        }
+        self.names = present;
         self.failed = names.iter().filter_map(|name| parse_mark(name)).collect();
         self.has_beginning = self.oldest().is_none_or(|oldest| oldest == 1);
         self.leave_out_replaced()?;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Opened,
-    Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
+    Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Known,
+    Opened, Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
     StepSpread, StepStarted, Unheard, Written,
 };
 use crate::bus::line;
@@ -202,6 +202,11 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             nudge_ms: u64::from(d),
             ttl_ms: u64::from(e),
         }),
+        20 if odd && d > 128 => Event::ClaimKnown(Known {
+            session: session(a),
+            request: request(c),
+            skip: Skip,
+        }),
         20 if odd => Event::ClaimUnheard(Unheard {
             session: session(a),
             call: call(b),
@@ -301,6 +306,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
         claimed_by: None,
         reply_to: Some(message(e)),
         thread: Some(message(b)),
+        ends: vec![task(a)],
         priority: if c > 128 {
             Priority::Urgent
         } else {

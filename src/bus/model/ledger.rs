@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, Unheard};
+use crate::bus::event::{Entry, Event, Known, Unheard};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::{Author, MessageKind};
@@ -154,6 +154,12 @@ impl Ledger {
                 let asked = self.asked(request, RequestStatus::Claimed);
                 assert_eq!(asked.owner, Some(*session));
                 self.unheard.insert(request.clone(), (*session, *call));
+            }
+            Event::ClaimKnown(Known {
+                session, request, ..
+            }) => {
+                let hung = self.unheard.remove(request);
+                assert_eq!(hung.map(|(holder, _)| holder), Some(*session));
             }
             Event::RequestReopened { id } => {
                 let unheard = self.unheard.remove(id).is_some();

@@ -466,7 +466,9 @@ impl World {
                 let Some(due_ms) = replica.state.earliest_due_ms(*now) else {
                     return;
                 };
-                now.tick.ms = now.tick.ms.max(due_ms);
+                let left_ms = due_ms.saturating_sub(now.tick.ms);
+                now.tick.ms += left_ms;
+                now.wall_ms = now.wall_ms.saturating_add_unsigned(left_ms);
             }
             let events = self.ask(0, None, Ask::Due).unwrap();
             assert!(!events.is_empty(), "something is due and stays so");

@@ -172,6 +172,8 @@ pub enum Broken {
 pub enum Ask {
     /// Writes what is due.
     Due,
+    /// Tells this orchestrator of tasks that ended while it was away and for which the append with which it joined had no room.
+    TellEnds(SessionId),
     /// Says that an agent does not end a turn whose task was given up, and ends what waits behind that.
     Stuck(SessionId),
     /// Says that such a turn has ended after all.
@@ -322,8 +324,8 @@ pub enum Ask {
     },
     /// Claims a request. The answer of this call tells the claimer.
     Claim(RequestId, CallId),
-    /// Gives up a claim whose claimer never heard that it was made.
-    Release(RequestId),
+    /// Gives up a claim because its claimer has not had the answer of this call, unless it knows of the claim otherwise.
+    Release(RequestId, CallId),
     /// Assigns work to a live agent.
     Assign {
         /// The agent's session.

@@ -80,6 +80,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::WaitStarted { .. }
             | Event::RequestNudged { .. }
             | Event::RequestClaimed { .. }
+            | Event::ClaimKnown(_)
             | Event::RequestReopened { .. }
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }

@@ -31,9 +31,11 @@ pub use self::concerns::concerned;
 pub use self::messages::{known_member, picked};
 pub use self::proofs::unsaid_by_hooks;
 pub use self::refusal::Refusal;
+pub use self::summary::is_wanted as is_summary_wanted;
 
 use self::decision::Decision;
 use self::proofs::Untold;
+use self::summary::Heir;
 use self::writer::Writer;
 use super::log::Proposal;
 use super::state::State;
@@ -69,7 +71,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 && (!new.dead.is_empty() || summary::is_wanted(state, name))
             {
                 decision.step(|writer| {
-                    summary::tell(writer, new.session, &[], summary::Heir::Yes);
+                    summary::tell(writer, new.session, &[], Heir::of(&new.roles));
                     Ok(())
                 })?;
             }
@@ -81,6 +83,10 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 })?;
             }
         }
+        Ask::TellEnds(session) => decision.step(|writer| {
+            summary::tell(writer, *session, &[], summary::Heir::Yes);
+            Ok(())
+        })?,
         Ask::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
         Ask::Back(sessions) => decision.step(|writer| {
             health::back(writer, sessions);
@@ -120,9 +126,13 @@ fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal
 #[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
 fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
     match ask {
-        Ask::Due | Ask::Bury(_) | Ask::Hung(..) | Ask::Back(_) | Ask::Join(_) | Ask::Taken => {
-            Ok(())
-        }
+        Ask::Due
+        | Ask::TellEnds(_)
+        | Ask::Bury(_)
+        | Ask::Hung(..)
+        | Ask::Back(_)
+        | Ask::Join(_)
+        | Ask::Taken => Ok(()),
         Ask::Runs(_)
         | Ask::Swept(_)
         | Ask::Stir(_)
@@ -201,10 +211,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             (*nudge_ms, *ttl_ms),
         ),
         Ask::Claim(id, call) => requests::claim(writer, me, id, *call),
-        Ask::Release(id) => {
-            proofs::release(writer, me, id);
-            Ok(())
-        }
+        Ask::Release(id, call) => proofs::release(writer, me, (id, *call)),
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Ask::StartTask(id) => tasks::start(writer, me, id),
         Ask::ResumeTask(id) => tasks::resume(writer, me, id),

@@ -5,7 +5,7 @@ use super::messages::{give_back, seen_call};
 use super::refusal::Refusal;
 use super::requests;
 use super::writer::Writer;
-use crate::bus::event::{Event, Skip, Unheard, Written};
+use crate::bus::event::{Event, Known, Skip, Unheard, Written};
 use crate::bus::state::{Delivery, Session, State};
 use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::Way;
@@ -52,6 +52,8 @@ pub(super) fn take_notice(
     let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
     let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
     let notice = notice.and_then(|notice| state.message(notice));
+    // One that tells of other tasks, too, is not read with the result of one.
+    let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
     let Some(notice) = notice else { return Ok(()) };
     if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {
         writer.push(Event::MessageHanded {
@@ -82,27 +84,36 @@ pub(super) fn hang_on_later(
     call: CallId,
     id: &RequestId,
 ) {
-    let mut seen_now = writer.events.iter().filter_map(seen_call);
     if let Some(before) = holder.unheard.get(id)
         && *before != call
-        && !seen_now.any(|seen| seen == (holder.id, *before))
+        && !is_seen_now(writer, holder.id, *before)
     {
         hang(writer, holder.id, call, id);
     }
 }
 
-/// Writes that a session knows what it has claimed, as it writes in the thread of the request.
+/// Says whether the same command proves the answer of a call.
+fn is_seen_now(writer: &Writer<'_>, session: SessionId, call: CallId) -> bool {
+    let mut seen_now = writer.events.iter().filter_map(seen_call);
+    seen_now.any(|seen| seen == (session, call))
+}
+
+/// Writes that a session knows what it has claimed, as it writes in the thread of the request. That proves nothing else of the answer
+/// on which the claim hangs.
 pub(super) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
     let of_thread = |id: &RequestId| {
         let request = writer.state.request(id);
         request.is_some_and(|request| request.message == *thread)
     };
     let known = me.unheard.iter().find(|(id, _)| of_thread(id));
-    if let Some((_, call)) = known {
-        writer.push(Event::MessageSeen {
+    if let Some((request, call)) = known
+        && !is_seen_now(writer, me.id, *call)
+    {
+        writer.push(Event::ClaimKnown(Known {
             session: me.id,
-            call: *call,
-        });
+            request: request.clone(),
+            skip: Skip,
+        }));
     }
 }
 
@@ -145,14 +156,28 @@ pub(super) fn end_untold(
     decision.step(|writer| {
         let holder = writer.state.session(session);
         for id in holder.map(|holder| untold.of(holder)).unwrap_or_default() {
-            release(writer, session, &id);
+            reopen(writer, session, &id);
         }
         Ok(())
     })
 }
 
+/// Gives up a claim because the answer of this call did not come to its claimer. An agent's hangs on the call that the state names, or
+/// on none; that of others on the call that asks.
+pub(super) fn release(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    (id, call): (&RequestId, CallId),
+) -> Result<(), Refusal> {
+    let holder = writer.session(me)?;
+    if holder.owner.is_none() || holder.unheard.get(id) == Some(&call) {
+        reopen(writer, me, id);
+    }
+    Ok(())
+}
+
 /// Opens a request again whose claim this session has made and never heard of.
-pub(super) fn release(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
+fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
     let request = writer.state.request(id);
     let is_mine = request.is_some_and(|request| {
         let owner = request.owner.as_ref();

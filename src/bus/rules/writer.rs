@@ -48,6 +48,7 @@ pub(super) struct Post {
     pub(super) claimed_by: Option<Name>,
     pub(super) reply_to: Option<MessageId>,
     pub(super) thread: Option<MessageId>,
+    pub(super) ends: Vec<TaskId>,
     pub(super) priority: Priority,
     pub(super) body: Body,
 }
@@ -75,6 +76,7 @@ impl Post {
             claimed_by: None,
             reply_to: None,
             thread: None,
+            ends: Vec::new(),
             priority: Priority::Normal,
             body,
         }
@@ -156,6 +158,7 @@ impl<'a> Writer<'a> {
             claimed_by: post.claimed_by,
             reply_to: post.reply_to,
             thread: post.thread,
+            ends: post.ends,
             priority: post.priority,
             body: post.body,
         };
@@ -228,7 +231,14 @@ impl<'a> Writer<'a> {
 
     /// Tells a member something from the bus itself, if anybody of that name can ever read it.
     pub(super) fn notice(&mut self, to: &Name, notice: Notice) {
-        self.tell(to, None, notice);
+        self.tell(Post::notice(to.clone(), notice));
+    }
+
+    /// Tells a member of the ends of tasks, in the place of the notice about each.
+    pub(super) fn notice_of_ends(&mut self, to: &Name, ends: Vec<TaskId>, notice: Notice) {
+        let mut post = Post::notice(to.clone(), notice);
+        post.ends = ends;
+        self.tell(post);
     }
 
     /// Tells several members the same: very many of them by one message.
@@ -239,7 +249,7 @@ impl<'a> Writer<'a> {
             }
             return;
         }
-        let gets = |name: &&Name| self.reaches(name) && self.has_room(name, limits::NOTICE_ROOM);
+        let gets = |name: &&Name| self.hears(name);
         let to: Vec<_> = names.iter().filter(gets).cloned().collect();
         let Some(first) = to.first() else { return };
         let mut post = Post::notice(first.clone(), notice.clone());
@@ -250,15 +260,20 @@ impl<'a> Writer<'a> {
 
     /// Tells a member something about a request, so that who waits for news of it is answered.
     pub(super) fn notice_about(&mut self, request: &RequestId, to: &Name, notice: Notice) {
-        self.tell(to, Some(request.clone()), notice);
+        let mut post = Post::notice(to.clone(), notice);
+        post.request = Some(request.clone());
+        self.tell(post);
     }
 
-    fn tell(&mut self, to: &Name, request: Option<RequestId>, notice: Notice) {
-        if self.reaches(to) && self.has_room(to, limits::NOTICE_ROOM) {
-            let mut post = Post::notice(to.clone(), notice);
-            post.request = request;
+    fn tell(&mut self, post: Post) {
+        if post.to.iter().all(|name| self.hears(name)) {
             self.post(post);
         }
+    }
+
+    /// Says whether a notice to a member gets into its inbox.
+    pub(super) fn hears(&self, name: &Name) -> bool {
+        self.reaches(name) && self.has_room(name, limits::NOTICE_ROOM)
     }
 
     /// Says whether an inbox has fewer unread messages, and fewer bytes of them, than so many times the limits.

@@ -19,6 +19,12 @@ impl State {
         wall_ms.min(self.watch.wall_ms())
     }
 
+    /// Returns the earlier of the wall time and of what the log has seen with what the machine has run since: a clock that somebody has
+    /// set ahead makes nothing old before the next entry.
+    pub fn ran_to_ms(&self, now: Now) -> i64 {
+        now.wall_ms.min(self.watch.run_on_ms(now.tick))
+    }
+
     /// Says whether a task still has to end whose end a name is told: that notice is then mail for whoever takes the name up.
     pub(super) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {
@@ -33,7 +39,7 @@ impl State {
         if self.absent.is_empty() {
             return Vec::new();
         }
-        let wall_ms = self.watch.after(now).wall_ms();
+        let wall_ms = self.watch.after(now).wall_ms().min(now.wall_ms);
         let due = self.absent.iter().filter(|(_, until)| **until <= wall_ms);
         let mut due: Vec<_> = due.map(|(name, until)| (*until, name)).collect();
         due.sort();
@@ -54,22 +60,22 @@ impl State {
     pub(super) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
         let until = *self.absent.values().min()?;
         let watch = self.watch.after(now);
-        let left_ms = u64::try_from(until.saturating_sub(watch.wall_ms())).unwrap_or_default();
+        let seen_ms = watch.wall_ms().min(now.wall_ms);
+        let left_ms = u64::try_from(until.saturating_sub(seen_ms)).unwrap_or_default();
         // The last entry may have been written a moment after the caller looked at its clock; and no clock of a boot goes back.
         let of_boot = [&self.watch, &watch].map(|watch| watch.ms_of(now.tick.boot));
         let ms = of_boot.into_iter().flatten().max();
         Some(ms.unwrap_or(now.tick.ms).saturating_add(left_ms))
     }
 
-    /// Notes that nobody has a name any more. Of too many, the one that has waited longest is given up.
-    pub(super) fn name_is_absent(&mut self, name: &Name, waits: bool) {
-        let until = if waits {
-            self.watch
-                .wall_ms()
-                .saturating_add_unsigned(limits::ABSENT_MAIL_MS)
-        } else {
-            AT_ONCE
-        };
+    /// Notes that nobody has a name any more, and that its mail waits from a wall time on, if it does: or from what the log has seen,
+    /// which is behind after a long pause, and ahead where the wall clock was set back. Of too many, the one that has waited
+    /// longest is given up.
+    pub(super) fn name_is_absent(&mut self, name: &Name, waits_from_ms: Option<i64>) {
+        let until = waits_from_ms.map_or(AT_ONCE, |from_ms| {
+            let from_ms = from_ms.max(self.watch.wall_ms());
+            from_ms.saturating_add_unsigned(limits::ABSENT_MAIL_MS)
+        });
         self.absent.insert(name.clone(), until);
         if self.absent.len() > limits::WAITING_NAMES {
             let waiting = self
@@ -93,7 +99,8 @@ impl State {
             }
         }
         for (name, at_once) in self.timers.take_absent() {
-            self.name_is_absent(&name, !at_once);
+            let from_ms = self.watch.wall_ms();
+            self.name_is_absent(&name, (!at_once).then_some(from_ms));
         }
     }
 }

@@ -162,6 +162,7 @@ impl State {
             Event::RequestNudged { id } => self.timers.stop(&Due::Nudge(id.clone())),
             Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
             Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
+            Event::ClaimKnown(known) => self.claim_known(known),
             Event::RequestReopened { id } => self.request_reopened(id, at),
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
@@ -253,6 +254,7 @@ impl State {
             handed: BTreeMap::new(),
             unheard: BTreeMap::new(),
             written: BTreeSet::new(),
+            held_since: BTreeMap::new(),
             waits: Vec::new(),
             run: None,
             stalled: false,
@@ -295,6 +297,7 @@ impl State {
             handed: BTreeMap::new(),
             unheard: BTreeMap::new(),
             written: BTreeSet::new(),
+            held_since: BTreeMap::new(),
             waits: Vec::new(),
             run: None,
             stalled: false,
@@ -351,7 +354,7 @@ impl State {
             member.session = None;
             // Where mail does not wait, what does not fit into the append of the leaving is given up at once.
             let waits = member.chosen || departure.leaves_mail_waiting(session.kind);
-            self.name_is_absent(&session.name, waits);
+            self.name_is_absent(&session.name, waits.then_some(at.ts));
         }
         self.reopen_soon(id, at);
         if departure == Departure::Dead && session.kind == MemberKind::Agent {
@@ -410,15 +413,17 @@ impl State {
         self.forget_member_if_idle(name);
         let is_left = |member: &Member| member.session.is_none();
         if self.members.get(name).is_some_and(is_left) {
-            self.name_is_absent(name, false);
+            self.name_is_absent(name, None);
         }
     }
 
     fn message_sent(&mut self, sent: &Sent, at: &At) {
-        if let Some(task) = sent.task.as_ref().and_then(|task| self.tasks.get_mut(task))
-            && sent.kind == MessageKind::Notice
-        {
-            task.notice = Some(sent.id.clone());
+        if sent.kind == MessageKind::Notice {
+            for id in sent.task.iter().chain(&sent.ends) {
+                if let Some(task) = self.tasks.get_mut(id) {
+                    task.notice = Some(sent.id.clone());
+                }
+            }
         }
         let message = Message::sent(sent, at.origin());
         self.message_arrives(message, &sent.to);

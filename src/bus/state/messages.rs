@@ -130,6 +130,7 @@ impl State {
             self.timers.stop(&Due::Wait(session, call));
         }
         if !way.is_by_turn() {
+            holder.held_since.insert(call, at.tick.ms);
             self.timers
                 .start(Due::Handed(session, call), at.tick.ms, limits::HANDED_MS);
         }

@@ -138,6 +138,9 @@ pub struct Session {
     /// Which of these calls have an answer that was written to their client.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<CallId>,
+    /// When each of these calls got the last of what it holds, in the machine's own time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held_since: BTreeMap<CallId, u64>,
     /// The calls that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
@@ -489,7 +492,7 @@ pub struct State {
     /// How much time has passed, for what counts in days.
     #[serde(default)]
     pub(crate) watch: Watch,
-    /// Names that nobody has now, and until when their mail waits, by the watch.
+    /// Names that nobody has now, and until when their mail waits, by the watch and by the wall clock.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) absent: BTreeMap<Name, i64>,
     /// Agents that were found dead, until nothing is left of them, with how they ran as far as that is known.

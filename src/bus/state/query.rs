@@ -156,6 +156,14 @@ impl State {
             .collect()
     }
 
+    /// Says whether a call had what it holds by this time. Of what was handed over by an older version, that is not known, and
+    /// believed.
+    pub fn held_by(&self, session: SessionId, call: CallId, time_ms: u64) -> bool {
+        let session = self.sessions.get(&session);
+        let since = session.and_then(|session| session.held_since.get(&call));
+        since.is_none_or(|since| *since <= time_ms)
+    }
+
     /// Says whether a call holds messages in an answer that was written to its client.
     pub fn is_written(&self, session: SessionId, call: CallId) -> bool {
         let session = self.sessions.get(&session);

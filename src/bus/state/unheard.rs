@@ -3,7 +3,7 @@
 
 use super::apply::At;
 use super::{Due, Session, State};
-use crate::bus::event::Unheard;
+use crate::bus::event::{Known, Unheard};
 use crate::domain::id::{CallId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::request::RequestStatus;
@@ -44,10 +44,19 @@ impl State {
             return;
         };
         let before = holder.unheard.insert(request.clone(), *call);
+        holder.held_since.insert(*call, at.tick.ms);
         self.timers
             .start(Due::Handed(*session, *call), at.tick.ms, limits::HANDED_MS);
         if let Some(before) = before {
             self.let_go(*session, before);
+        }
+    }
+
+    /// Notes that a session knows of its claim. What the call was handed by which it claimed stays as it is.
+    pub(super) fn claim_known(&mut self, known: &Known) {
+        let holder = self.sessions.get_mut(&known.session);
+        if let Some(call) = holder.and_then(|holder| holder.unheard.remove(&known.request)) {
+            self.let_go(known.session, call);
         }
     }
 
@@ -78,6 +87,7 @@ impl State {
         }
         if !hangs {
             holder.written.remove(&call);
+            holder.held_since.remove(&call);
         }
     }
 }

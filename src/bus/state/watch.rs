@@ -58,6 +58,13 @@ impl Watch {
             .map(|tick| tick.ms)
     }
 
+    /// Returns the wall time to which the machine's own time has run on since, without what the wall clock has leapt.
+    pub(super) fn run_on_ms(&self, now: Tick) -> i64 {
+        let before = self.ms_of(now.boot);
+        let ran_ms = before.map_or(0, |before| now.ms.saturating_sub(before));
+        self.wall_ms.saturating_add_unsigned(ran_ms)
+    }
+
     /// Returns the watch after something that happens now.
     pub(super) fn after(&self, now: Now) -> Self {
         if !self.has_begun() {

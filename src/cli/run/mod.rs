@@ -20,6 +20,7 @@ use super::{Failure, below, orchestrator, project, served, store, trust, ui};
 use crate::bus::rules::Wish;
 use crate::config::Config;
 use crate::domain::id::WorkflowId;
+use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
 use crate::supervisor;
 use crate::team::{Human, Known, Launch, RUN_MARK, Team};
@@ -122,7 +123,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }
     let approving = Approving::of(arguments.yes);
-    let place = orchestrator::Place::of(outside, &config, Wish::Like(Name::parse(NAME)?));
+    let wish = Wish::Like(Name::parse(NAME)?);
+    let place = orchestrator::Place::of(outside, &config, wish, vec![PLAN_ROLE.to_owned()]);
     served::run_team(async move || lead(place, (config, launch), wanted, approving).await)
 }
 

@@ -106,7 +106,9 @@ impl From<TeamError> for ToolError {
         match error {
             TeamError::Bus(error) => Self::Bus(error),
             TeamError::Unagreed(consent) => Self::Unagreed(consent),
-            TeamError::Silent { .. } => Self::Unavailable(error.to_string()),
+            TeamError::Silent { .. } | TeamError::UnreadableYes { .. } => {
+                Self::Unavailable(error.to_string())
+            }
             other => Self::Arguments(other.told()),
         }
     }

@@ -192,6 +192,43 @@ fn a_replaced_segment_or_lock_takes_nothing_more() {
     }
 }
 
+/// Segments go when they are old; the newest one never does, so an empty log is not what has become of this one.
+#[test]
+fn a_log_whose_newest_segment_is_gone_takes_nothing_more() {
+    let (project, mut log, mut replica) = with_three_messages();
+    let [segment] = project.names("log").try_into().unwrap();
+    fs::rename(segment, project.bus.join("elsewhere")).unwrap();
+    for _ in 0..2 {
+        let outcome = log.catch_up(&mut replica);
+        assert!(matches!(outcome, Err(LogError::Removed)), "{outcome:?}");
+        let outcome = append(&mut log, &mut replica, vec![sent(9, "new")]);
+        assert!(matches!(outcome, Err(LogError::Removed)), "{outcome:?}");
+    }
+    assert!(project.names("log").is_empty());
+}
+
+/// A model is told which, but not where the project is.
+#[test]
+fn what_is_no_segment_is_refused_by_its_name() {
+    for is_pipe in [true, false] {
+        let (project, log, _) = with_three_messages();
+        drop(log);
+        let name = "00000000000000000900.jsonl";
+        let path = project.bus.join("log").join(name);
+        if is_pipe {
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        } else {
+            fs::create_dir(&path).unwrap();
+        }
+        let refused = Log::open(&mut project.try_open().unwrap()).unwrap_err();
+        assert!(refused.to_string().contains(path.to_str().unwrap()));
+        assert_eq!(
+            BusError::from(refused).told(),
+            format!("`.claude/bridge/log/{name}` is refused: it is not a plain file: remove it")
+        );
+    }
+}
+
 fn refusal(project: &Project) -> (PathBuf, String) {
     match project.try_open().map(drop) {
         Err(LogError::Refused { path, reason }) => (path, reason),

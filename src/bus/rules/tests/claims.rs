@@ -134,6 +134,38 @@ fn a_claim_stays_when_its_agent_writes_about_the_request() {
 }
 
 #[test]
+fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
+    let mut claimed = claimed();
+    let (agent, call) = (claimed.agent, claimed.call);
+    let beside = claimed.world.send(claimed.other, "codex", "x");
+    let take = Ask::Take {
+        session: agent,
+        call,
+        way: Way::Piggyback,
+        pick: all(),
+    };
+    claimed.world.ask(agent, take);
+    assert_eq!(
+        claimed.world.held(agent, call),
+        std::slice::from_ref(&beside)
+    );
+    let reply_to = claimed.request.to_string();
+    claimed.world.reply(agent, "other", &reply_to);
+    assert_eq!(
+        claimed.world.held(agent, call),
+        std::slice::from_ref(&beside)
+    );
+    let again = claimed
+        .world
+        .command(agent, sending("other", "y", Some(&reply_to)));
+    let events = claimed.world.run(&again).unwrap();
+    assert_eq!(events.len(), 1, "it is known by now: {events:?}");
+    claimed.end_turn();
+    assert_eq!(claimed.world.unread("codex"), [beside]);
+    claimed.check(RequestStatus::Claimed);
+}
+
+#[test]
 fn of_several_calls_that_claim_the_last_one_decides() {
     for told in [true, false] {
         let mut claimed = claimed();
@@ -181,4 +213,27 @@ fn an_agent_that_leaves_or_answers_leaves_nothing_of_its_claim_behind() {
         assert!(!events.iter().any(is_of_call), "{events:?}");
     }
     answered.check(RequestStatus::Completed);
+}
+
+#[test]
+fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
+    let mut claimed = claimed();
+    let (agent, call) = (claimed.agent, claimed.call);
+    let begun = claimed.world.now.tick.ms;
+    let holds_by = |world: &World, ms| world.state.held_by(agent, call, ms);
+    assert!(!holds_by(&claimed.world, begun - 1));
+    assert!(holds_by(&claimed.world, begun));
+
+    claimed.world.pass(1_000);
+    let (world, from) = (&mut claimed.world, claimed.other);
+    world.send(from, "codex", "words");
+    let take = Ask::Take {
+        session: agent,
+        call,
+        way: Way::Piggyback,
+        pick: all(),
+    };
+    world.ask(agent, take);
+    assert!(!holds_by(&claimed.world, begun), "it has got more since");
+    assert!(holds_by(&claimed.world, claimed.world.now.tick.ms));
 }

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::bus::event::Report;
-use crate::bus::rules::Ending;
+use crate::bus::rules::{Ending, is_summary_wanted};
 use crate::bus::state::Message;
 use crate::domain::limits;
+use crate::domain::member::PLAN_ROLE;
+use crate::domain::name::MAX_NAME_BYTES;
 use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 
@@ -20,6 +22,16 @@ fn unread(world: &World, of: &str) -> usize {
     world.state.unread(&name(of)).count()
 }
 
+fn done() -> Ending {
+    Ending {
+        status: TaskStatus::Done,
+        output: text("fine"),
+        stop_reason: None,
+        error: None,
+        report: Report::default(),
+    }
+}
+
 #[test]
 fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     let mut world = World::new();
@@ -29,14 +41,7 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     for task in &tasks {
         world.ask(lead, Ask::StartTask(task.clone()));
     }
-    let done = Ending {
-        status: TaskStatus::Done,
-        output: text("fine"),
-        stop_reason: None,
-        error: None,
-        report: Report::default(),
-    };
-    world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done)));
+    world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done())));
     for agent in agents {
         let leave = Ask::Leave {
             session: agent,
@@ -180,6 +185,160 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
     let told = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
     assert_eq!(told.count(), 1);
     assert_eq!(unread(&world, "lead"), 0);
+}
+
+/// Orchestrators with long names whose tasks have ended while they were away.
+#[test]
+fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
+    const TASKS: usize = 2_500;
+    let mut world = World::new();
+    let called = "n".repeat(MAX_NAME_BYTES);
+    let join = |world: &mut World| {
+        let wish = Wish::Chosen(name(&called));
+        world.join(wish, MemberKind::Orchestrator)
+    };
+    let lead = join(&mut world);
+    let agent = world.agent(lead, "codex");
+    for _ in 0..TASKS {
+        let task = world.assign(lead, agent);
+        world.ask(lead, Ask::StartTask(task.clone()));
+        world.ask(lead, Ask::FinishTask(task, Box::new(done())));
+    }
+    world.leave(agent);
+    world.leave(lead);
+    (world.longest, world.appends) = (0, 0);
+    let lead = join(&mut world);
+    while is_summary_wanted(&world.state, &name(&called)) {
+        assert!(!world.ask(None, Ask::TellEnds(lead)).is_empty());
+    }
+    assert!(world.longest < limits::DUE_BYTES, "{}", world.longest);
+    let ends = |message: &&Message| message.task.is_some();
+    assert_eq!(world.state.unread(&name(&called)).filter(ends).count(), 0);
+    let told = unread(&world, &called);
+    assert!(told <= world.appends, "{told} notices");
+}
+
+/// Joins as an orchestrator of a chosen name, and returns what the bus tells it.
+fn leads(world: &mut World, called: &str) -> (SessionId, Vec<String>) {
+    let wish = Wish::Chosen(name(called));
+    let new = world.joining(wish, MemberKind::Orchestrator, &[]);
+    let session = new.session;
+    let events = world.ask(None, Ask::Join(Box::new(new)));
+    (session, notices(&events, called))
+}
+
+/// A dead orchestrator called `lead`, with a notice of each of two tasks that nobody has read.
+fn ended_unread(world: &mut World) -> [TaskId; 2] {
+    let (lead, _) = named_lead(world, &[]);
+    let agent = world.agent(lead, "codex");
+    let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
+    world.leave_with(agent, Departure::Stopped);
+    world.bury(&[lead]);
+    tasks
+}
+
+fn tells_of(told: &[String], tasks: &[TaskId]) -> bool {
+    let of_all = |text: &String| {
+        tasks
+            .iter()
+            .all(|task| text.contains(&format!("{task} of codex was cancelled (assigned by lead)")))
+    };
+    told.len() == 1 && told.iter().all(of_all)
+}
+
+/// Nobody reads the mail of `run`.
+#[test]
+fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
+    for joins_first in [true, false] {
+        let mut world = World::new();
+        let mut run = world.joining(Wish::Like(name("run")), MemberKind::Orchestrator, &[]);
+        run.roles = vec![PLAN_ROLE.into()];
+        let join = Ask::Join(Box::new(run));
+        let tasks = if joins_first {
+            world.ask(None, join);
+            let (lead, _) = named_lead(&mut world, &[]);
+            let agent = world.agent(lead, "codex");
+            let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
+            world.bury(&[lead, agent]);
+            tasks
+        } else {
+            let tasks = ended_unread(&mut world);
+            assert!(all_sent(&world.ask(None, join)).next().is_none());
+            tasks
+        };
+        let (_, told) = leads(&mut world, "orchestrator");
+        let of_all = |text: &String| tasks.iter().all(|task| text.contains(&task.to_string()));
+        assert!(told.iter().any(of_all), "{joins_first}: {told:?}");
+    }
+}
+
+/// Whoever is told in the place of a dead one, and ends before reading it, passes it on, however it ends and however often.
+#[test]
+fn what_an_heir_has_not_read_is_told_to_whoever_leads_next() {
+    for departure in [Departure::Dead, Departure::Closed] {
+        let ends = |world: &mut World, session: SessionId| match departure {
+            Departure::Dead => world.bury(&[session]),
+            departure => world.leave_with(session, departure),
+        };
+        let mut world = World::new();
+        let tasks = ended_unread(&mut world);
+        for heir in ["boss", "second"] {
+            let (session, told) = leads(&mut world, heir);
+            assert!(tells_of(&told, &tasks), "{heir}: {told:?}");
+            // A hand-over without proof is no reading.
+            world.take(session);
+            ends(&mut world, session);
+        }
+        let (third, told) = leads(&mut world, "third");
+        assert!(tells_of(&told, &tasks), "{departure:?}: {told:?}");
+        let (call, _) = world.take(third);
+        world.settle(third, call, true);
+        ends(&mut world, third);
+        for next in ["fourth", "boss", "second", "lead"] {
+            let (_, told) = leads(&mut world, next);
+            assert!(told.is_empty(), "{next}: {told:?}");
+            assert_eq!(unread(&world, next), 0, "{next}");
+        }
+    }
+}
+
+#[test]
+fn what_an_heir_has_not_read_is_told_to_its_first_owner_that_returns() {
+    let mut world = World::new();
+    let tasks = ended_unread(&mut world);
+    let (boss, _) = leads(&mut world, "boss");
+    world.leave(boss);
+    let (_, told) = leads(&mut world, "lead");
+    let of_all = |text: &String| tasks.iter().all(|task| text.contains(&task.to_string()));
+    assert!(told.len() == 1 && told.iter().all(of_all), "{told:?}");
+    assert!(!told[0].contains("assigned by"), "{told:?}");
+    assert!(leads(&mut world, "boss").1.is_empty());
+    assert_eq!(unread(&world, "boss"), 0, "it is told once");
+}
+
+/// What it was told of its own tasks waits for it alone; only what it was told in the place of a dead one goes on.
+#[test]
+fn an_heir_that_leaves_keeps_what_it_was_told_of_its_own_tasks() {
+    let mut world = World::new();
+    let (boss, _) = leads(&mut world, "boss");
+    let agent = world.agent(boss, "claude");
+    let own = [world.assign(boss, agent), world.assign(boss, agent)];
+    world.leave_with(agent, Departure::Stopped);
+    world.leave(boss);
+    let tasks = ended_unread(&mut world);
+    let (boss, told) = leads(&mut world, "boss");
+    assert_eq!(told.len(), 2, "{told:?}");
+    world.leave(boss);
+    let (_, told) = leads(&mut world, "third");
+    assert!(tells_of(&told, &tasks), "{told:?}");
+    assert!(!told[0].contains(&own[0].to_string()), "{told:?}");
+    assert_eq!(unread(&world, "boss"), 1);
+    let (boss, told) = leads(&mut world, "boss");
+    assert!(told.is_empty(), "it has that already: {told:?}");
+    // Who asks for one of the results has not read of the other.
+    let call = world.call();
+    world.ask(boss, Ask::TakeNotice(call, own[0].clone()));
+    assert!(world.held(boss, call).is_empty());
 }
 
 /// It may be back any time, and its mail waits for it.

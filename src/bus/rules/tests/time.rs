@@ -104,6 +104,34 @@ fn a_clock_that_was_wrong_for_an_hour_ends_no_mail() {
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
 }
 
+/// The log's own time is weeks behind then, and catches up by a day in each hour.
+#[test]
+fn mail_for_the_absent_waits_for_thirty_days_also_after_weeks_in_which_nobody_worked() {
+    const HOUR_MS: u64 = DAY_MS / 24;
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.peer("idle");
+    world.stir(b);
+    world.now.wall_ms += 60 * i64::try_from(DAY_MS).unwrap();
+    world.pass(1_000);
+    world.stir(b);
+    world.leave(a);
+    let id = world.send(b, "a", "hello");
+    for hour in 1..30 * 24 {
+        world.pass(HOUR_MS);
+        world.stir(b);
+        world.due();
+        let delivery = world.delivery(&id, "a");
+        assert!(
+            matches!(delivery, Some(Delivery::Unread { .. })),
+            "hour {hour}"
+        );
+    }
+    world.pass(HOUR_MS);
+    world.due();
+    assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
+}
+
 #[test]
 fn a_jump_of_the_wall_clock_changes_nothing_of_short_deadlines() {
     let mut world = World::new();
@@ -199,7 +227,9 @@ fn an_absent_name_is_due_when_it_is_said_to_be_also_by_a_process_that_is_behind(
         world.leave(a);
         // The last entry was written after this process looked at its clock.
         world.now.tick.ms -= behind_ms;
-        world.now.tick.ms = world.state.earliest_due_ms(world.now).unwrap();
+        world.now.wall_ms -= i64::try_from(behind_ms).unwrap();
+        let due_ms = world.state.earliest_due_ms(world.now).unwrap();
+        world.pass(due_ms - world.now.tick.ms);
         assert!(!world.due().is_empty(), "{behind_ms} ms");
     }
 }

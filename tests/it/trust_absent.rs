@@ -1,0 +1,198 @@
+//! Trust: yeses that cannot be read for a while, and yeses to files that are not there any more.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::support::{Stage, until};
+use super::trust::{BY_PLAN, agree_to, approve, asking, assign, has_run, hostile, over, trust};
+
+/// Lets others write to the directory of the yeses, so that it is not believed, or ends that.
+fn open_to(stage: &Stage, mode: u32) {
+    let yeses = stage.home().join(".local/state/cli-team-bridge/trusted");
+    std::fs::set_permissions(yeses, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Says yes to the project's own file.
+async fn agree(stage: &Stage) {
+    let (_, shown) = trust(stage, &[]).await;
+    let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
+    let (exit, said) = trust(stage, &["--yes", &hash]).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+}
+
+const UNREADABLE: &str = "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's \
+                          stderr names: others may write to it";
+
+#[tokio::test]
+async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
+    let stage = Stage::new(BY_PLAN);
+    let lead = stage.orchestrator().await;
+    let which = asking(&lead, &stage).await;
+    open_to(&stage, 0o770);
+    approve(&lead, &which).await;
+    until("people are told", || {
+        lead.stderr()
+            .contains("what you have said yes to cannot be read")
+    })
+    .await;
+    let status = lead.call("get_workflow_status", which.clone()).await;
+    assert_eq!(status["status"], "running", "{status}");
+    assert!(!has_run(&stage));
+    open_to(&stage, 0o700);
+    let over = over(&lead, &which).await;
+    assert_eq!(over["status"], "done", "{over}");
+    assert!(has_run(&stage));
+    let told = lead.stderr().matches("cannot be read").count();
+    assert_eq!(told, 1, "{}", lead.stderr());
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn who_cannot_read_the_yes_does_not_say_that_there_is_none() {
+    let stage = hostile();
+    agree(&stage).await;
+    let lead = stage.orchestrator().await;
+    open_to(&stage, 0o770);
+    let refused = lead.refused("assign_task", assign()).await;
+    assert!(
+        refused.starts_with("`scripted` is not started")
+            && refused.contains(UNREADABLE)
+            && refused.ends_with(". Try again when it can be read"),
+        "{refused}"
+    );
+    let (exit, said) = trust(&stage, &[]).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(!has_run(&stage));
+    open_to(&stage, 0o700);
+    let assigned = lead.call("assign_task", assign()).await;
+    lead.ended(assigned["task_id"].as_str().unwrap()).await;
+    assert!(has_run(&stage));
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn no_agent_gets_a_further_process_while_the_yes_cannot_be_read() {
+    let stage = Stage::new(BY_PLAN)
+        .with_project_file("[agents.scripted]\npermissions = 'allow'\none_session = true");
+    agree(&stage).await;
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "x").await, "done");
+    open_to(&stage, 0o770);
+    let work = json!({ "agent": "ann", "prompt": "x", "fresh": true, "wait": true });
+    lead.call("assign_task", work).await;
+    let ended = |agent: &Value| agent["status"] == "dead";
+    let why = lead.until_agent("ann", ended).await.to_string();
+    assert!(why.contains(UNREADABLE), "{why}");
+    open_to(&stage, 0o700);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_workflow_that_goes_on_by_itself_waits_for_a_yes_that_cannot_be_read() {
+    let stage = Stage::new(BY_PLAN)
+        .with_profiles("[workflows]\nresume = 'auto'")
+        .with_env(vec![("BRIDGE_LOG".into(), "debug".into())]);
+    let lead = stage.orchestrator().await;
+    let which = asking(&lead, &stage).await;
+    let id = which["workflow_id"].as_str().unwrap().to_owned();
+    lead.die().await;
+    open_to(&stage, 0o770);
+    let lead = stage.orchestrator().await;
+    let refused = format!("{id} is not resumed here: the workflow is not resumed: its gates");
+    until("it is refused", || lead.stderr().contains(&refused)).await;
+    open_to(&stage, 0o700);
+    // Nothing is called meanwhile: nothing but the yes changes.
+    let resumed = || !stage.events_of("workflow_resumed").is_empty();
+    until("it goes on", resumed).await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn however_often_the_bus_changes_a_workflow_without_a_yes_is_tried_once_a_second() {
+    let stage = Stage::new(BY_PLAN)
+        .with_profiles("[workflows]\nresume = 'auto'")
+        .with_env(vec![("BRIDGE_LOG".into(), "debug".into())]);
+    let lead = stage.orchestrator().await;
+    let which = asking(&lead, &stage).await;
+    let refused = format!(
+        "{} is not resumed here",
+        which["workflow_id"].as_str().unwrap()
+    );
+    lead.die().await;
+    let plan = stage.project().join("plan.toml");
+    let revoking = ["trust", plan.to_str().unwrap(), "--revoke"];
+    assert_eq!(stage.ended(&revoking, None).await.0.code, Some(0));
+    let began = Instant::now();
+    let lead = stage.orchestrator().await;
+    until("it is refused", || lead.stderr().contains(&refused)).await;
+    lead.start_and_wait("ann", "x").await;
+    for _ in 0..5 {
+        let work = json!({ "agent": "ann", "prompt": "x", "wait": true });
+        lead.call("assign_task", work).await;
+    }
+    let tries = lead.stderr().matches(&refused).count() as u64;
+    let seconds = began.elapsed().as_secs();
+    assert!(tries <= seconds + 1, "{tries} in {seconds} s");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
+    let stage = Stage::new(BY_PLAN);
+    let project = stage.project().to_owned();
+    let link = stage.home().join("link");
+    symlink(&project, &link).unwrap();
+    let plan = project.join("plan.toml");
+    let replaced: [&dyn Fn(); 3] = [
+        &|| std::fs::create_dir(&plan).unwrap(),
+        &|| nix::unistd::mkfifo(&plan, nix::sys::stat::Mode::S_IRWXU).unwrap(),
+        &|| {},
+    ];
+    for replace in replaced {
+        for named in [&plan, &link.join("plan.toml")] {
+            std::fs::write(&plan, "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\ngate = ['true']").unwrap();
+            agree_to(&stage, "plan.toml").await;
+            std::fs::remove_file(&plan).unwrap();
+            replace();
+            let revoking = ["trust", "--revoke", named.to_str().unwrap()];
+            let (exit, said) = stage.ended(&revoking, None).await;
+            assert_eq!(exit.code, Some(0), "{named:?}: {said}");
+            let (_, said) = stage.ended(&["trust", "--list"], None).await;
+            assert!(said.contains("You have said yes to nothing"), "{said}");
+            if plan.is_dir() {
+                std::fs::remove_dir(&plan).unwrap();
+            } else if plan.exists() {
+                std::fs::remove_file(&plan).unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_list_of_yeses_shows_can_be_pasted_behind_revoke() {
+    let stage = Stage::new(BY_PLAN);
+    for name in [
+        "it's $HOME.toml",
+        "a\\b.toml",
+        "\u{1b}[2J\n.toml",
+        "\"q\".toml",
+    ] {
+        let plan = stage.project().join(name);
+        std::fs::write(
+            &plan,
+            "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\ngate = ['true']",
+        )
+        .unwrap();
+        agree_to(&stage, name).await;
+        let (_, listed) = stage.ended(&["trust", "--list"], None).await;
+        let word = listed.trim_end().split_once(' ').unwrap().1;
+        let shell = std::process::Command::new("sh")
+            .args(["-c", &format!("printf %s {word}")])
+            .output();
+        let word = String::from_utf8(shell.unwrap().stdout).unwrap();
+        let (exit, said) = stage.ended(&["trust", "--revoke", &word], None).await;
+        assert_eq!(exit.code, Some(0), "{listed}: {said}");
+    }
+}
