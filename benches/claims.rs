@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cli_team_bridge::bus::Claimed;
-use cli_team_bridge::domain::id::RequestId;
+use cli_team_bridge::domain::ids::RequestId;
 use futures::future::try_join_all;
 
 use crate::support::Outcome;

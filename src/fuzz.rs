@@ -18,7 +18,7 @@ use crate::bus::state::{BodyRef, Deliveries, Message, State};
 use crate::config;
 use crate::delivery::frame::{BEGIN, END, frame};
 use crate::delivery::reader::Reader;
-use crate::domain::id::{CommandId, MessageId, RequestId};
+use crate::domain::ids::{CommandId, MessageId, RequestId};
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};

@@ -1,6 +1,6 @@
 //! The detours that a real model takes to a tool which its agent does not advertise: a search for it, or a script that calls it.
 
-use cli_team_bridge::domain::tools::SERVER;
+use cli_team_bridge::domain::tool_names::SERVER;
 use serde_json::{Value, json};
 
 use super::request::{Request, ToolDefinition};

@@ -3,9 +3,9 @@
 
 use super::error::AcpError;
 use super::session::AcpSessionId;
-use crate::domain::letters::{is_invisible, one_line};
 use crate::domain::limits;
-use crate::domain::secret::{Hidden, Secrets};
+use crate::domain::text::redact::{Hidden, Secrets};
+use crate::domain::text::visible_letters::{is_invisible, one_line};
 use serde_json::Value;
 
 /// Returns a name that is sent back to the agent as it is: one that is too long, has more than letters in it, or has a secret in it is

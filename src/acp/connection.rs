@@ -9,7 +9,7 @@ use super::lines::LineCounts;
 use super::outcome::PromptOutcome;
 use super::session::{AcpSessionId, McpServerSpec, SessionInfo};
 use crate::domain::limits::{AGENT_ERROR_CHARS, AGENT_WORD_CHARS};
-use crate::domain::secret::Secrets;
+use crate::domain::text::redact::Secrets;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
     Agent, Error, ErrorCode, UntypedMessage, is_connection_terminated, is_incoming_transport_closed,

@@ -7,7 +7,7 @@ use super::error::Ending;
 use super::events::Queue;
 use super::inbound::{AnswerCustom, Inbound};
 use super::lines::{LineReader, LineStats, LineWriter, count};
-use crate::domain::secret::Secrets;
+use crate::domain::text::redact::Secrets;
 use crate::sys::lines::mend_half_characters;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{

@@ -1,7 +1,7 @@
 //! What can go wrong with an agent connection, and how one ends.
 
 use super::bounds;
-use crate::domain::letters::one_line;
+use crate::domain::text::visible_letters::one_line;
 use serde_json::Value;
 use std::time::Duration;
 

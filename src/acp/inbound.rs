@@ -8,7 +8,7 @@ use super::events::{AgentEvent, Queue, weight};
 use super::files::{FileQuestion, FileRequest};
 use super::permission::{PermissionQuestion, PermissionRequest};
 use super::update;
-use crate::domain::secret::Secrets;
+use crate::domain::text::redact::Secrets;
 use crate::sys::clock;
 use agent_client_protocol::{
     Agent, ConnectionTo, Dispatch, Error, HandleDispatchFrom, Handled, Responder, UntypedMessage,

@@ -3,7 +3,7 @@
 use super::bounds;
 use super::update::present;
 use crate::domain::limits::AGENT_WORD_CHARS;
-use crate::domain::secret::{Hidden, Secrets};
+use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::Value;
 
 /// How a turn ended.

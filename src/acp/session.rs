@@ -7,7 +7,7 @@
 use super::bounds;
 use super::update::list;
 use crate::domain::limits::AGENT_CHOICES;
-use crate::domain::secret::{Hidden, Secrets};
+use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use super::outcome::TokenUsage;
 use super::session::{AcpSessionId, ConfigOption, config_options};
 use super::touched::Touched;
 use crate::domain::limits::AGENT_CHOICES;
-use crate::domain::secret::Secrets;
+use crate::domain::text::redact::Secrets;
 use serde_json::Value;
 use std::collections::HashSet;
 

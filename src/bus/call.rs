@@ -15,7 +15,7 @@ use super::letter::Letter;
 use super::rules::{Ask, Pick, Refusal};
 use super::seat::{Answered, Seat};
 use super::state::{Message, Request};
-use crate::domain::id::{CallId, MessageId, RequestId, TaskId};
+use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::message::{Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;

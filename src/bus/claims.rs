@@ -15,7 +15,7 @@ use super::event::Event;
 use super::handle::Receipt;
 use super::rules::Ask;
 use super::seat::Seat;
-use crate::domain::id::{CallId, RequestId};
+use crate::domain::ids::{CallId, RequestId};
 use crate::domain::message::MessageKind;
 
 /// Cheap to clone; clones are the same.

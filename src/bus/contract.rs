@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::event::{Body, Event, Joined, Sent};
 use super::log::{Appended, Log, LogError, Place, Presence, Proposal, Replica, Standing};
 use super::rules::Refusal;
-use crate::domain::id::{CommandId, MessageId, SessionId, TaskId};
+use crate::domain::ids::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;

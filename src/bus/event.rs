@@ -24,7 +24,7 @@ pub use self::workflow::{
 };
 pub use self::written::Written;
 
-use crate::domain::id::{
+use crate::domain::ids::{
     CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;

@@ -32,7 +32,7 @@ use super::rules::{self, Ask, Command};
 use super::state::{BodyRef, State};
 use super::trouble::Trouble;
 use super::worker::{self, Job};
-use crate::domain::id::{CallId, CommandId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::ids;

@@ -5,7 +5,7 @@ use super::event::{Addressees, Entry, Event};
 use super::handle::Bus;
 use super::log::{LogError, Place};
 use super::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
-use crate::domain::id::{MessageId, RequestId, TaskId, WorkflowId};
+use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 
 /// Lines read at a time: small enough to keep memory flat, large enough to keep the reading fast.
@@ -238,7 +238,7 @@ mod tests {
     use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
     use crate::bus::{Bus, Joining, Seat};
-    use crate::domain::id::RequestId;
+    use crate::domain::ids::RequestId;
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
     use crate::domain::request::RequestStatus;

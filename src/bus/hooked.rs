@@ -5,7 +5,7 @@ use super::call::Call;
 use super::error::BusError;
 use super::rules::{Ask, unsaid_by_hooks};
 use super::seat::Seat;
-use crate::domain::id::{CallId, SessionId};
+use crate::domain::ids::{CallId, SessionId};
 
 impl Seat {
     /// Gives back what hooks took that ended before they had said it.

@@ -5,7 +5,7 @@ use super::handle::Bus;
 use super::log::LogError;
 use super::rules::Refusal;
 use super::state::Message;
-use crate::domain::id::MessageId;
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::event::{Entry, Event};
-use crate::domain::id::{CommandId, SessionId};
+use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::time::Tick;
 
 /// The longest line, newline included: a reader never holds more of one.
@@ -253,7 +253,7 @@ impl Head<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::RequestId;
+    use crate::domain::ids::RequestId;
 
     fn entry() -> Entry {
         Entry {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{Entry, Event};
 use super::rules::Refusal;
 use super::state::State;
-use crate::domain::id::{CommandId, SessionId, TaskId};
+use crate::domain::ids::{CommandId, SessionId, TaskId};
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 

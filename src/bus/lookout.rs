@@ -5,7 +5,7 @@
 //! of whoever looks too; while that one is stopped, within [`SLICES`] looks.
 
 use super::state::State;
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 
 /// Members up to which everybody looks at all: that takes well below a tenth of a millisecond.
 const FEW: usize = 16;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::bus::event::{Entry, Event, Joined};
     use crate::bus::log::Place;
-    use crate::domain::id::CommandId;
+    use crate::domain::ids::CommandId;
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
     use crate::domain::time::Tick;

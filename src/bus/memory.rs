@@ -12,7 +12,7 @@ use super::log::{
     Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
     Turn,
 };
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
 
 /// Where the time of a log in memory comes from.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 
 /// How often a process looks around and shows a sign of life, and what it makes of those of others.

@@ -6,7 +6,7 @@ use super::handle::Bus;
 use super::letter::Letter;
 use super::rules::{Pick, picked};
 use super::state::{Delivery, Message, State};
-use crate::domain::id::{CallId, MessageId, SessionId};
+use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::name::Name;
 

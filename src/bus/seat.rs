@@ -14,7 +14,7 @@ use super::error::BusError;
 use super::handle::{Bus, Receipt};
 use super::rules::{self, Ask, NewMember, Refusal, Wish};
 use super::state::State;
-use crate::domain::id::{CallId, CommandId, RequestId, SessionId};
+use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;

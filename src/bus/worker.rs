@@ -14,7 +14,7 @@ use super::lookout::Lookout;
 use super::pulse::{Pace, Pulses, Seen};
 use super::rules::{Ask, Command};
 use super::view;
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::sys::ids;
 
 /// What is due is written after a random delay of at most this, so that not every process of a machine tries at once.

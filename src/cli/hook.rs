@@ -18,7 +18,7 @@ use super::project::ProjectError;
 use super::{Failure, project, served, store, ui};
 use crate::bus::{Bus, Call, Letter, Seat};
 use crate::delivery::hook;
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::message::Way;
 use crate::domain::name::Name;

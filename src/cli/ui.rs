@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use console::Term;
 
 use self::region::Region;
-use crate::domain::letters::seen;
+use crate::domain::text::visible_letters::seen;
 use crate::sys::reader;
 
 /// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.

@@ -16,8 +16,8 @@ use super::source::{Source, Sourced};
 use super::workflows::Resume;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
+use crate::domain::text::suggest::nearest;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 const WORKFLOW_KEYS: [&str; 2] = ["resume", "gate_env"];

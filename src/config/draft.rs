@@ -9,8 +9,8 @@ use super::profile::{Command, MidTurn, Profile, Restart};
 use super::source::Sourced;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
+use crate::domain::text::suggest::nearest;
 
 /// What one layer, or several laid over each other, say of a profile.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use super::profile::Profile;
 use super::source::{Source, Sourced};
 use super::workflows::Resume;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
+use crate::domain::text::suggest::nearest;
 use crate::sys::bounded_file;
 
 /// The most bytes of a configuration file: nobody writes as many by hand, so a larger one is a mistake.

@@ -9,9 +9,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, hint, shown};
-use crate::domain::letters::is_invisible;
 use crate::domain::limits;
-use crate::domain::nearest::nearest;
+use crate::domain::text::suggest::nearest;
+use crate::domain::text::visible_letters::is_invisible;
 
 /// An entry of a table, by its place in the file.
 pub(crate) struct Entry<'t, 'i> {

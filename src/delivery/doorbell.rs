@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use crate::bus::state::{Message, State};
-use crate::domain::id::MessageId;
-use crate::domain::letters::is_invisible;
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::message::Audience;
 use crate::domain::name::Name;
+use crate::domain::text::visible_letters::is_invisible;
 
 /// What every line ends with.
 const NEXT: &str = "call check_messages";

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use super::reader::Reader;
 use crate::bus::Letter;
-use crate::domain::letters::seen;
 use crate::domain::message::{Audience, MessageKind, Priority};
+use crate::domain::text::visible_letters::seen;
 
 /// The first line.
 pub const BEGIN: &str = "--- Messages from other agents ---";

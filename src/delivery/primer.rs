@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use crate::domain::name::Name;
-use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
+use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 
 /// The longest primer: 120 tokens, a byte counting as a quarter.
 pub const MAX_PRIMER_BYTES: usize = 480;

@@ -14,10 +14,10 @@ use super::wake::wake_prompt;
 use crate::bus::Letter;
 use crate::bus::log::Place;
 use crate::bus::state::{BodyRef, Deliveries, Message};
-use crate::domain::id::{MessageId, RequestId};
+use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
-use crate::domain::tools::ENDPOINT_TOOLS;
+use crate::domain::tool_names::ENDPOINT_TOOLS;
 
 fn name(text: &str) -> Name {
     Name::parse(text).unwrap()

@@ -10,7 +10,7 @@ use super::reader::Reader;
 use crate::bus::Letter;
 use crate::bus::rules::Pick;
 use crate::bus::state::{Delivery, Message, State};
-use crate::domain::id::MessageId;
+use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
@@ -131,7 +131,7 @@ mod tests {
     use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
     use crate::bus::{Bus, Claimed, Joining, Seat};
-    use crate::domain::id::RequestId;
+    use crate::domain::ids::RequestId;
     use crate::domain::member::{Departure, MemberKind};
     use crate::domain::message::Way;
     use crate::sys::clock;

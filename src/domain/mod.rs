@@ -1,19 +1,17 @@
 //! Values and rules of the bridge: pure, without clocks, files or tasks.
 
-pub mod failure;
-pub mod id;
-pub mod letters;
+pub mod error_class;
+pub mod ids;
 pub mod limits;
 pub mod member;
 pub mod message;
 pub mod name;
-pub mod nearest;
 pub mod permission;
-pub mod report;
+pub mod task_result;
 pub mod request;
-pub mod secret;
-pub mod source;
+pub mod step_condition;
 pub mod task;
+pub mod text;
 pub mod time;
-pub mod tools;
+pub mod tool_names;
 pub mod workflow;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits;
-use super::secret::Secrets;
+use super::text::redact::Secrets;
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl TaskStatus {
 /// Why a task failed, as a class that programs can act on and a sentence for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskError {
-    /// An open set of words: those of [`failure`](crate::domain::failure), and `start`, `crashed`, `cancelled` …
+    /// An open set of words: those of [`failure`](super::error_class), and `start`, `crashed`, `cancelled` …
     pub class: String,
     /// What happened.
     pub message: String,

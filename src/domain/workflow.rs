@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::WorkflowId;
+use super::ids::WorkflowId;
 use super::name::Name;
-use super::source::{Field, Source, When};
+use super::step_condition::{Field, Source, When};
 
 /// A step of a plan, without its prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::error::ToolError;
 use crate::domain::limits;
-use crate::domain::nearest::nearest;
+use crate::domain::text::suggest::nearest;
 
 /// Checks that the arguments are those of the schema: all known, none missing, each of its type.
 pub(super) fn check(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
-use crate::domain::id::IdError;
+use crate::domain::ids::IdError;
 use crate::domain::name::NameError;
 use crate::team::Consent;
 

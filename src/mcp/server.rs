@@ -31,11 +31,11 @@ use super::user::User;
 use super::wire::{self, Arrival};
 use crate::bus::rules::{Ask, Pick};
 use crate::bus::{Answer, BusError, Seat};
-use crate::domain::id::CallId;
+use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::message::Way;
-use crate::domain::nearest::nearest;
+use crate::domain::text::suggest::nearest;
 use crate::team::Human;
 
 /// A tool that does not wait answers within this.

@@ -24,7 +24,7 @@ use super::seating::Seating;
 use crate::bus::rules::{Ask, Saying};
 use crate::bus::state::{Permission, State};
 use crate::bus::{BusError, Seat};
-use crate::domain::id::{PermissionId, SessionId};
+use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::permission::{Decision, known_kind};
 use crate::team::Human;
 

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::domain::id::{CallId, CommandId, SessionId};
+use crate::domain::ids::{CallId, CommandId, SessionId};
 
 /// Makes a session id.
 pub fn session() -> SessionId {

@@ -34,10 +34,10 @@ use crate::bus::rules::Ask;
 use crate::bus::state::{State, StopWanted};
 use crate::bus::{BusError, Receipt, Seat};
 use crate::config::Profile;
-use crate::domain::id::{CommandId, SessionId, TaskId};
+use crate::domain::ids::{CommandId, SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
-use crate::domain::report::Context;
-use crate::domain::secret::{Hidden, Secrets};
+use crate::domain::task_result::Context;
+use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::Supervised;
 use crate::sys::ids;
 

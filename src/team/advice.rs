@@ -2,7 +2,7 @@
 
 use crate::acp::AcpError;
 use crate::config::Profile;
-use crate::domain::failure;
+use crate::domain::error_class;
 use crate::domain::task::TaskError;
 
 /// What is known that an error does not tell itself.
@@ -30,12 +30,12 @@ impl<'a> Advice<'a> {
     /// Says what an agent's answer to a request means.
     pub(super) fn on(&self, error: &AcpError) -> TaskError {
         let class = match error {
-            AcpError::Refused { code, .. } => failure::class(Some(*code), &error.words()),
-            AcpError::Deadline { .. } => Some(failure::SILENT),
+            AcpError::Refused { code, .. } => error_class::class(Some(*code), &error.words()),
+            AcpError::Deadline { .. } => Some(error_class::SILENT),
             _ => None,
         };
         self.complete(
-            class.unwrap_or(failure::AGENT),
+            class.unwrap_or(error_class::AGENT),
             error.to_string(),
             &error.words(),
         )
@@ -51,28 +51,28 @@ impl<'a> Advice<'a> {
              without a word on stderr, give it more `start_seconds` in its profile",
             after.as_secs()
         );
-        TaskError::new(failure::START, message)
+        TaskError::new(error_class::START, message)
     }
 
     /// Says what the words mean with which an agent has given up.
     pub(super) fn on_words(&self, words: &str, message: String) -> TaskError {
-        let class = failure::class(None, words).unwrap_or(failure::AGENT);
+        let class = error_class::class(None, words).unwrap_or(error_class::AGENT);
         self.complete(class, message, words)
     }
 
     fn complete(&self, class: &str, message: String, words: &str) -> TaskError {
         let mut error = TaskError::new(class, message);
         match class {
-            failure::AUTH => {
+            error_class::AUTH => {
                 if let Some(login) = self.login {
                     error.message.push_str("; to log in, ");
                     error.message.push_str(login);
                     error.login = Some(login.to_owned());
                 }
             }
-            failure::QUOTA | failure::UNAVAILABLE => {
-                let told = || failure::at_ms(self.resets_at?, self.now_ms);
-                error.retry_ms = failure::retry_ms(words, self.now_ms).or_else(told);
+            error_class::QUOTA | error_class::UNAVAILABLE => {
+                let told = || error_class::at_ms(self.resets_at?, self.now_ms);
+                error.retry_ms = error_class::retry_ms(words, self.now_ms).or_else(told);
             }
             _ => {}
         }
@@ -121,13 +121,13 @@ mod tests {
         );
         assert!(told.message.contains("`start_seconds`"), "{}", told.message);
         let refused = advice().on_start(&refused(-32000, "Authentication required", None));
-        assert_eq!(refused.class, failure::AUTH);
+        assert_eq!(refused.class, error_class::AUTH);
     }
 
     #[test]
     fn a_missing_login_says_how_to_log_in() {
         let error = advice().on(&refused(-32000, "Authentication required", None));
-        assert_eq!(error.class, failure::AUTH);
+        assert_eq!(error.class, error_class::AUTH);
         assert_eq!(error.login.as_deref(), Some("set KEY"));
         assert!(error.message.ends_with("; to log in, set KEY"), "{error:?}");
         let unknown = Advice::default().on(&refused(401, "no key", None));
@@ -138,7 +138,7 @@ mod tests {
     fn a_used_up_quota_says_when_to_try_again() {
         let data = Some(json!({ "errorKind": "rate_limit", "retry_after": 60 }));
         let error = advice().on(&refused(-32603, "Internal error", data));
-        assert_eq!(error.class, failure::QUOTA);
+        assert_eq!(error.class, error_class::QUOTA);
         assert_eq!(error.retry_ms, Some(NOW + 60_000));
         let told = Advice {
             resets_at: Some(1_790_000_600.0),
@@ -156,12 +156,12 @@ mod tests {
             method: "session/new".into(),
             after: Duration::from_mins(1),
         };
-        assert_eq!(class(late), failure::SILENT);
-        assert_eq!(class(refused(-32603, "odd", None)), failure::AGENT);
+        assert_eq!(class(late), error_class::SILENT);
+        assert_eq!(class(refused(-32603, "odd", None)), error_class::AGENT);
         let malformed = AcpError::Malformed {
             method: "session/new".into(),
             problem: "it says 401".into(),
         };
-        assert_eq!(class(malformed), failure::AGENT);
+        assert_eq!(class(malformed), error_class::AGENT);
     }
 }

@@ -18,7 +18,7 @@ use crate::bus::Seat;
 use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Broken, Ending};
 use crate::config::Profile;
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::Departure;
 use crate::domain::task::{TaskError, TaskStatus};

@@ -15,11 +15,11 @@ use crate::bus::seat::token_hash;
 use crate::bus::state::{Permission, Task};
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
 use crate::domain::permission::Policy;
+use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepOf;
 use crate::sys::ids;
 

@@ -9,7 +9,7 @@ use tokio::process::ChildStdout;
 
 use super::live::Team;
 use crate::domain::limits;
-use crate::domain::secret::Secrets;
+use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::has_directory;
 

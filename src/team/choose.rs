@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::advice::Advice;
 use crate::acp::{AcpError, Connection, SessionInfo};
-use crate::domain::failure;
-use crate::domain::id::SessionId;
-use crate::domain::letters;
+use crate::domain::error_class;
+use crate::domain::ids::SessionId;
 use crate::domain::limits::SHOWN_NAME_CHARS;
-use crate::domain::nearest::nearest;
-use crate::domain::secret::Hidden;
 use crate::domain::task::TaskError;
+use crate::domain::text::redact::Hidden;
+use crate::domain::text::suggest::nearest;
+use crate::domain::text::visible_letters;
 
 /// Names that a sentence lists before it only counts the rest; as data, all are told.
 const LISTED: usize = 30;
@@ -33,8 +33,8 @@ impl What {
 
     fn class(self) -> &'static str {
         match self {
-            Self::Model => failure::MODEL,
-            Self::Mode => failure::MODE,
+            Self::Model => error_class::MODEL,
+            Self::Mode => error_class::MODE,
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn check(what: What, wanted: &str, known: &[Hidden]) -> Result<(), Ta
 ///
 /// Secrets are hidden in it already, where an agent has written it.
 pub(super) fn quoted(name: &str) -> String {
-    letters::quoted(name, SHOWN_NAME_CHARS)
+    visible_letters::quoted(name, SHOWN_NAME_CHARS)
 }
 
 fn listed(names: &[impl AsRef<str>]) -> String {
@@ -101,7 +101,7 @@ pub(super) async fn choose(
 
 fn refused(what: What, wanted: &str, error: &AcpError, advice: Advice<'_>) -> TaskError {
     let told = advice.on(error);
-    let class = if told.class == failure::AGENT {
+    let class = if told.class == error_class::AGENT {
         what.class().to_owned()
     } else {
         told.class
@@ -148,7 +148,7 @@ impl Offers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::secret::Secrets;
+    use crate::domain::text::redact::Secrets;
 
     fn names(names: &[&str]) -> Vec<Hidden> {
         let secrets = Secrets::default();

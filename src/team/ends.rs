@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 
 /// The ends of all agents that have actors. Clones are the same.
 #[derive(Clone, Default)]

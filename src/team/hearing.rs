@@ -9,7 +9,7 @@ use super::proof::Sign;
 use super::transcript;
 use super::turn::Turn;
 use crate::acp::{AgentEvent, Update};
-use crate::domain::id::CallId;
+use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::message::Way;
 use crate::domain::time::Tick;

@@ -20,7 +20,7 @@ use crate::config::MidTurn;
 use crate::delivery::reach::{Reach, Shown};
 use crate::delivery::wake::{self, Tried};
 use crate::delivery::{drain, interrupt, steer};
-use crate::domain::id::{CallId, TaskId};
+use crate::domain::ids::{CallId, TaskId};
 use crate::domain::message::Way;
 use crate::domain::task::TaskStatus;
 use crate::sys::ids;

@@ -18,7 +18,7 @@ use super::unwritten::Unwritten;
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::{Bus, BusError, Seat};
 use crate::config::{Config, MissingProgram, UnknownProfile};
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
 use crate::domain::name::{Name, NameError};
 

@@ -7,10 +7,10 @@ use super::live::{Team, TeamError};
 use crate::acp::AcpSessionId;
 use crate::bus::Bus;
 use crate::bus::state::{Departed, Past, State};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
+use crate::domain::text::suggest::nearest;
 
 /// Where a new agent comes from.
 pub(super) struct Origin {

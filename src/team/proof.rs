@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::id::CallId;
+use crate::domain::ids::CallId;
 
 /// How long a text may be on its way into a program whose adapter has taken it: milliseconds, but for a busy machine.
 pub(super) const LAG: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use crate::bus::BusError;
 use crate::bus::event::{Event, Question};
 use crate::bus::log::LogError;
 use crate::bus::rules::{Ask, Asking, NewQuestion};
-use crate::domain::id::{CommandId, PermissionId};
+use crate::domain::ids::{CommandId, PermissionId};
 use crate::domain::permission::Decision;
 
 /// A question that is not on the bus yet. All tries to put it there carry one command id, so it stands there once also where the

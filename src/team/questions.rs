@@ -22,11 +22,11 @@ use crate::acp::{
 use crate::bus::event::Question;
 use crate::bus::rules::Ask;
 use crate::bus::state::{State, Task};
-use crate::domain::id::PermissionId;
+use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::permission::{Decision, Ground, Policy, Verdict, depends_on_places, judge};
-use crate::domain::tools::{ENDPOINT_TOOLS, SERVER};
+use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 use crate::sys::ids;
 
 /// How much longer than the bus this bridge waits for the bus's own "no", before it says no itself.
@@ -486,7 +486,7 @@ fn tell(asked: PermissionQuestion, decision: Decision) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::id::SessionId;
+    use crate::domain::ids::SessionId;
     use crate::domain::name::Name;
 
     fn question(kind: &str, title: &str) -> Question {

@@ -13,8 +13,8 @@ use super::stop;
 use crate::bus::rules::Ask;
 use crate::bus::state::StopWanted;
 use crate::domain::member::Tools;
-use crate::domain::report::Context;
 use crate::domain::task::TaskError;
+use crate::domain::task_result::Context;
 
 /// What became of it.
 pub(super) enum Renewal {

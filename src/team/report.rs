@@ -10,12 +10,12 @@ use super::ground::{LOOK_LIMIT, Looks};
 use super::transcript;
 use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
 use crate::bus::event::Report;
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::domain::report::{
+use crate::domain::task_result::{
     Change, ChangeSource, Context, Details, FailedCall, FileChange, GitLook, Money, Usage,
 };
-use crate::domain::secret::Secrets;
+use crate::domain::text::redact::Secrets;
 use crate::sys::resolve::resolve;
 
 /// What was not allowed is listed up to this many.

@@ -6,9 +6,9 @@ use crate::bus::letter::shown_part;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Task;
 use crate::bus::{BusError, log::LogError};
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::domain::report::Details;
+use crate::domain::task_result::Details;
 
 /// A part of a task's output.
 #[derive(Clone, Debug)]

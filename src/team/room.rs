@@ -4,7 +4,7 @@
 use super::live::{Team, TeamError};
 use crate::bus::rules::Ask;
 use crate::bus::state::{Session, State};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::member::Activity;
 use crate::domain::time::Now;
 

@@ -5,7 +5,7 @@ use super::ground::Found;
 use crate::acp::Touched;
 use crate::domain::limits;
 use crate::domain::permission::{Policy, Verdict, judge};
-use crate::domain::secret::Hidden;
+use crate::domain::text::redact::Hidden;
 
 /// What is shown of a path where it leads elsewhere: so little that the place behind it is surely seen, too.
 const NAMED_CHARS: usize = 100;
@@ -102,7 +102,7 @@ fn quoted(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::secret::Secrets;
+    use crate::domain::text::redact::Secrets;
 
     #[test]
     fn a_path_that_could_be_taken_for_more_is_quoted() {

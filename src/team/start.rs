@@ -13,11 +13,11 @@ use crate::acp::{
     FileSystem, McpServerSpec, SessionInfo, connect,
 };
 use crate::config::Profile;
-use crate::domain::failure;
+use crate::domain::error_class;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::secret::{Hidden, Secrets};
 use crate::domain::task::TaskError;
+use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::meter::Metered;
 
@@ -105,14 +105,14 @@ impl StartError {
                 ..(**error).clone()
             },
             // Its last words may say that a login is missing; what else they say is not the reason for certain.
-            Self::Ended(words) if failure::class(None, words) == Some(failure::AUTH) => {
+            Self::Ended(words) if error_class::class(None, words) == Some(error_class::AUTH) => {
                 advice.on_words(words, self.to_string())
             }
             Self::Spawn(_) | Self::Ended(_) | Self::YesTakenBack | Self::UnreadableYes(_) => {
                 return None;
             }
         };
-        (error.class != failure::AGENT).then_some(error)
+        (error.class != error_class::AGENT).then_some(error)
     }
 }
 

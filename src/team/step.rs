@@ -8,7 +8,7 @@ use crate::bus::state::{State, StopWanted};
 use crate::delivery::ladder::{self, Busy, Mail, Rung};
 use crate::delivery::reach::Reach;
 use crate::delivery::wake::{self, Tried};
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::Tools;
 

@@ -13,7 +13,7 @@ use super::launch::RUN_MARK;
 use super::live::{Team, TeamError};
 use crate::bus::rules::Ask;
 use crate::bus::state::{Run, State};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::supervisor::{Remains, end_remains};
 
 /// How often a running bridge looks.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::turn::Outcome;
 use crate::acp::{TokenUsage, Update};
 use crate::domain::message::Way;
-use crate::domain::secret::Hidden;
+use crate::domain::text::redact::Hidden;
 use crate::domain::time::iso8601;
 
 /// Writes the line of the prompt.

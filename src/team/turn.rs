@@ -10,10 +10,10 @@ use super::advice::Advice;
 use super::report::Gathered;
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
 use crate::delivery::wake::Tried;
-use crate::domain::failure;
-use crate::domain::id::{CallId, TaskId};
-use crate::domain::secret::Secrets;
+use crate::domain::error_class;
+use crate::domain::ids::{CallId, TaskId};
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::text::redact::Secrets;
 
 /// The longest output that is kept for a task's result; the transcript has everything.
 const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
@@ -203,7 +203,7 @@ impl Outcome {
         Self {
             stop_reason: self.stop_reason,
             usage: self.usage,
-            ..Self::error(TaskStatus::Failed, failure::REFUSED, &message)
+            ..Self::error(TaskStatus::Failed, error_class::REFUSED, &message)
         }
     }
 
@@ -224,17 +224,17 @@ impl Outcome {
             StopReason::Cancelled => Self::plain(TaskStatus::Cancelled),
             StopReason::Refusal => Self::error(
                 TaskStatus::Failed,
-                failure::REFUSED,
+                error_class::REFUSED,
                 "the agent refuses to go on",
             ),
             StopReason::MaxTokens => Self::error(
                 TaskStatus::Failed,
-                failure::LIMIT,
+                error_class::LIMIT,
                 "the limit of tokens is reached",
             ),
             StopReason::MaxTurnRequests => Self::error(
                 TaskStatus::Failed,
-                failure::LIMIT,
+                error_class::LIMIT,
                 "the limit of model requests in one turn is reached",
             ),
         };
@@ -260,10 +260,10 @@ impl Outcome {
     pub(super) fn proves_taking(&self) -> bool {
         // A prompt that is too long is refused with an error, and then there is no reason of a turn.
         let by_limit =
-            |error: &TaskError| error.class == failure::LIMIT && self.stop_reason.is_some();
+            |error: &TaskError| error.class == error_class::LIMIT && self.stop_reason.is_some();
         // What was not allowed the model had wanted to do.
         let by_refused = |error: &TaskError| {
-            error.class == failure::REFUSED && self.stop_reason.as_deref() == Some("cancelled")
+            error.class == error_class::REFUSED && self.stop_reason.as_deref() == Some("cancelled")
         };
         self.error
             .as_ref()
@@ -325,7 +325,7 @@ mod tests {
         let words = "exceeded retry limit, last status: 429 Too Many Requests";
         let failed =
             stop(StopReason::EndTurn).of_failing(words, Advice::default(), &Secrets::default());
-        assert_eq!(failed.error.unwrap().class, failure::QUOTA);
+        assert_eq!(failed.error.unwrap().class, error_class::QUOTA);
     }
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(refused.status, TaskStatus::Failed);
         assert!(refused.proves_taking());
         let error = refused.error.unwrap();
-        assert_eq!(error.class, failure::REFUSED);
+        assert_eq!(error.class, error_class::REFUSED);
         assert_eq!(
             error.message,
             "the agent ended its turn when this was not allowed: \"run \\\"y\\\"\""
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn only_a_limit_that_ended_a_turn_proves_that_its_prompt_was_taken() {
         assert!(stop(StopReason::MaxTokens).proves_taking());
-        let too_long = TaskError::new(failure::LIMIT, "the prompt is too long");
+        let too_long = TaskError::new(error_class::LIMIT, "the prompt is too long");
         assert!(!Outcome::failed(too_long).proves_taking());
     }
 

@@ -14,11 +14,11 @@ use crate::bus::event::{Body, Report};
 use crate::bus::log::LogError;
 use crate::bus::rules::{Ask, Ending};
 use crate::bus::{Bus, BusError, Seat};
-use crate::domain::failure;
-use crate::domain::id::{CommandId, TaskId};
+use crate::domain::error_class;
+use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
-use crate::domain::secret::Secrets;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::text::redact::Secrets;
 use crate::sys::ids;
 
 /// The pause after the first try in vain. Each further one is twice as long as the one before.
@@ -121,7 +121,7 @@ impl End {
             status: TaskStatus::Failed,
             output: Body::Text(String::new()),
             stop_reason: self.ending.stop_reason.take(),
-            error: Some(TaskError::new(failure::BUS, message)),
+            error: Some(TaskError::new(error_class::BUS, message)),
             report: Report::default(),
         };
     }
@@ -234,7 +234,7 @@ impl Fact {
 impl End {
     fn is_failed(&self) -> bool {
         let error = self.ending.error.as_ref();
-        error.is_some_and(|error| error.class == failure::BUS)
+        error.is_some_and(|error| error.class == error_class::BUS)
     }
 }
 
@@ -352,7 +352,7 @@ mod tests {
         tokio::time::advance(STORING).await;
         end.stored(seat.bus()).await.unwrap();
         let error = end.ending.error.unwrap();
-        assert_eq!(error.class, failure::BUS);
+        assert_eq!(error.class, error_class::BUS);
         assert!(
             error
                 .message

@@ -22,15 +22,15 @@ use crate::bus::{BusError, Letter};
 use crate::delivery::reader::Reader;
 use crate::delivery::wake::{self, Tried};
 use crate::delivery::{inject, primer};
-use crate::domain::failure;
-use crate::domain::id::{CallId, TaskId};
+use crate::domain::error_class;
+use crate::domain::ids::{CallId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::report::Context;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task_result::Context;
 use crate::sys::ids;
 
 /// What an agent is told that goes on with a task.
@@ -364,7 +364,7 @@ impl Actor {
         let (gathered, calls) = (std::mem::take(&mut turn.gathered), turn.calls.clone());
         if let Some(task) = task {
             let message = "the agent does not end its turn: kill_agent ends the agent";
-            let outcome = Outcome::error(TaskStatus::Cancelled, failure::SILENT, message);
+            let outcome = Outcome::error(TaskStatus::Cancelled, error_class::SILENT, message);
             let report = self.report(gathered, None, &output, &calls).await;
             self.finish_with(task, outcome, output, report).await;
         }

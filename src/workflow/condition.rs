@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::given::{Given, as_text};
 use super::template;
 use crate::domain::limits;
-use crate::domain::nearest::nearest;
-use crate::domain::source::{Field, Relation, Source, When};
+use crate::domain::step_condition::{Field, Relation, Source, When};
+use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepStatus;
 
 /// What a condition has come to.

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::condition::Weighed;
 use crate::bus::state::{PlayedStep, Readiness, Workflow};
-use crate::domain::failure;
-use crate::domain::id::TaskId;
+use crate::domain::error_class;
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
@@ -19,14 +19,14 @@ const AGENTS_OWN: [&str; 11] = [
     "start",
     "crashed",
     "timeout",
-    failure::AGENT,
-    failure::AUTH,
-    failure::LIMIT,
-    failure::MODE,
-    failure::MODEL,
-    failure::QUOTA,
-    failure::SILENT,
-    failure::UNAVAILABLE,
+    error_class::AGENT,
+    error_class::AUTH,
+    error_class::LIMIT,
+    error_class::MODE,
+    error_class::MODEL,
+    error_class::QUOTA,
+    error_class::SILENT,
+    error_class::UNAVAILABLE,
 ];
 
 /// What has come of the task of a step that runs.
@@ -256,7 +256,7 @@ fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove 
         TaskStatus::Done => StepMove::Finish,
         _ if workflow.cancel_asked => StepMove::Cancel("the workflow was cancelled".to_owned()),
         // Nor has a task failed that was behind a turn which does not end.
-        _ if ended_with_leader || class_of(end) == failure::STUCK => {
+        _ if ended_with_leader || class_of(end) == error_class::STUCK => {
             if step.interruptions < limits::MAX_INTERRUPTIONS {
                 StepMove::Again(Again::Interrupted, told("it was interrupted"))
             } else {

@@ -14,7 +14,7 @@ use crate::bus::letter::part;
 use crate::delivery::frame::indented;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::source::{Field, Source};
+use crate::domain::step_condition::{Field, Source};
 use crate::domain::workflow::Step;
 
 /// An item of the list that a step is done for.
@@ -195,7 +195,7 @@ fn files(given: &[&str]) -> String {
 mod tests {
     use super::super::given::tests::given;
     use super::*;
-    use crate::domain::id::TaskId;
+    use crate::domain::ids::TaskId;
 
     fn filled(prompt: &str, given: &[Given]) -> Result<String, String> {
         filled_for(prompt, given, None)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepStatus;

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use crate::bus::BusError;
 use crate::bus::log::LogError;
 use crate::bus::rules::Refusal;
-use crate::domain::failure;
-use crate::domain::id::WorkflowId;
+use crate::domain::error_class;
+use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::team::TeamError;
 
@@ -63,8 +63,8 @@ pub(super) enum Hindrance {
 impl From<BusError> for Hindrance {
     fn from(error: BusError) -> Self {
         match error {
-            BusError::Log(LogError::Gone) => Self::Never(failure::BUS, error.told()),
-            other => Self::Now(failure::BUS, other.told()),
+            BusError::Log(LogError::Gone) => Self::Never(error_class::BUS, error.told()),
+            other => Self::Now(error_class::BUS, other.told()),
         }
     }
 }
@@ -85,8 +85,8 @@ impl Hindrance {
                 other => Self::Never("start", other.to_string()),
             },
             TeamError::Bus(_) => Self::Busy,
-            other @ TeamError::UnreadableYes { .. } => Self::Now(failure::START, other.told()),
-            other @ TeamError::Model { .. } => Self::Never(failure::MODEL, other.told()),
+            other @ TeamError::UnreadableYes { .. } => Self::Now(error_class::START, other.told()),
+            other @ TeamError::Model { .. } => Self::Never(error_class::MODEL, other.told()),
             other => Self::Never("start", other.told()),
         }
     }

@@ -11,10 +11,10 @@ use super::hindrance::Hindrance;
 use super::template::{self, Part};
 use crate::bus::BusError;
 use crate::bus::state::{PlayedStep, Workflow};
-use crate::domain::failure;
+use crate::domain::error_class;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::source::{Field, Source};
+use crate::domain::step_condition::{Field, Source};
 use crate::domain::workflow::StepStatus;
 use crate::team::Team;
 
@@ -124,7 +124,12 @@ impl Material<'_> {
             return Ok(None);
         };
         let of = self.workflow.step(&item.of);
-        let lost = || Hindrance::Never(failure::BUS, format!("the list of `{}` is lost", item.of));
+        let lost = || {
+            Hindrance::Never(
+                error_class::BUS,
+                format!("the list of `{}` is lost", item.of),
+            )
+        };
         let (of, items) = of.and_then(|of| Some((of, of.items?))).ok_or_else(lost)?;
         let source = of.plan.for_each.as_ref().ok_or_else(lost)?;
         let text = self.team.bus().text(items.list)?;

@@ -23,7 +23,7 @@ use super::starting;
 use crate::bus::rules::{Ask, NewItems};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
-use crate::domain::id::{TaskId, WorkflowId};
+use crate::domain::ids::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};

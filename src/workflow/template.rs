@@ -5,8 +5,8 @@
 
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::nearest::nearest;
-use crate::domain::source::{Field, Source};
+use crate::domain::step_condition::{Field, Source};
+use crate::domain::text::suggest::nearest;
 
 /// What stands between a step and the path of a field.
 const JSON: &str = ".json.";

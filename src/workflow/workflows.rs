@@ -17,7 +17,7 @@ use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
 use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::config::{Brought, Resume};
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::domain::workflow::{PlanFile, Step, StepOf, WorkflowStatus};
 use crate::team::{Team, TeamError};
 

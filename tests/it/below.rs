@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use cli_team_bridge::domain::tools::ENDPOINT_TOOLS;
+use cli_team_bridge::domain::tool_names::ENDPOINT_TOOLS;
 use cli_team_bridge::supervisor::Shim;
 #[cfg(target_os = "linux")]
 use cli_team_bridge::supervisor::{Exit, Pipes, Supervised};

@@ -13,7 +13,7 @@ use cli_team_bridge::bus::rules::{Ask, NewTask, Wish};
 use cli_team_bridge::bus::state::{Delivery, Session, State, Task};
 use cli_team_bridge::bus::{Bus, Seat};
 use cli_team_bridge::config::{Config, Load};
-use cli_team_bridge::domain::id::{MessageId, SessionId, TaskId};
+use cli_team_bridge::domain::ids::{MessageId, SessionId, TaskId};
 use cli_team_bridge::domain::limits;
 use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
 use cli_team_bridge::domain::task::TaskStatus;

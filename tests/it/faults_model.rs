@@ -7,7 +7,7 @@ use cli_team_bridge::bus::event::Event;
 use cli_team_bridge::bus::faulty::{Door, Fault};
 use cli_team_bridge::bus::rules::{Ask, Saying};
 use cli_team_bridge::bus::state::{Delivery, State, Workflow};
-use cli_team_bridge::domain::id::{SessionId, TaskId};
+use cli_team_bridge::domain::ids::{SessionId, TaskId};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::permission::Decision;
 use cli_team_bridge::domain::workflow::WorkflowStatus;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cli_team_bridge::bus::rules::Wish;
 use cli_team_bridge::bus::{Bus, Claimed, Seat};
-use cli_team_bridge::domain::id::{MessageId, RequestId};
+use cli_team_bridge::domain::ids::{MessageId, RequestId};
 use cli_team_bridge::domain::member::MemberKind;
 
 use crate::logs::{Chance, ids, join, name, open_files, peer, take, within};

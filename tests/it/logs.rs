@@ -10,7 +10,7 @@ use cli_team_bridge::bus::memory::Store;
 use cli_team_bridge::bus::rules::{Pick, Wish};
 use cli_team_bridge::bus::state::State;
 use cli_team_bridge::bus::{Bus, Call, Joining, Letter, Seat};
-use cli_team_bridge::domain::id::MessageId;
+use cli_team_bridge::domain::ids::MessageId;
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::message::Way;
 use cli_team_bridge::domain::name::Name;

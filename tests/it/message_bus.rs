@@ -124,7 +124,7 @@ async fn a_dropped_call_gives_back(logs: impl Logs) {
 
 async fn check_comes_again(
     seat: &cli_team_bridge::bus::Seat,
-    id: &cli_team_bridge::domain::id::MessageId,
+    id: &cli_team_bridge::domain::ids::MessageId,
 ) {
     let mut call = seat.call();
     let Waited::Message(letter) = within(call.wait(None, None, LONG)).await.unwrap() else {

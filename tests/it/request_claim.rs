@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cli_team_bridge::bus::{Claimed, Seat, Waited};
-use cli_team_bridge::domain::id::RequestId;
+use cli_team_bridge::domain::ids::RequestId;
 use cli_team_bridge::domain::message::MessageKind;
 use cli_team_bridge::domain::request::RequestStatus;
 

@@ -5,7 +5,7 @@ use crate::acp::{
     AcpError, AgentEvent, AgentEvents, Answer, AnswerCustom, ConnectOptions, Connection, Ending,
     Feature, McpServerSpec, PermissionQuestion, SessionInfo, StopReason, Wanted,
 };
-use crate::domain::secret::Hidden;
+use crate::domain::text::redact::Hidden;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

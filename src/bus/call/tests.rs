@@ -11,7 +11,7 @@ use crate::bus::memory::Store;
 use crate::bus::rules::{Ending, NewAgent, NewTask, Wish};
 use crate::bus::seat::token_hash;
 use crate::bus::{Bus, Joining};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::task::TaskStatus;

@@ -9,7 +9,7 @@ use crate::bus::memory::Store;
 use crate::bus::rules::{NewAgent, Wish};
 use crate::bus::seat::token_hash;
 use crate::bus::{Answer, Bus, Claimed, Joining};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::{clock, ids};

@@ -1,7 +1,7 @@
 //! An entry of the log: what one append puts into it.
 
 use super::Event;
-use crate::domain::id::{CommandId, SessionId};
+use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::time::Tick;
 
 /// What one append puts into the log: one command's events.

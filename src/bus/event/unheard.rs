@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Skip;
-use crate::domain::id::{CallId, RequestId, SessionId};
+use crate::domain::ids::{CallId, RequestId, SessionId};
 
 /// The claim of an agent hangs on the answer of this call, until that is proven to have been read or the agent writes about the request.
 /// It comes with the claim, and again when a later call has claimed what the agent may not know to be its own.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Body, Event};
-use crate::domain::id::{SessionId, TaskId, WorkflowId};
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 use crate::domain::workflow::{Again, PlanFile, Step, StepStatus};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Skip;
-use crate::domain::id::{CallId, SessionId};
+use crate::domain::ids::{CallId, SessionId};
 
 /// The answer with what a call was handed has been written to its client, whole. It proves nothing by itself; without it the end of
 /// a turn and the next hook prove nothing either.

@@ -13,7 +13,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::failed;
 use crate::bus::log::{LogError, OnRing};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::sys::disk::{self, Writes};
 
 /// Polling begins with this and doubles while nothing happens.

@@ -50,7 +50,7 @@ use super::log::{
     Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
     Turn,
 };
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::clock;

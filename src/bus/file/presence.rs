@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::failed;
 use crate::bus::log::{Hold, LogError, Presence, Standing};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::sys::disk;
 use crate::sys::lock::LifeLock;
 

@@ -18,7 +18,7 @@ use super::{segments, snapshot};
 use crate::bus::event::{Body, Event};
 use crate::bus::line::{self, Decoded};
 use crate::bus::state::State;
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::sys::disk::{self, Disk};
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;

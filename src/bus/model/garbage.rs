@@ -12,7 +12,7 @@ use crate::bus::line;
 use crate::bus::log::Place;
 use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
 use crate::bus::state::State;
-use crate::domain::id::{
+use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};

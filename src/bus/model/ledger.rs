@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::{Entry, Event, Known, Unheard};
 use crate::bus::state::{Delivery, Due, State};
-use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::{Author, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;

@@ -14,7 +14,7 @@ use crate::bus::rules::{
     Ask, Broken, Command, Ending, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide,
 };
 use crate::bus::state::State;
-use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::message::{Priority, Way};
 use crate::domain::name::Name;

@@ -1,7 +1,7 @@
 //! Everything that can be asked of a bus.
 
 use crate::bus::event::{Body, Question, Report, Runs, Starting};
-use crate::domain::id::{
+use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;

@@ -7,7 +7,7 @@ use crate::bus::event::{
     Written,
 };
 use crate::bus::state::State;
-use crate::domain::id::{MessageId, PermissionId, SessionId, TaskId};
+use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepStatus;

@@ -7,7 +7,7 @@ use crate::bus::event::{Entry, Event};
 use crate::bus::line;
 use crate::bus::log::{Place, Proposal};
 use crate::bus::state::State;
-use crate::domain::id::CommandId;
+use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::time::Now;
 

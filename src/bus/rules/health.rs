@@ -12,8 +12,8 @@ use super::workflows;
 use super::writer::Writer;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
-use crate::domain::failure;
-use crate::domain::id::SessionId;
+use crate::domain::error_class;
+use crate::domain::ids::SessionId;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, MemberKind};
 use crate::domain::name::Name;
@@ -84,7 +84,7 @@ pub(super) fn stuck(
         agent.name
     );
     for task in agent.queue.iter().filter_map(|id| writer.state.task(id)) {
-        let ending = tasks::ended(TaskStatus::Interrupted, failure::STUCK, why.clone());
+        let ending = tasks::ended(TaskStatus::Interrupted, error_class::STUCK, why.clone());
         tasks::write_finished(writer, task, &ending);
     }
     Ok(())

@@ -15,7 +15,7 @@ use super::workflows;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Body, Event, Joined};
 use crate::bus::state::{Message, Request, Session, State, StopWanted};
-use crate::domain::id::{MessageId, SessionId};
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::{MessageKind, Way};

@@ -7,12 +7,12 @@ use super::requests;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Addressees, Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
-use crate::domain::id::{CallId, MessageId, RequestId, SessionId};
+use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::message::{Audience, MessageKind, Priority, Way};
 use crate::domain::name::{Name, NameError};
-use crate::domain::nearest::nearest;
 use crate::domain::request::RequestStatus;
+use crate::domain::text::suggest::nearest;
 
 /// Finds the known member that a text names.
 pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusal> {

@@ -39,7 +39,7 @@ use self::summary::Heir;
 use self::writer::Writer;
 use super::log::Proposal;
 use super::state::State;
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::time::Now;
 

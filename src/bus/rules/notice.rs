@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use crate::domain::id::{MessageId, PermissionId, RequestId, TaskId, WorkflowId};
+use crate::domain::ids::{MessageId, PermissionId, RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 
 /// A text from the bridge itself; see [`notice!`].

@@ -6,7 +6,7 @@ use super::refusal::Refusal;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Answered, Asked, Event, Question};
 use crate::bus::state::{Permission, State};
-use crate::domain::id::{PermissionId, SessionId, TaskId};
+use crate::domain::ids::{PermissionId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

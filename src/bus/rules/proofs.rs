@@ -7,7 +7,7 @@ use super::requests;
 use super::writer::Writer;
 use crate::bus::event::{Event, Known, Skip, Unheard, Written};
 use crate::bus::state::{Delivery, Session, State};
-use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::Way;
 use crate::domain::request::RequestStatus;
 

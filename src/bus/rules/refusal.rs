@@ -1,6 +1,6 @@
 //! Why a command is refused, in sentences that a model can act on.
 
-use crate::domain::id::{
+use crate::domain::ids::{
     IdError, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits;

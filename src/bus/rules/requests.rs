@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Addressees, Body, Event, Opened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
-use crate::domain::id::{CallId, RequestId, SessionId};
+use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::message::{Audience, MessageKind};
 use crate::domain::name::Name;

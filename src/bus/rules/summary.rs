@@ -12,7 +12,7 @@ use super::notice::{Notice, notice};
 use super::writer::Writer;
 use crate::bus::event::Event;
 use crate::bus::state::{Message, Session, State, Task};
-use crate::domain::id::{MessageId, SessionId};
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
 use crate::domain::name::Name;

@@ -8,7 +8,7 @@ use super::workflows;
 use super::writer::{Post, Writer};
 use crate::bus::event::{Assigned, Body, Event, Finished, Report};
 use crate::bus::state::{Session, Task};
-use crate::domain::id::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

@@ -11,7 +11,7 @@ use crate::bus::event::{
     StepStarted,
 };
 use crate::bus::state::{PlayedStep, Readiness, Session, State, Workflow};
-use crate::domain::id::{SessionId, TaskId, WorkflowId};
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

@@ -7,7 +7,7 @@ use super::notice::Notice;
 use crate::bus::event::{Addressees, Body, Event, Sent};
 use crate::bus::line;
 use crate::bus::state::{Member, Message, Origin, Session, State};
-use crate::domain::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;

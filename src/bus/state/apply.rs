@@ -8,7 +8,7 @@ use super::{
 };
 use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
 use crate::bus::log::Place;
-use crate::domain::id::{MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::message::MessageKind;

@@ -3,7 +3,7 @@
 use super::apply::At;
 use super::{Due, Run, State, kept};
 use crate::bus::event::{Event, Runs};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
 

@@ -2,8 +2,8 @@
 //! versions may say any amount, and each process keeps what they say.
 
 use crate::domain::limits;
-use crate::domain::secret::Secrets;
 use crate::domain::task::TaskError;
+use crate::domain::text::redact::Secrets;
 
 /// Keeps the beginning of a sentence.
 pub(super) fn words(text: &str) -> String {

@@ -6,7 +6,7 @@ use super::{Delivery, Due, Message, State, Wait};
 use crate::bus::event::{Addressees, Written};
 use crate::bus::log::Place;
 use crate::bus::state::apply::At;
-use crate::domain::id::{CallId, MessageId, SessionId};
+use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
 use crate::domain::message::{Audience, Author, MessageKind, Way};

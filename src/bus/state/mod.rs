@@ -34,7 +34,7 @@ pub use self::workflows::{PlayedStep, Readiness, Workflow};
 
 use super::event::Question;
 use super::log::Place;
-use crate::domain::id::{
+use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
@@ -42,9 +42,9 @@ use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools}
 use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
-use crate::domain::report::{Context, Usage};
 use crate::domain::request::RequestStatus;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task_result::{Context, Usage};
 use crate::domain::time::Tick;
 
 /// Where a body is: in an event of a line.

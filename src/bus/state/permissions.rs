@@ -3,7 +3,7 @@
 use super::apply::At;
 use super::{Due, Permission, PermissionAnswer, State};
 use crate::bus::event::{Answered, Asked, Event};
-use crate::domain::id::{PermissionId, SessionId};
+use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::limits;
 use crate::domain::permission::{Decider, Decision};
 

@@ -3,7 +3,7 @@
 use super::{
     Chunked, Delivery, Departed, Member, Message, Past, Request, Session, State, Task, Wait,
 };
-use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark};
 use crate::domain::message::{MessageKind, Way};
 use crate::domain::name::Name;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Chunked;
-use crate::domain::id::{CallId, PermissionId, RequestId, SessionId};
+use crate::domain::ids::{CallId, PermissionId, RequestId, SessionId};
 use crate::domain::name::Name;
 
 /// Something that happens by itself when its time has come.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Chunked, Delivery, Message, Request, Session, State};
-use crate::domain::id::{RequestId, SessionId};
+use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 

@@ -4,7 +4,7 @@
 use super::apply::At;
 use super::{Due, Session, State};
 use crate::bus::event::{Known, Unheard};
-use crate::domain::id::{CallId, RequestId, SessionId};
+use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::request::RequestStatus;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::apply::At;
 use super::{BodyRef, State};
 use crate::bus::event::{Created, Event, StepEnded, StepReturned, StepSpread, StepStarted};
-use crate::domain::id::{SessionId, TaskId, WorkflowId};
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::letters::{is_invisible, one_line};
+use crate::domain::text::visible_letters::{is_invisible, one_line};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
 
@@ -98,7 +98,7 @@ fn edges(plan: &Plan) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::domain::name::Name;
-    use crate::domain::source::{Field, Relation, Source, When};
+    use crate::domain::step_condition::{Field, Relation, Source, When};
 
     fn plan() -> Plan {
         let name = |text: &str| Name::parse(text).unwrap();

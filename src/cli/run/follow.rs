@@ -14,7 +14,7 @@ use crate::bus::rules::{Approval, Ask};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::{Failure, ui};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::sys::signals::Shutdown;

@@ -19,7 +19,7 @@ use super::store::Outside;
 use super::{Failure, below, orchestrator, project, served, store, trust, ui};
 use crate::bus::rules::Wish;
 use crate::config::Config;
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
 use crate::supervisor;

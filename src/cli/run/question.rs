@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::tree::plain;
 use crate::bus::rules::{Approval, Ask, Saying};
 use crate::bus::state::{Permission, State, Workflow};
-use crate::domain::id::{PermissionId, SessionId};
+use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::workflow::{StepOf, StepStatus};
@@ -174,7 +174,7 @@ pub(super) fn is_open(subject: &Subject, workflow: &Workflow, state: &State) -> 
 mod tests {
     use super::*;
     use crate::bus::event::Question as Asked;
-    use crate::domain::id::{TaskId, WorkflowId};
+    use crate::domain::ids::{TaskId, WorkflowId};
     use crate::domain::workflow::WorkflowStatus;
 
     fn workflow() -> Workflow {

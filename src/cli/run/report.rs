@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::bus::state::{PlayedStep, Workflow};
-use crate::domain::letters::seen;
 use crate::domain::name::Name;
+use crate::domain::text::visible_letters::seen;
 use crate::domain::workflow::StepStatus;
 
 /// What has been told so far.

@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use super::sender::sender;
 use crate::bus::rules::{Pick, Refusal};
 use crate::bus::{BusError, Letter, Seat};
-use crate::domain::id::{MessageId, TaskId};
+use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
 use crate::domain::message::Way;
 use crate::domain::name::Name;

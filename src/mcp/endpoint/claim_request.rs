@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::Request;
 use crate::bus::{Claimed, RequestTexts};
-use crate::domain::id::RequestId;
+use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::time::iso8601;
 use crate::mcp::{Caller, Tool, ToolError};

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::bus::rules::Refusal;
 use crate::bus::{Bus, BusError, Seat};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::sender::sender;
 use crate::bus::Waited;
 use crate::bus::rules::Refusal;
-use crate::domain::id::RequestId;
+use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::mcp::{Caller, Mail, MessageView, Patience, Tool, ToolError};
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::rules::{Ask, Refusal, Saying};
 use crate::bus::{Bus, BusError};
-use crate::domain::id::PermissionId;
+use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::ProcessMark;
 use crate::domain::permission::{Decider, Decision};

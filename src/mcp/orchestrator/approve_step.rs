@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::leading::Leading;
 use crate::bus::rules::Approval;
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepOf;
 use crate::mcp::{Caller, Tool, ToolError};

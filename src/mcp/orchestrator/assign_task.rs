@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::leading::Leading;
 use super::task_view::{OutputView, StatusView, take_notice};
 use crate::bus::state::Task;
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::permission::Policy;
 use crate::mcp::{Caller, Patience, Tool, ToolError};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::leading::Leading;
 use super::task_view::status;
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::domain::task::TaskStatus;
 use crate::mcp::{Caller, Tool, ToolError};
 

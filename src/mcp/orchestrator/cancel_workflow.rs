@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::leading::Leading;
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::domain::workflow::WorkflowStatus;
 use crate::mcp::{Caller, Tool, ToolError};
 

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::failure;
+use crate::domain::error_class;
 use crate::domain::limits;
-use crate::domain::report::{Details, FailedCall, FileChange, Usage};
 use crate::domain::task::TaskError;
+use crate::domain::task_result::{Details, FailedCall, FileChange, Usage};
 use crate::domain::time::iso8601;
 
 /// What went wrong with a task.
@@ -43,7 +43,7 @@ impl ErrorView {
     /// The error of a task that runs, and whose agent shows no sign of life.
     pub(super) fn of_silence() -> Self {
         let message = "the agent shows no sign of life: wait on, or end its turn with cancel_task, or the agent with kill_agent";
-        TaskError::new(failure::SILENT, message).into()
+        TaskError::new(error_class::SILENT, message).into()
     }
 }
 
@@ -84,7 +84,7 @@ impl From<Usage> for UsageView {
             output_tokens: usage.output_tokens,
             cached_tokens: usage.cached_tokens,
             total_tokens: usage.total_tokens,
-            cost: cost.as_ref().map(crate::domain::report::Money::amount),
+            cost: cost.as_ref().map(crate::domain::task_result::Money::amount),
             currency: cost.map(|cost| cost.currency),
             context_used: usage.context_used,
             context_size: usage.context_size,
@@ -204,7 +204,7 @@ fn part<T, V: From<T>>(items: Vec<T>, offset: usize, end: usize) -> Vec<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::report::{Change, ChangeSource};
+    use crate::domain::task_result::{Change, ChangeSource};
 
     #[test]
     fn the_parts_of_long_lists_make_up_the_whole() {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::leading::Leading;
 use super::workflow_view::WorkflowView;
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(super) struct ResumeWorkflow {

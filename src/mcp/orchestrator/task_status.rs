@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::leading::Leading;
 use super::task_view::StatusView;
-use crate::domain::id::TaskId;
+use crate::domain::ids::TaskId;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(super) struct GetTaskStatus {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::leading::Leading;
 use super::workflow_view::WorkflowView;
 use crate::bus::state::{State, Workflow};
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(super) struct GetWorkflowStatus {

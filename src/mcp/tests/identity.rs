@@ -7,7 +7,7 @@ use crate::bus::event::Starting;
 use crate::bus::rules::{Ask, NewAgent, Wish};
 use crate::bus::seat::token_hash;
 use crate::bus::{Bus, Seat};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::member::Tools;
 use crate::domain::name::Name;
 use crate::mcp::endpoint::{self, Identity};

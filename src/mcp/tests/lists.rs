@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{Client, Team};
 use crate::config::{Config, Load};
-use crate::domain::tools::ENDPOINT_TOOLS;
+use crate::domain::tool_names::ENDPOINT_TOOLS;
 use crate::mcp::orchestrator::{self, Leading};
 use crate::mcp::{Seating, Server};
 use crate::team::{Launch, Trust};

@@ -11,7 +11,7 @@ use crate::bus::memory::Store;
 use crate::bus::rules::{Ask, NewAgent, Wish};
 use crate::bus::seat::token_hash;
 use crate::bus::{Bus, Joining, Seat};
-use crate::domain::id::SessionId;
+use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::name::Name;
 use crate::mcp::{Seating, endpoint};

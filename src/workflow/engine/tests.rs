@@ -16,9 +16,9 @@ use crate::bus::rules::{
     Ask, Command, Ending, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Wish, decide,
 };
 use crate::bus::state::State;
-use crate::domain::id::{CommandId, SessionId, WorkflowId};
+use crate::domain::ids::{CommandId, SessionId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::source::{Field, Relation, Source, When};
+use crate::domain::step_condition::{Field, Relation, Source, When};
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::{Gate, Repeat, Step, StepOf, WorkflowStatus};
 

@@ -13,7 +13,7 @@ use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Log, LogError};
 use crate::bus::rules::Wish;
 use crate::bus::{Bus, BusError, Joining, Seat};
-use crate::domain::id::{MessageId, WorkflowId};
+use crate::domain::ids::{MessageId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

@@ -9,7 +9,7 @@ use crate::bus::contract::{append, joined, proposal, sent};
 use crate::bus::file::simulated::{Fault, SimulatedDisk};
 use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Log, LogError, Place, Replica};
-use crate::domain::id::MessageId;
+use crate::domain::ids::MessageId;
 use crate::sys::disk::Disk as _;
 
 /// So many seeds for each operation at which the power is cut.

@@ -11,7 +11,7 @@ use crate::bus::event::{Body, Event};
 use crate::bus::file::simulated::SimulatedDisk;
 use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Log, LogError, Place};
-use crate::domain::id::{MessageId, TaskId};
+use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::sys::disk::{Disk, RealDisk};
 

@@ -8,7 +8,7 @@ use crate::bus::event::Event;
 use crate::bus::file::simulated::{Fault, SimulatedDisk};
 use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Appended, Log, LogError, Place, Replica};
-use crate::domain::id::MessageId;
+use crate::domain::ids::MessageId;
 use crate::sys::disk::Disk as _;
 
 fn project() -> (tempfile::TempDir, PathBuf) {

@@ -15,7 +15,7 @@ use crate::bus::file::{FileLog, Options, segments};
 use crate::bus::line;
 use crate::bus::log::{Appended, Log, LogError, Place, Replica};
 use crate::bus::rules::{self, Ask, Command};
-use crate::domain::id::{CallId, CommandId, MessageId, RequestId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, TaskId};
 use crate::domain::time::Tick;
 use crate::sys::disk::Disk as _;
 

@@ -13,7 +13,7 @@ use crate::bus::file::snapshot::{self, Decoded, LEVEL};
 use crate::bus::file::{FileLog, Options};
 use crate::bus::line;
 use crate::bus::log::{Log, LogError, Replica};
-use crate::domain::id::{MessageId, TaskId};
+use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::sys::disk::RealDisk;
 

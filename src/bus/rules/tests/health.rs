@@ -4,7 +4,7 @@ use super::*;
 use crate::bus::event::{Report, Runs};
 use crate::bus::rules::{Broken, Ending};
 use crate::bus::state::Run;
-use crate::domain::failure;
+use crate::domain::error_class;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::ProcessMark;
 use crate::domain::request::RequestStatus;
@@ -121,7 +121,10 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     assert!(told[0].contains("was interrupted: \"codex does not end the turn before"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
-    assert_eq!(ended_behind.error.as_ref().unwrap().class, failure::STUCK);
+    assert_eq!(
+        ended_behind.error.as_ref().unwrap().class,
+        error_class::STUCK
+    );
     assert_eq!(status(&world, agent), "stuck");
     assert!(world.ask(lead, Ask::Stuck(agent)).is_empty());
     let again = Ask::Assign {

@@ -21,7 +21,7 @@ use crate::bus::event::{Body, Entry, Event, Sent, Starting};
 use crate::bus::line;
 use crate::bus::log::{Place, Proposal};
 use crate::bus::state::{Delivery, State};
-use crate::domain::id::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::message::{MessageKind, Priority, Way};
 use crate::domain::name::Name;

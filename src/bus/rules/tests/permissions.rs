@@ -3,7 +3,7 @@
 use super::*;
 use crate::bus::event::{Answered, Question, Runs};
 use crate::bus::rules::{Asking, NewQuestion, Saying};
-use crate::domain::id::PermissionId;
+use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::ProcessMark;
 use crate::domain::permission::{Decider, Decision};

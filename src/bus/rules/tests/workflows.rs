@@ -3,9 +3,9 @@
 use super::*;
 use crate::bus::event::Report;
 use crate::bus::rules::{Approval, Ending, NewItems, NewWorkflow};
-use crate::domain::id::WorkflowId;
+use crate::domain::ids::WorkflowId;
 use crate::domain::limits;
-use crate::domain::source::{Field, Source};
+use crate::domain::step_condition::{Field, Source};
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{
     Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,

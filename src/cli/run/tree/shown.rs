@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::bus::state::{PlayedStep, State, Task, Workflow};
-use crate::domain::letters::is_invisible;
 use crate::domain::member::Activity;
+use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::workflow::StepStatus;
 
 /// How much of a reason is shown, in characters: more than a line of a wide terminal.
