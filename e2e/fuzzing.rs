@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use cli_team_bridge::sys::ids;
+use cli_team_bridge::sys::random_ids;
 
 use super::storm::Row;
 
@@ -20,7 +20,7 @@ pub(super) fn run() -> Option<Row> {
     let targets: Vec<_> = targets.lines().collect();
     let seconds = format!("-max_total_time={SECONDS}");
     // Not all bits: the fuzzer takes 32 of them.
-    let seed = ids::session().0.as_u64_pair().1 >> 33;
+    let seed = random_ids::session().0.as_u64_pair().1 >> 33;
     for target in &targets {
         let corpus = tempfile::tempdir().unwrap();
         let kept = format!("{}/fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));

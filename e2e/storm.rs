@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use cli_team_bridge::domain::limits;
-use cli_team_bridge::sys::ids;
+use cli_team_bridge::sys::random_ids;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -84,7 +84,7 @@ pub(super) async fn run() {
     };
     let cycles: usize = number("BRIDGE_CHAOS_CYCLES", 6, 1_000);
     let kills: usize = number("BRIDGE_CHAOS_KILLS", 1, 200);
-    let drawn = ids::session().0.as_u64_pair().1;
+    let drawn = random_ids::session().0.as_u64_pair().1;
     let seed = setting("BRIDGE_CHAOS_SEED").map_or(drawn, |seed| seed.parse().unwrap());
     println!("chaos: {cycles} cycles, {kills} killed bridges, BRIDGE_CHAOS_SEED={seed}");
     let mut chance = Chance(seed | 1);

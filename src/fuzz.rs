@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
     use crate::bus::file::written_snapshot;
-    use crate::sys::ids;
+    use crate::sys::random_ids;
 
     /// Mutations a target, unless `BRIDGE_FUZZ_ROUNDS` says another number.
     const ROUNDS: usize = 1_000;
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn no_input_breaks_a_reader() {
         let setting = |name: &str| std::env::var(name).ok().map(|text| text.parse().unwrap());
-        let drawn = ids::session().0.as_u64_pair().1;
+        let drawn = random_ids::session().0.as_u64_pair().1;
         let seed = setting("BRIDGE_FUZZ_SEED").unwrap_or(drawn);
         let rounds =
             setting("BRIDGE_FUZZ_ROUNDS").map_or(ROUNDS, |rounds| usize::try_from(rounds).unwrap());

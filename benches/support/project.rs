@@ -9,7 +9,7 @@ use cli_team_bridge::bus::rules::Wish;
 use cli_team_bridge::bus::{Bus, Joining, Seat};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 use cli_team_bridge::domain::name::Name;
-use cli_team_bridge::sys::disk::RealDisk;
+use cli_team_bridge::sys::fs::disk::RealDisk;
 use tempfile::TempDir;
 
 use super::Outcome;

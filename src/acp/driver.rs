@@ -8,7 +8,7 @@ use super::events::Queue;
 use super::inbound::{AnswerCustom, Inbound};
 use super::lines::{LineReader, LineStats, LineWriter, count};
 use crate::domain::text::redact::Secrets;
-use crate::sys::lines::mend_half_characters;
+use crate::sys::bounded_lines::mend_half_characters;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
     Agent, Channel, Client, RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame,

@@ -5,7 +5,7 @@
 //! the first invalid byte, and read lines of any length.)
 
 use super::error::Ending;
-use crate::sys::lines::{Line, Lines};
+use crate::sys::bounded_lines::{Line, Lines};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

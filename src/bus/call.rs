@@ -19,7 +19,7 @@ use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::message::{Author, MessageKind, Priority, Way};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// A call of a tool in the name of a seat.
 pub struct Call {
@@ -75,7 +75,7 @@ impl Call {
     pub(super) fn new(seat: Seat, taken: Vec<Answered>) -> Self {
         Self {
             seat,
-            id: ids::call(),
+            id: random_ids::call(),
             taken,
             holds: false,
             claimed: None,
@@ -221,7 +221,7 @@ impl Call {
     /// Gives back what this call may have been handed in vain, and goes on under another id: whatever becomes of the call, what it
     /// was handed before does not count as shown.
     async fn give_up(&mut self) {
-        let id = std::mem::replace(&mut self.id, ids::call());
+        let id = std::mem::replace(&mut self.id, random_ids::call());
         if let Err(error) = give_back(&self.seat, id).await {
             // The deadline of a hand-over gives it back in the end.
             tracing::debug!("failed to give back what was not shown: {error}");

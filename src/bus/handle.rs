@@ -35,7 +35,7 @@ use super::worker::{self, Job};
 use crate::domain::ids::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// What a command has done: its events, those that were merely due first.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +126,7 @@ impl Bus {
         taken: Vec<CallId>,
         ask: Ask,
     ) -> Result<Receipt, BusError> {
-        self.submit_as(ids::command(), by, taken, ask).await
+        self.submit_as(random_ids::command(), by, taken, ask).await
     }
 
     /// Does the same under a given id: tried again with the same one, a command happens once, whatever came of the earlier tries.

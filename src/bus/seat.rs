@@ -19,7 +19,8 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::Way;
 use crate::domain::name::Name;
-use crate::sys::{ancestry, ids};
+use crate::sys::process::ancestors;
+use crate::sys::random_ids;
 
 /// How long a name is waited for whose holder is live: a client that restarts its server closes the old one first.
 const NAME_WAIT: Duration = Duration::from_secs(5);
@@ -74,7 +75,7 @@ impl Seat {
         joining: Joining,
         put_aside: Option<String>,
     ) -> Result<Self, BusError> {
-        let session = ids::session();
+        let session = random_ids::session();
         bus.hold(session)?;
         bus.attend(session)?;
         let joined = Self::announce(bus, session, (joining, put_aside)).await;
@@ -361,7 +362,7 @@ impl Seat {
 
 /// Returns the process that this one serves.
 fn client() -> Option<ProcessMark> {
-    let ancestry::Ancestor { pid, started } = ancestry::client()?;
+    let ancestors::Ancestor { pid, started } = ancestors::client()?;
     let started = Some(started);
     Some(ProcessMark { pid, started })
 }

@@ -15,7 +15,7 @@ use super::pulse::{Pace, Pulses, Seen};
 use super::rules::{Ask, Command};
 use super::view;
 use crate::domain::ids::SessionId;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// What is due is written after a random delay of at most this, so that not every process of a machine tries at once.
 const SPREAD_MS: u64 = 200;
@@ -47,7 +47,7 @@ pub(super) fn start(
     durability: Arc<dyn Durability>,
     pace: Pace,
 ) -> io::Result<()> {
-    let spread = Duration::from_millis(1 + ids::session().0.as_u64_pair().1 % SPREAD_MS);
+    let spread = Duration::from_millis(1 + random_ids::session().0.as_u64_pair().1 % SPREAD_MS);
     let worker = Worker {
         shared,
         inbox,
@@ -226,7 +226,7 @@ impl Worker {
     /// Appends something that nobody asked for. What fails is told once, and not tried again at once.
     fn append_by_itself(&mut self, shared: &Shared, ask: Ask) {
         let command = Command {
-            id: ids::command(),
+            id: random_ids::command(),
             by: None,
             taken: Vec::new(),
             ask,

@@ -17,8 +17,9 @@ use crate::bus::state::Session;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::supervisor::shim::SHIM;
-use crate::sys::sight::{self, Sight};
-use crate::sys::{family, process, terminal};
+use crate::sys::process::descendants;
+use crate::sys::process::pid_namespace::{self, Sight};
+use crate::sys::{process, terminal};
 use crate::team::RUN_MARK;
 
 /// Why something is not done below an agent.
@@ -52,12 +53,12 @@ fn why() -> Option<&'static str> {
         let is_marked = || process::has_variable(pid, RUN_MARK) || command == SHIM;
         leads(pid, &command) || (pid > 1 && is_marked())
     };
-    let is_below =
-        std::env::var_os(RUN_MARK).is_some() || family::ancestors_and_self().into_iter().any(tells);
+    let is_below = std::env::var_os(RUN_MARK).is_some()
+        || descendants::ancestors_and_self().into_iter().any(tells);
     if is_below {
         return Some(WHY);
     }
-    (sight::look() == Sight::Blind).then_some(BLIND)
+    (pid_namespace::look() == Sight::Blind).then_some(BLIND)
 }
 
 /// Refuses what only a user or an orchestrator may do.
@@ -107,7 +108,7 @@ pub(super) fn hides(agent: &Name, act: &str) -> String {
 
 /// Returns an agent at work, on any bus of this user, that may be above this process without being seen from here.
 pub(super) fn hidden_anywhere() -> Result<Option<Name>, Failure> {
-    if sight::look() == Sight::Whole {
+    if pid_namespace::look() == Sight::Whole {
         return Ok(None);
     }
     store::agent_at_work(hidden_agent)
@@ -119,7 +120,7 @@ pub(super) fn hidden_agent(bus: &Bus) -> Option<Name> {
         // Of one that is being started it is not known yet.
         let run = agent.run.as_ref();
         let own = run.into_iter().flat_map(|run| [Some(run.agent), run.shim]);
-        sight::may_hide(own.flatten().map(|mark| (mark.pid, mark.started)))
+        pid_namespace::may_hide(own.flatten().map(|mark| (mark.pid, mark.started)))
     })
 }
 

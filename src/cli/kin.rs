@@ -1,12 +1,12 @@
 //! Whom a process speaks for that a client starts beside its server: the member that the server has joined as.
 //!
 //! Claude Code starts its MCP servers, its hooks, and the commands of its tools. What a server notes at joining is who started it
-//! ([`crate::sys::ancestry`]); whoever descends from that same process belongs to it.
+//! ([`crate::sys::process::ancestors`]); whoever descends from that same process belongs to it.
 
 use super::below;
 use crate::bus::state::{Session, State};
 use crate::domain::member::ProcessMark;
-use crate::sys::ancestry::{self, Ancestor};
+use crate::sys::process::ancestors::{self, Ancestor};
 
 /// The processes that have started this one.
 pub(super) struct Kin {
@@ -28,7 +28,7 @@ impl Kin {
             started: Some(started),
         };
         Self {
-            clients: ancestry::ancestors().into_iter().map(client).collect(),
+            clients: ancestors::ancestors().into_iter().map(client).collect(),
         }
     }
 

@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::sys::disk;
-use crate::sys::worktrees::Worktree;
+use crate::sys::fs::disk;
+use crate::sys::git_worktrees::Worktree;
 
 /// The directory of the bus in a project.
 const BUS: &str = ".claude/bridge";

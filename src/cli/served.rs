@@ -8,8 +8,8 @@ use super::Failure;
 use crate::bus::Seat;
 use crate::domain::member::Departure;
 use crate::mcp::{Seating, Server, serve_stdio};
-use crate::sys::open_files;
-use crate::sys::signals::{self, Shutdown};
+use crate::sys::open_file_limit;
+use crate::sys::signal_streams::{self, Shutdown};
 
 /// How long the bus may take to hear of the end; a session that ends without a word is found dead within a second or so.
 const GOODBYE: Duration = Duration::from_secs(3);
@@ -22,7 +22,7 @@ pub(super) fn run_team<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
 {
-    if let Err(error) = open_files::raise() {
+    if let Err(error) = open_file_limit::raise() {
         tracing::debug!("the limit of open files stays as it is: {error}");
     }
     run(command)
@@ -37,7 +37,7 @@ where
         .enable_all()
         .build()?;
     let done = runtime.block_on(async {
-        if let Err(error) = signals::outlive_file_limit() {
+        if let Err(error) = signal_streams::outlive_file_limit() {
             tracing::debug!(
                 "a write beyond the limit of file sizes will end this process: {error}"
             );

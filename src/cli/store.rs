@@ -11,9 +11,9 @@ use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
 use crate::domain::name::Name;
 use crate::sys::clock;
-use crate::sys::disk::{Disk, RealDisk};
-use crate::sys::lock::LifeLock;
-use crate::sys::state_directory::StateDirectory;
+use crate::sys::fs::disk::{Disk, RealDisk};
+use crate::sys::fs::file_lock::LifeLock;
+use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::team;
 
 /// The file that makes a directory a bus.
@@ -253,7 +253,7 @@ mod tests {
     use crate::bus::rules::Wish;
     use crate::bus::state::State;
     use crate::domain::member::MemberKind;
-    use crate::sys::lock::LockFile;
+    use crate::sys::fs::file_lock::LockFile;
 
     #[tokio::test]
     async fn who_was_started_on_a_bus_makes_no_new_one_in_its_place() {

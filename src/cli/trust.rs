@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::{Failure, below, orchestrator, project, ui};
 use crate::config::Brought;
-use crate::sys::state_directory::StateDirectory;
+use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::terminal;
 use crate::team::Trust;
 use crate::workflow::file;

@@ -16,7 +16,7 @@ use console::Term;
 
 use self::region::Region;
 use crate::domain::text::visible_letters::seen;
-use crate::sys::reader;
+use crate::sys::closed_pipe;
 
 /// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.
 static REGION: Mutex<Option<Region>> = Mutex::new(None);
@@ -149,7 +149,7 @@ pub(super) async fn say_aside(text: String) -> io::Result<()> {
 
 /// Says whether anybody can still read what is printed.
 pub(super) fn has_reader() -> bool {
-    reader::is_there(io::stdout())
+    closed_pipe::is_there(io::stdout())
 }
 
 /// Writes whole lines to stderr, above what stays at its end.

@@ -20,7 +20,7 @@ use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::process;
-use crate::sys::signals::Shutdown;
+use crate::sys::signal_streams::Shutdown;
 
 /// What the program is called.
 const NAME: &str = "cli-team-bridge";

@@ -18,7 +18,7 @@ use super::source::{Source, Sourced};
 use super::workflows::Resume;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
-use crate::sys::bounded_file;
+use crate::sys::fs::bounded_file;
 
 /// The most bytes of a configuration file: nobody writes as many by hand, so a larger one is a mistake.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::sys::lines::mend_half_characters;
+use crate::sys::bounded_lines::mend_half_characters;
 
 /// Characters of the parser's words that are shown: they quote what they stumble over.
 const REASON_CHARS: usize = 200;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::opening::Opening;
 use super::server::Server;
 use super::wire::Wire;
-use crate::sys::inflow::Inflow;
+use crate::sys::pipe_backlog::Inflow;
 
 /// How long answers that are under way may take to be written once the input has ended: a client that does not read any
 /// more must not keep the process.

@@ -30,8 +30,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::reading::{self, Heard, IdScan, Refused};
 use crate::bus::Answer;
-use crate::sys::inflow::Inflow;
-use crate::sys::lines::{Line, Lines};
+use crate::sys::bounded_lines::{Line, Lines};
+use crate::sys::pipe_backlog::Inflow;
 
 /// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
 const LINE_BYTES: usize = 8 * 1024 * 1024;

@@ -22,8 +22,8 @@ use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
 use super::tail::{Tail, drain};
 use super::watcher::end_of;
 use super::wish::{Sent, Wish};
-use crate::sys::open_files;
-use crate::sys::passing;
+use crate::sys::fd_passing;
+use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
 
 /// How long the shim may take to tell that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
@@ -51,7 +51,7 @@ pub(super) async fn spawn(
     let mut command = Command::new(&shim.binary);
     command
         .arg(SHIM)
-        .arg(open_files::before().unwrap_or_default().to_string())
+        .arg(open_file_limit::before().unwrap_or_default().to_string())
         .arg(&program)
         .args(&spec.args)
         .env_clear()
@@ -128,7 +128,7 @@ fn lines(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
     let (stdout, agents_stdout) = io::pipe()?;
     let mut files = vec![agents_stdin.as_fd(), agents_stdout.as_fd()];
     files.extend(shim.presence.as_ref().map(AsFd::as_fd));
-    passing::send(&ours, &files)?;
+    fd_passing::send(&ours, &files)?;
     // An order is a byte; a shim that has not read 200 KB of them will not read one more.
     ours.set_nonblocking(true)?;
     let stdin = ChildStdin::from_std(OwnedFd::from(stdin).into())?;

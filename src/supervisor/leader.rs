@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 use tokio::process::Child;
 
 use crate::sys::process::{self, Signal};
-use crate::sys::signals::ChildChanges;
+use crate::sys::signal_streams::ChildChanges;
 
 /// Owns the child. Dropped before it is reaped, it kills the group.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::sys::family;
-use crate::sys::hunt::{Hunt, Pass};
 use crate::sys::process;
-use crate::sys::signals::ChildChanges;
+use crate::sys::process::descendants;
+use crate::sys::process::kill_children::{Hunt, Pass};
+use crate::sys::signal_streams::ChildChanges;
 
 /// How long the end of an agent waits for orphans to disappear after SIGKILL: they need milliseconds. What forks on and on may need
 /// longer; then it is named as left, and [`keep_on`] goes on.
@@ -50,8 +50,8 @@ struct Adopting {
 /// Makes this process the one to which its agents fall when their shims are killed. To be called before anything is started;
 /// `mark` is the variable that the agents and all that they start have in their environment.
 pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
-    let has_strangers = std::process::id() == FIRST_PROCESS || !family::children().is_empty();
-    family::adopt_orphans()?;
+    let has_strangers = std::process::id() == FIRST_PROCESS || !descendants::children().is_empty();
+    descendants::adopt_orphans()?;
     ADOPTING.get_or_init(|| Adopting {
         mark,
         has_strangers,
@@ -160,20 +160,23 @@ impl Adopting {
             let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
             hunt.pass(&own, is_wanted)
         };
-        killed.retain(|pid| !family::reap(*pid));
-        let mut left: Vec<u32> = dead.into_iter().filter(|pid| !family::reap(*pid)).collect();
+        killed.retain(|pid| !descendants::reap(*pid));
+        let mut left: Vec<u32> = dead
+            .into_iter()
+            .filter(|pid| !descendants::reap(*pid))
+            .collect();
         left.extend(&killed);
         if killed.is_empty() || killed.len() > FEW {
             return left;
         }
-        for relative in family::descendants(&killed) {
+        for relative in descendants::descendants(&killed) {
             if Instant::now() >= deadline {
                 break;
             }
             if !relative.lives {
                 continue;
             }
-            if let Err(error) = family::kill(relative) {
+            if let Err(error) = descendants::kill(relative) {
                 tracing::warn!(pid = relative.pid, %error, "cannot kill what an agent left");
             }
             left.push(relative.pid);

@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 
 use super::handle::Exit;
 use super::lifeline::{Order, Report};
-use crate::sys::cgroup::Cgroup;
-use crate::sys::ears::Ears;
-use crate::sys::family::{self, Reaped};
-use crate::sys::hunt::Hunt;
-use crate::sys::open_files;
-use crate::sys::passing;
+use crate::sys::blocking_wait::Ears;
+use crate::sys::fd_passing;
+use crate::sys::open_file_limit;
+use crate::sys::process::cgroup::Cgroup;
+use crate::sys::process::descendants::{self, Reaped};
+use crate::sys::process::kill_children::Hunt;
 use crate::sys::process::{self, Signal};
 
 /// The hidden word on the command line that makes this binary a shim. What follows it is how many files the agent may have open,
@@ -107,13 +107,13 @@ impl Shim {
     fn start(agent: impl IntoIterator<Item = OsString>) -> io::Result<Option<Self>> {
         let lifeline = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         let mut reports = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        let mut files = passing::receive(&lifeline)?.into_iter();
+        let mut files = fd_passing::receive(&lifeline)?.into_iter();
         let (Some(stdin), Some(stdout)) = (files.next(), files.next()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let presence = files.next();
-        family::lead_session()?;
-        if let Err(error) = family::adopt_orphans()
+        descendants::lead_session()?;
+        if let Err(error) = descendants::adopt_orphans()
             && error.kind() != io::ErrorKind::Unsupported
         {
             return Err(error);
@@ -178,7 +178,7 @@ impl Shim {
     /// Reaps the dead, but not more than so many.
     fn reap(&mut self) -> io::Result<Children> {
         for _ in 0..REAPED_AT_ONCE {
-            match family::reap_any()? {
+            match descendants::reap_any()? {
                 Reaped::One { pid, code, signal } if pid == self.agent => {
                     if cfg!(not(target_os = "linux")) {
                         // Nobody is found there who is not in the group, and this is the last moment at which the group's
@@ -300,7 +300,7 @@ impl Shim {
         }
         for relative in living() {
             // It may have become another user's (a setuid program). The bridge is told who survives.
-            let _ = family::kill(relative);
+            let _ = descendants::kill(relative);
         }
     }
 
@@ -331,7 +331,7 @@ fn start(
     let files = words.next().and_then(|files| files.to_str()?.parse().ok());
     if let Some(files @ 1..) = files {
         // With more than it is used to it runs as well, unless it uses `select` on very many.
-        let _ = open_files::lower(files);
+        let _ = open_file_limit::lower(files);
     }
     let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
     // Our ends of the agent's pipes are closed with the command.
@@ -344,8 +344,8 @@ fn start(
     Ok(child.id())
 }
 
-fn living() -> impl Iterator<Item = family::Relative> {
-    let all = family::descendants(&[std::process::id()]);
+fn living() -> impl Iterator<Item = descendants::Relative> {
+    let all = descendants::descendants(&[std::process::id()]);
     all.into_iter().filter(|relative| relative.lives)
 }
 

@@ -19,7 +19,7 @@ use super::tail::{Tail, drain};
 use super::watcher::Watcher;
 use super::wish::Wish;
 use crate::sys::process::{find_program, has_directory, is_executable, start_time};
-use crate::sys::signals::ChildChanges;
+use crate::sys::signal_streams::ChildChanges;
 
 /// What to start.
 #[derive(Clone)]

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::sys::cgroup;
-use crate::sys::family::{self, Relative};
+use crate::sys::process::cgroup;
+use crate::sys::process::descendants::{self, Relative};
 
 /// How long the killed may take to disappear, see `shim::KILLED_LIMIT`.
 const LIMIT: Duration = Duration::from_millis(1500);
@@ -60,16 +60,16 @@ pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<Strin
 
 /// Kills all that is found, once, and returns it.
 fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
-    let spared = family::ancestors_and_self();
+    let spared = descendants::ancestors_and_self();
     let marks: BTreeSet<&str> = all.iter().map(|one| one.mark.as_str()).collect();
     let mut found: BTreeMap<String, Vec<Relative>> = BTreeMap::new();
-    for (relative, mark) in family::marked(key, |value| marks.contains(value)) {
+    for (relative, mark) in descendants::marked(key, |value| marks.contains(value)) {
         found.entry(mark).or_default().push(relative);
     }
     for one in all {
         let written_down = one.processes.iter();
         let alive = written_down
-            .filter_map(|(pid, started)| family::find(*pid, *started))
+            .filter_map(|(pid, started)| descendants::find(*pid, *started))
             .filter(|relative| relative.lives);
         let alive: Vec<_> = alive.collect();
         if !alive.is_empty() {
@@ -79,13 +79,13 @@ fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
     let mut left = BTreeMap::new();
     for (mark, mut relatives) in found {
         let roots: Vec<u32> = relatives.iter().map(|relative| relative.pid).collect();
-        relatives.extend(family::descendants(&roots));
+        relatives.extend(descendants::descendants(&roots));
         relatives.retain(|relative| relative.lives && !spared.contains(&relative.pid));
         relatives.sort_by_key(|relative| relative.pid);
         relatives.dedup_by_key(|relative| relative.pid);
         for relative in &relatives {
             tracing::warn!(pid = relative.pid, "ending what a dead bridge has left");
-            if let Err(error) = family::kill(*relative) {
+            if let Err(error) = descendants::kill(*relative) {
                 tracing::warn!(pid = relative.pid, %error, "cannot end what a dead bridge has left");
             }
         }

@@ -2,29 +2,17 @@
 //!
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
-pub mod ancestry;
-pub mod beneath;
-pub mod cgroup;
-pub mod bounded_file;
 pub mod clock;
-pub mod disk;
-pub mod ears;
-pub mod family;
-pub mod forgetting;
-pub mod hunt;
-pub mod ids;
-pub mod inflow;
-pub mod lines;
+pub mod blocking_wait;
+pub mod fs;
+pub mod random_ids;
+pub mod pipe_backlog;
+pub mod bounded_lines;
 pub mod process;
-pub mod resolve;
-pub mod sight;
-pub mod signals;
-pub mod state_directory;
+pub mod signal_streams;
 pub mod terminal;
-pub mod worktrees;
-pub mod lock;
-pub mod meter;
-pub mod network;
-pub mod open_files;
-pub mod passing;
-pub mod reader;
+pub mod git_worktrees;
+pub mod rate_limit;
+pub mod open_file_limit;
+pub mod fd_passing;
+pub mod closed_pipe;

@@ -39,7 +39,7 @@ use crate::domain::member::{Departure, ProcessMark, Tools};
 use crate::domain::task_result::Context;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::Supervised;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -224,7 +224,7 @@ impl Actor {
             stopping_since: None,
             ladder: Ladder::default(),
             interrupted,
-            resuming: ids::command(),
+            resuming: random_ids::command(),
             resumed,
             context,
             spending,

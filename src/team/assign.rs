@@ -21,7 +21,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepOf;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
 const ANNOUNCEMENTS: usize = 5;
@@ -161,7 +161,7 @@ impl Team {
             (None, Some(name)) => Wish::Chosen(Name::parse(name)?),
             (None, None) => Wish::Like(profile.name.clone()),
         };
-        let (session, token) = (ids::session(), ids::token());
+        let (session, token) = (random_ids::session(), random_ids::token());
         let starting = Starting {
             session,
             name: profile.name.clone(),
@@ -224,7 +224,7 @@ impl Team {
     /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
     /// stands in the log has to be followed by the agent.
     async fn announce(&self, ask: Ask) -> Result<(), BusError> {
-        let id = ids::command();
+        let id = random_ids::command();
         let mut more = 1..ANNOUNCEMENTS;
         loop {
             match self.inner.seat.ask_again(id, ask.clone()).await {

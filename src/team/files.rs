@@ -9,7 +9,7 @@ use crate::acp::{FileAccess, FileQuestion, Touched};
 use crate::bus::event::Question;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
-use crate::sys::beneath::Beneath;
+use crate::sys::fs::contained_dir::Beneath;
 
 impl Actor {
     /// Takes in a wish for a file: fulfils it, refuses it, or asks.

@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::worktree::{Look, Mark, committed, compare};
 use crate::domain::task_result::{Change, GitLook};
 use crate::supervisor::{self, ChildSpec, SpawnError};
-use crate::sys::{bounded_file, disk};
+use crate::sys::fs::{bounded_file, disk};
 
 /// How long one look may take: the end of a task waits for the last one.
 const PATIENCE: Duration = Duration::from_secs(2);

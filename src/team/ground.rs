@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 use super::guarded;
 use crate::domain::limits;
 use crate::domain::permission::Ground;
-use crate::sys::disk;
-use crate::sys::resolve::{destination, resolve};
+use crate::sys::fs::disk;
+use crate::sys::fs::real_path::{destination, resolve};
 
 /// How long a look may take: it needs milliseconds.
 pub(super) const LOOK_LIMIT: Duration = Duration::from_secs(2);

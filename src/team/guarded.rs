@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::domain::permission::GUARDED;
-use crate::sys::resolve::destination;
+use crate::sys::fs::real_path::destination;
 
 /// The most that is read of a `.git` file: it holds one path.
 const LINK_BYTES: u64 = 8 * 1024;

@@ -23,7 +23,7 @@ use crate::delivery::{drain, interrupt, steer};
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::message::Way;
 use crate::domain::task::TaskStatus;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// What an actor knows of the words that go into its agent's turns.
 #[derive(Default)]
@@ -184,7 +184,7 @@ impl Actor {
         if !in_turn || *question.session() != self.acp.id || !self.has_unread() {
             return;
         }
-        let call = ids::call();
+        let call = random_ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Drain).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
@@ -211,7 +211,7 @@ impl Actor {
 
     /// Puts unread messages into the turn that runs.
     pub(super) async fn steer(&mut self) {
-        let call = ids::call();
+        let call = random_ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Steer).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
@@ -323,7 +323,7 @@ impl Actor {
             _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
             (Err(error), _) => Outcome::failed(error),
             (Ok(()), Ok(text)) => {
-                let call = ids::call();
+                let call = random_ids::call();
                 let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
                 let prompt = interrupt::again_prompt(&letters, self.reader(), more, &text);
                 self.begin_turn(Some(id), prompt, call, &letters);

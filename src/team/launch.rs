@@ -14,9 +14,9 @@ use crate::domain::name::Name;
 use crate::domain::text::redact::Secrets;
 use crate::domain::tool_names::SERVER;
 use crate::supervisor::{ChildSpec, Shim};
-use crate::sys::disk::{self, Disk as _, RealDisk};
+use crate::sys::fs::disk::{self, Disk as _, RealDisk};
+use crate::sys::git_worktrees::Worktree;
 use crate::sys::process::find_program;
-use crate::sys::worktrees::Worktree;
 
 /// The mark that an agent's whole tree carries, so that what is left of it can be found. No secret.
 pub const RUN_MARK: &str = "BRIDGE_RUN";

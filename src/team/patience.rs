@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::acp::AcpError;
 use crate::domain::limits;
 use crate::supervisor::Supervised;
-use crate::sys::family;
+use crate::sys::process::descendants;
 
 /// The processor time in half a limit that counts as work: less is the clockwork of a program that waits.
 const WORK: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ pub(super) async fn patient<T>(
         let child = child.clone();
         async move {
             let (stderr_bytes, pid) = (child.stderr_bytes(), child.pid());
-            let looking = tokio::task::spawn_blocking(move || family::processor_time(pid));
+            let looking = tokio::task::spawn_blocking(move || descendants::processor_time(pid));
             Seen {
                 stderr_bytes,
                 processor: looking.await.unwrap_or_default(),

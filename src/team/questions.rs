@@ -27,7 +27,7 @@ use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::permission::{Decision, Ground, Policy, Verdict, depends_on_places, judge};
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// How much longer than the bus this bridge waits for the bus's own "no", before it says no itself.
 pub(super) const SLACK: Duration = Duration::from_secs(10);
@@ -280,7 +280,7 @@ impl Actor {
     pub(super) fn ask_somebody(&mut self, question: Question, asked: Asker) {
         let limit = self.limit_of_questions();
         self.questions.fresh.push_back(Fresh {
-            command: ids::command(),
+            command: random_ids::command(),
             question,
             asked,
             behind: 0,

@@ -16,7 +16,7 @@ use crate::domain::task_result::{
     Change, ChangeSource, Context, Details, FailedCall, FileChange, GitLook, Money, Usage,
 };
 use crate::domain::text::redact::Secrets;
-use crate::sys::resolve::resolve;
+use crate::sys::fs::real_path::resolve;
 
 /// What was not allowed is listed up to this many.
 const MOST_REFUSED: usize = 256;

@@ -19,7 +19,7 @@ use crate::domain::permission::Policy;
 use crate::domain::task::TaskError;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::{self, SpawnError, Supervised};
-use crate::sys::meter::Metered;
+use crate::sys::rate_limit::Metered;
 
 /// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
 const STDERR_SHOWN_BYTES: usize = 1536;

@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use super::live::{Team, TeamError};
 use crate::config::{Brought, Config, ProjectFile, quoted};
 use crate::domain::name::Name;
-use crate::sys::forgetting::{self, Place};
-use crate::sys::state_directory::{self, StateDirectory};
+use crate::sys::fs::forget_deleted::{self, Place};
+use crate::sys::fs::user_state_dir::{self, StateDirectory};
 
 /// The folder of the yeses in the state directory.
 const FOLDER: &str = "trusted";
@@ -69,7 +69,7 @@ impl Trust {
                 if told.insert(name) {
                     tracing::warn!("what you have said yes to cannot be read: {error}");
                 }
-                Err(UnreadableYes(state_directory::without_path(&error)))
+                Err(UnreadableYes(user_state_dir::without_path(&error)))
             }
         }
     }
@@ -120,14 +120,14 @@ impl Trust {
         let Some(directory) = &self.kept_in else {
             return Ok(0);
         };
-        forgetting::forget(directory, now_ms, |_, record| {
+        forget_deleted::forget(directory, now_ms, |_, record| {
             let record = std::str::from_utf8(record).unwrap_or_default();
             let place = record.trim_end().split_once(' ').map(|(_, place)| place);
             let path = place.and_then(|place| place.strip_prefix('"')?.strip_suffix('"'));
             match path {
                 // With something else still there, it is no empty place at which a disk is missing.
                 Some(path) if !path.contains('\\') => {
-                    forgetting::look(Path::new(path), holds_something)
+                    forget_deleted::look(Path::new(path), holds_something)
                 }
                 _ => Place::Unknown,
             }

@@ -19,7 +19,7 @@ use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::text::redact::Secrets;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// The pause after the first try in vain. Each further one is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -146,7 +146,7 @@ impl Unwritten {
     }
 
     fn add(&mut self, what: What) {
-        let id = ids::command();
+        let id = random_ids::command();
         self.facts.push_back(Fact { id, what });
     }
 

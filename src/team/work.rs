@@ -31,7 +31,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::task_result::Context;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// What an agent is told that goes on with a task.
 const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
@@ -75,7 +75,7 @@ impl Actor {
                 return;
             }
         };
-        let call = ids::call();
+        let call = random_ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
         let primer = self.primer();
         let prompt = inject::task_prompt(primer.as_deref(), &letters, self.reader(), more, &text);
@@ -129,7 +129,7 @@ impl Actor {
                 return;
             }
         }
-        let call = ids::call();
+        let call = random_ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
         let prompt = inject::task_prompt(Some(RESUMED), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
@@ -198,7 +198,7 @@ impl Actor {
             self.ladder.tried.add(tried);
             return;
         }
-        let call = ids::call();
+        let call = random_ids::call();
         self.ladder.woken = Some(Instant::now());
         let Mail {
             letters,
@@ -239,7 +239,7 @@ impl Actor {
         // A wake is no task, but its transcript needs a name of the same kind.
         let transcript = task
             .clone()
-            .unwrap_or_else(|| TaskId::from_bits(ids::session().0.as_u64_pair().1));
+            .unwrap_or_else(|| TaskId::from_bits(random_ids::session().0.as_u64_pair().1));
         let line = transcript::of_prompt(self.wall_ms(), self.identity.name.as_str(), &prompt);
         self.transcribe(&transcript, line);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());

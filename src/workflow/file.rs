@@ -12,7 +12,7 @@ use super::plan::{Draft, Problems, StepDraft};
 use crate::config::reader::{Entry, Reader, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;
-use crate::sys::bounded_file;
+use crate::sys::fs::bounded_file;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
 const STEP_KEYS: [&str; 16] = [

@@ -158,7 +158,7 @@ async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
     let bus = logs.bus();
     let wish = Wish::Like(name("orchestrator"));
     let lead = join(&bus, wish, MemberKind::Orchestrator).await;
-    let session = cli_team_bridge::sys::ids::session();
+    let session = cli_team_bridge::sys::random_ids::session();
     bus.hold(session).unwrap();
     let starting = Starting {
         session,

@@ -17,7 +17,7 @@ use cli_team_bridge::domain::ids::{MessageId, SessionId, TaskId};
 use cli_team_bridge::domain::limits;
 use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
 use cli_team_bridge::domain::task::TaskStatus;
-use cli_team_bridge::sys::disk::RealDisk;
+use cli_team_bridge::sys::fs::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
 use serde_json::json;
 

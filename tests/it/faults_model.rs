@@ -11,7 +11,7 @@ use cli_team_bridge::domain::ids::{SessionId, TaskId};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::permission::Decision;
 use cli_team_bridge::domain::workflow::WorkflowStatus;
-use cli_team_bridge::sys::ids;
+use cli_team_bridge::sys::random_ids;
 use cli_team_bridge::workflow::Workflows;
 use cli_team_bridge::workflow::plan::{Draft, StepDraft};
 
@@ -53,7 +53,7 @@ impl Random {
 fn seed() -> u64 {
     let given = std::env::var("BRIDGE_FAULTS_SEED").ok();
     given.map_or_else(
-        || ids::session().0.as_u64_pair().1,
+        || random_ids::session().0.as_u64_pair().1,
         |seed| seed.parse().unwrap(),
     )
 }

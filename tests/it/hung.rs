@@ -15,7 +15,7 @@ use cli_team_bridge::bus::state::State;
 use cli_team_bridge::bus::{Bus, Claimed, Pace};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::request::RequestStatus;
-use cli_team_bridge::sys::disk::RealDisk;
+use cli_team_bridge::sys::fs::disk::RealDisk;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -15,7 +15,7 @@ use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::message::Way;
 use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::clock;
-use cli_team_bridge::sys::disk::RealDisk;
+use cli_team_bridge::sys::fs::disk::RealDisk;
 
 /// Longer than anything takes here, also on a busy machine: a test that reaches it has failed.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -162,7 +162,7 @@ pub(crate) struct Chance(u64);
 
 impl Chance {
     pub(crate) fn new() -> Self {
-        let (_, seed) = cli_team_bridge::sys::ids::blob().as_u64_pair();
+        let (_, seed) = cli_team_bridge::sys::random_ids::blob().as_u64_pair();
         println!("seed {seed}");
         Self(seed)
     }

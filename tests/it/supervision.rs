@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Instant;
 
-use cli_team_bridge::sys::lock::LifeLock;
+use cli_team_bridge::sys::fs::file_lock::LifeLock;
 use cli_team_bridge::sys::process::group_members;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};

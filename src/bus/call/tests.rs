@@ -144,7 +144,7 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
 
 /// Starts an agent whose endpoints show this token, on the bus alone.
 async fn start(bridge: &Seat, token: &str) -> SessionId {
-    let session = ids::session();
+    let session = random_ids::session();
     bridge.bus().hold(session).unwrap();
     let starting = Starting {
         session,

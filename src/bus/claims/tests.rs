@@ -12,7 +12,7 @@ use crate::bus::{Answer, Bus, Claimed, Joining};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::sys::{clock, ids};
+use crate::sys::{clock, random_ids};
 
 async fn join(bus: &Bus, name: &str) -> Seat {
     let wish = Wish::Chosen(Name::parse(name).unwrap());
@@ -27,7 +27,7 @@ async fn wins(call: &mut crate::bus::Call, request: &RequestId) -> bool {
 
 /// Starts an agent whose endpoints show this token, on the bus alone.
 async fn start(bridge: &Seat, token: &str) -> SessionId {
-    let session = ids::session();
+    let session = random_ids::session();
     bridge.bus().hold(session).unwrap();
     let starting = Starting {
         session,

@@ -15,8 +15,8 @@ use crate::bus::line;
 use crate::bus::log::{Appended, Decide, LogError, Place, Proposal, Replica, Turn};
 use crate::bus::rules::Refusal;
 use crate::domain::time::Now;
-use crate::sys::disk::DiskFile;
-use crate::sys::lock::{Guard, LockFile, Queue};
+use crate::sys::fs::disk::DiskFile;
+use crate::sys::fs::file_lock::{Guard, LockFile, Queue};
 
 /// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
 const UNLOCKED_READS: usize = 4;

@@ -14,7 +14,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::failed;
 use crate::bus::log::{LogError, OnRing};
 use crate::domain::ids::SessionId;
-use crate::sys::disk::{self, Writes};
+use crate::sys::fs::disk::{self, Writes};
 
 /// Polling begins with this and doubles while nothing happens.
 const FIRST_POLL: Duration = Duration::from_millis(50);

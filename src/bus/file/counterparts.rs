@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::identity;
-use crate::sys::disk::{RealDisk, file_system};
-use crate::sys::forgetting::{self, Place};
-use crate::sys::state_directory::StateDirectory;
+use crate::sys::fs::disk::{RealDisk, file_system};
+use crate::sys::fs::forget_deleted::{self, Place};
+use crate::sys::fs::user_state_dir::StateDirectory;
 
 /// The directory of all counterparts in the user's state directory.
 const COUNTERPARTS: &str = "buses";
@@ -35,7 +35,7 @@ impl Kept {
             let same = file_system(around).is_ok_and(|id| id != 0 && id == self.file_system);
             same || device.is_ok_and(|device| device == self.device)
         };
-        match forgetting::look(&self.path, was_on) {
+        match forget_deleted::look(&self.path, was_on) {
             // Another bus has been made there since.
             Place::There if self.is_replaced() => Place::Gone,
             place => place,
@@ -90,7 +90,7 @@ pub fn forget_the_gone(state: &StateDirectory, now_ms: i64) -> io::Result<usize>
         let kept: Option<Kept> = serde_json::from_slice(text).ok();
         kept.map_or(Place::Unknown, |kept| kept.place())
     };
-    forgetting::forget(&state.inner(COUNTERPARTS), now_ms, place_of)
+    forget_deleted::forget(&state.inner(COUNTERPARTS), now_ms, place_of)
 }
 
 #[cfg(test)]

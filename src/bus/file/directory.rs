@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::{Networks, exclude, failed, identity};
 use crate::bus::log::LogError;
-use crate::sys::disk::{
+use crate::sys::fs::disk::{
     Disk as _, PrivateDirectory, RealDisk, look_at_directory, make_directory, private_directory,
 };
-use crate::sys::network;
+use crate::sys::fs::network_fs;
 
 /// What a bus keeps in directories of their own.
 pub(super) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
@@ -102,7 +102,7 @@ fn refuse_network(directory: &Path) -> Result<(), LogError> {
     let Some(present) = present else {
         return Ok(());
     };
-    match network::of(present) {
+    match network_fs::of(present) {
         Ok(None) => Ok(()),
         Ok(Some(kind)) => Err(LogError::Refused {
             path: directory.to_owned(),

@@ -12,7 +12,7 @@ use super::{FileLog, Listening, Options, Origin, bell};
 use crate::bus::handle::read_text;
 use crate::bus::log::{Log as _, LogError, OnRing, Replica};
 use crate::bus::state::{BodyRef, State};
-use crate::sys::disk::{Disk, RealDisk};
+use crate::sys::fs::disk::{Disk, RealDisk};
 
 /// A reader of a bus that is there.
 pub struct Follower {

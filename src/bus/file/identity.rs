@@ -11,9 +11,9 @@ use uuid::Uuid;
 use super::site::Sighting;
 use super::{failed, snapshot};
 use crate::bus::log::LogError;
-use crate::sys::disk::Disk;
-use crate::sys::ids;
-use crate::sys::lock::LockFile;
+use crate::sys::fs::disk::Disk;
+use crate::sys::fs::file_lock::LockFile;
+use crate::sys::random_ids;
 
 /// The format that this version writes; it reads all up to this one.
 const FORMAT: u32 = 1;
@@ -79,7 +79,7 @@ pub(super) fn load_or_create(
     if let Some(id) = load(disk, directory)? {
         return Ok(id);
     }
-    let id = ids::blob();
+    let id = random_ids::blob();
     write(disk, directory, id, None)?;
     Ok(id)
 }

@@ -54,8 +54,8 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
 use crate::sys::clock;
-use crate::sys::disk::Disk;
-use crate::sys::lock::LockFile;
+use crate::sys::fs::disk::Disk;
+use crate::sys::fs::file_lock::LockFile;
 
 pub use self::bell::Listening;
 pub use self::follow::Follower;
@@ -144,7 +144,7 @@ pub struct FileLog {
 impl FileLog {
     /// Opens the bus in a directory (`{project}/.claude/bridge`), or makes it.
     ///
-    /// `disk` has the durable files: [`RealDisk`](crate::sys::disk::RealDisk) outside of tests.
+    /// `disk` has the durable files: [`RealDisk`](crate::sys::fs::disk::RealDisk) outside of tests.
     pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
         let opened = if let Origin::Proven(proof) = &options.origin {
             opening(directory, &*disk, &options, proof).open()?

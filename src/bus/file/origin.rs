@@ -21,10 +21,10 @@ use super::site::{Sighting, Site};
 use super::{Options, directory, exclude, failed};
 use crate::bus::log::LogError;
 use crate::domain::time::iso8601;
-use crate::sys::disk::{Disk, RealDisk};
-use crate::sys::ids;
-use crate::sys::lock::{LifeLock, LockFile};
-use crate::sys::state_directory::StateDirectory;
+use crate::sys::fs::disk::{Disk, RealDisk};
+use crate::sys::fs::file_lock::{LifeLock, LockFile};
+use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::random_ids;
 
 /// The directory of all counterparts in the user's state directory.
 const COUNTERPARTS: &str = "buses";
@@ -172,15 +172,17 @@ impl Opening<'_> {
         let taken_over = self.proof.foreign == Foreign::TakenOver;
         let bus = match self.look()? {
             Ok(Found::Own) => return Ok(None),
-            Ok(Found::Unmade) => self.make(ids::blob(), ids::token())?,
+            Ok(Found::Unmade) => self.make(random_ids::blob(), random_ids::token())?,
             Ok(Found::Foreign) | Err(_) if taken_over => {
                 if let Err(LogError::Newer) = identity::load(self.disk, directory) {
                     return Err(LogError::Newer);
                 }
                 let known = identity::look(self.disk, directory)?.unwrap_or_default();
-                let secret = self.secret_to_keep(&known)?.unwrap_or_else(ids::token);
+                let secret = self
+                    .secret_to_keep(&known)?
+                    .unwrap_or_else(random_ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
-                self.make(known.id.unwrap_or_else(ids::blob), secret)?
+                self.make(known.id.unwrap_or_else(random_ids::blob), secret)?
             }
             Ok(Found::Foreign) => {
                 *put_aside = Some(self.put_aside()?);

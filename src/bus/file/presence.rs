@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::failed;
 use crate::bus::log::{Hold, LogError, Presence, Standing};
 use crate::domain::ids::SessionId;
-use crate::sys::disk;
-use crate::sys::lock::LifeLock;
+use crate::sys::fs::disk;
+use crate::sys::fs::file_lock::LifeLock;
 
 /// A presence is made a moment before it is locked, and a bell before its session is known: what is older than this is left over.
 const FRESH_MS: i128 = 60_000;

@@ -17,7 +17,7 @@ use super::{FileLog, failed};
 use crate::bus::event::{Entry, Event};
 use crate::bus::line::{self, Decoded};
 use crate::bus::log::{LogError, Place, Replica};
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// What a replacement is called while it is written: no name of a segment.
 const TEMPORARY: &str = "replacement.tmp";
@@ -150,7 +150,7 @@ impl FileLog {
             seq: self.next_seq(replica).max(behind_all),
             ts: now.wall_ms,
             tick: now.tick,
-            id: ids::command(),
+            id: random_ids::command(),
             by: None,
             events: vec![Event::SegmentFailed { segment: broken }],
         };

@@ -19,7 +19,7 @@ use crate::bus::event::{Body, Event};
 use crate::bus::line::{self, Decoded};
 use crate::bus::state::State;
 use crate::domain::ids::TaskId;
-use crate::sys::disk::{self, Disk};
+use crate::sys::fs::disk::{self, Disk};
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

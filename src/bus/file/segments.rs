@@ -14,7 +14,7 @@ use super::failed;
 use crate::bus::line::{MAX_LINE_BYTES, MAX_SEQ};
 use crate::bus::log::{LogError, Place};
 use crate::sys::clock;
-use crate::sys::disk::{Disk, DiskFile, Stamp};
+use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
 
 /// How much is read at once, unless a line is longer.
 pub(super) const CHUNK_BYTES: usize = 64 * 1024;

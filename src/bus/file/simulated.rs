@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::sys::disk::{Disk, DiskFile, Identity, Stamp};
+use crate::sys::fs::disk::{Disk, DiskFile, Identity, Stamp};
 
 /// What a disk writes at once.
 const SECTOR_BYTES: usize = 512;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sys::disk::{Identity, file_system};
+use crate::sys::fs::disk::{Identity, file_system};
 
 /// Where a directory is.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]

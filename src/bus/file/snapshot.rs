@@ -22,7 +22,7 @@ use super::sync::Syncer;
 use crate::bus::line;
 use crate::bus::log::{Place, Replica};
 use crate::bus::state::State;
-use crate::sys::disk::{Disk, DiskFile};
+use crate::sys::fs::disk::{Disk, DiskFile};
 
 /// The form of a snapshot. One of a newer form is passed over, as long as the log has everything.
 const FORMAT: u32 = 1;

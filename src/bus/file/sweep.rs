@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::retention::{DAY_MS, Parts, gone, kept_ms, segments_of};
 use super::segments;
 use crate::bus::state::State;
-use crate::sys::disk::Disk;
+use crate::sys::fs::disk::Disk;
 
 /// A time before all others.
 pub(super) const NEVER: i64 = i64::MIN;

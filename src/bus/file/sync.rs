@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::{segments, texts};
 use crate::bus::log::{Durability, LogError, Place};
 use crate::domain::ids::TaskId;
-use crate::sys::disk::{Disk, DiskFile};
+use crate::sys::fs::disk::{Disk, DiskFile};
 
 /// A disk that last took longer than this is waited for by the bus thread. It is what a task may keep its thread from others, and
 /// many times what it takes to wake a thread and be woken by it.

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::failed;
 use crate::bus::log::LogError;
-use crate::sys::disk::{self, Disk, RealDisk, Writes};
-use crate::sys::ids;
+use crate::sys::fs::disk::{self, Disk, RealDisk, Writes};
+use crate::sys::random_ids;
 
 /// Stores a long text: it is there whole, and found after a power cut, when this returns.
 ///
@@ -21,7 +21,7 @@ pub(super) fn put_blob(
     text: &str,
 ) -> Result<(), LogError> {
     let path = directory.join(id.to_string());
-    let temporary = directory.join(format!(".{}.tmp", ids::blob()));
+    let temporary = directory.join(format!(".{}.tmp", random_ids::blob()));
     let write = || -> io::Result<()> {
         let file = disk.create_new(&temporary)?;
         file.append_all(text.as_bytes())?;
@@ -75,7 +75,7 @@ pub(super) fn read_view(path: &Path) -> Result<String, LogError> {
 
 /// Replaces a file that is only for reading, so that a reader finds the old one or the new one whole.
 pub(super) fn put_view(path: &Path, text: &str) -> Result<(), LogError> {
-    let temporary = path.with_extension(format!("{}.tmp", ids::blob()));
+    let temporary = path.with_extension(format!("{}.tmp", random_ids::blob()));
     let write = || -> io::Result<()> {
         disk::create_private(&temporary, Writes::AtTheEnd)?.write_all(text.as_bytes())?;
         fs::rename(&temporary, path)

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::bus::file::{FileLog, Options};
-use crate::sys::disk::RealDisk;
-use crate::sys::lock::LockFile;
+use crate::sys::fs::disk::RealDisk;
+use crate::sys::fs::file_lock::LockFile;
 
 /// A turn that another thread of the process takes each time, until the deadline of the command has come.
 struct Lost {
@@ -44,7 +44,7 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
     };
     let (reply, mut answer) = oneshot::channel();
     let ask = Ask::Join(Box::new(crate::bus::rules::NewMember {
-        session: ids::session(),
+        session: random_ids::session(),
         wish: crate::bus::rules::Wish::Like(crate::bus::contract::name("one")),
         kind: crate::domain::member::MemberKind::Peer,
         model: None,
@@ -55,7 +55,7 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
         put_aside: None,
     }));
     let command = Command {
-        id: ids::command(),
+        id: random_ids::command(),
         by: None,
         taken: Vec::new(),
         ask,

@@ -8,7 +8,7 @@ use super::{Bus, BusError};
 use crate::bus::event::Body;
 use crate::bus::rules::{self, Command};
 use crate::domain::limits;
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// A text that is too long for an event, with the name that it gets.
 pub(super) struct Long {
@@ -24,7 +24,7 @@ pub(super) fn set_aside(body: &mut Body) -> Option<Long> {
     if !is_long(text) {
         return None;
     }
-    let (id, text) = (ids::blob(), std::mem::take(text));
+    let (id, text) = (random_ids::blob(), std::mem::take(text));
     let bytes = text.len() as u64;
     *body = Body::Blob { id, bytes };
     Some(Long { id, text })

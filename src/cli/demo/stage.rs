@@ -8,7 +8,7 @@ use super::Teller;
 use crate::cli::{Failure, project};
 use crate::mcp::client::Client;
 use crate::supervisor::{self, ChildSpec, StopPlan, Supervised};
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// What the agents do.
 const SCRIPT: &str = include_str!("../../../examples/demo.toml");
@@ -34,7 +34,8 @@ pub(super) struct Orchestrator {
 
 impl Stage {
     pub(super) fn build(keep: bool) -> Result<Self, Failure> {
-        let root = std::env::temp_dir().join(format!("cli-team-bridge-demo-{}", ids::session()));
+        let root =
+            std::env::temp_dir().join(format!("cli-team-bridge-demo-{}", random_ids::session()));
         std::fs::create_dir(&root)?;
         let root = root.canonicalize()?;
         let stage = Self { root, keep };

@@ -17,7 +17,7 @@ use crate::cli::{Failure, ui};
 use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
-use crate::sys::signals::Shutdown;
+use crate::sys::signal_streams::Shutdown;
 use crate::workflow::Workflows;
 
 /// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.

@@ -135,7 +135,7 @@ async fn lead(
     wanted: Wanted,
     approving: Approving,
 ) -> Result<(), Failure> {
-    let mut shutdown = crate::sys::signals::Shutdown::listen()?;
+    let mut shutdown = crate::sys::signal_streams::Shutdown::listen()?;
     let seat = orchestrator::take(place.into()).await?;
     let team = Team::new(seat.clone(), config, launch, Human::default());
     let workflows = Workflows::new(team.clone());

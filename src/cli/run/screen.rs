@@ -13,7 +13,7 @@ use super::question::{self, Question};
 use super::tree::{self, Head, Look, Shown};
 use crate::bus::state::{State, Workflow};
 use crate::cli::{Failure, ui};
-use crate::sys::signals::Continuations;
+use crate::sys::signal_streams::Continuations;
 use crate::sys::{clock, terminal};
 
 /// How often the tree is repainted at the most: what looks alive to the eye.

@@ -10,7 +10,7 @@ use crate::domain::limits;
 use crate::domain::member::ProcessMark;
 use crate::domain::permission::{Decider, Decision};
 use crate::mcp::{Caller, Tool, ToolError};
-use crate::sys::ancestry::{self, Ancestor};
+use crate::sys::process::ancestors::{self, Ancestor};
 
 pub(super) struct AnswerPermission;
 
@@ -86,7 +86,7 @@ fn is_below_the_asker(bus: &Bus, id: &PermissionId) -> bool {
         pid,
         started: Some(started),
     };
-    let line: Vec<_> = ancestry::ancestors().into_iter().map(mark).collect();
+    let line: Vec<_> = ancestors::ancestors().into_iter().map(mark).collect();
     bus.look(|state| {
         let asker = state.session(state.permission(id)?.question.session)?;
         Some(asker.runs_as_any_of(&line))

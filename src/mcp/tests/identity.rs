@@ -12,11 +12,11 @@ use crate::domain::member::Tools;
 use crate::domain::name::Name;
 use crate::mcp::endpoint::{self, Identity};
 use crate::mcp::{Seating, ToolError};
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 /// Starts an agent `codex` whose token is `secret`, on the bus alone.
 async fn start(bridge: &Seat) -> SessionId {
-    let session = ids::session();
+    let session = random_ids::session();
     bridge.bus().hold(session).unwrap();
     let name = Name::parse("codex").unwrap();
     let starting = Starting {
@@ -97,7 +97,7 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
     for (member, session, token) in [
         ("codex", session, "guess"),
         ("other", session, "secret"),
-        ("codex", ids::session(), "secret"),
+        ("codex", random_ids::session(), "secret"),
     ] {
         let server = endpoint::server(seating(&team.bus(), member, session, token));
         let mut client = Client::of(server);

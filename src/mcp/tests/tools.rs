@@ -15,7 +15,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::name::Name;
 use crate::mcp::{Seating, endpoint};
-use crate::sys::{clock, ids};
+use crate::sys::{clock, random_ids};
 
 const TOKEN: &str = "a token";
 
@@ -36,7 +36,7 @@ async fn agent(faults: &Faults) -> Agent {
         roles: Vec::new(),
     };
     let lead = Seat::join(&bus, joining).await.unwrap();
-    let session = ids::session();
+    let session = random_ids::session();
     bus.hold(session).unwrap();
     let starting = Starting {
         session,

@@ -6,7 +6,7 @@ use super::fixture::{Client, Team, shape};
 use crate::bus::rules::{Ask, Pick};
 use crate::domain::message::Way;
 use crate::mcp::{Seating, endpoint};
-use crate::sys::ids;
+use crate::sys::random_ids;
 
 #[tokio::test]
 async fn a_wait_ends_with_the_message_that_comes() {
@@ -152,7 +152,7 @@ async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_s
     let wait = json!({ "timeout_seconds": 60 });
     ann.call("send_message", json!({ "to": "bob", "content": "one" }))
         .await;
-    let call = ids::call();
+    let call = random_ids::call();
     seat.ask(steer(call)).await.unwrap();
     let other = json!({ "from": "ann", "timeout_seconds": 60 });
     let waited = bob.call("wait_for_message", other).await;
@@ -162,7 +162,7 @@ async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_s
 
     ann.call("send_message", json!({ "to": "bob", "content": "two" }))
         .await;
-    let call = ids::call();
+    let call = random_ids::call();
     seat.ask(steer(call)).await.unwrap();
     seat.ask(settle(call, true)).await.unwrap();
     let waiting = bob.begin_call("wait_for_message", wait).await;

@@ -17,7 +17,7 @@ use crate::domain::ids::{MessageId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::sys::disk::Disk as _;
+use crate::sys::fs::disk::Disk as _;
 
 async fn peer(bus: &Bus, called: &str) -> Seat {
     let joining = Joining {

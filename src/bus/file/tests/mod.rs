@@ -22,7 +22,7 @@ use crate::bus::rules::Wish;
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::sys::disk::RealDisk;
+use crate::sys::fs::disk::RealDisk;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -394,7 +394,7 @@ fn an_empty_newest_segment_is_used() {
     let (mut log, mut replica) = project.open();
     append(&mut log, &mut replica, vec![joined(1)]).unwrap();
     let empty = log.segments.path(7);
-    crate::sys::disk::create_private(&empty, crate::sys::disk::Writes::AtTheEnd).unwrap();
+    crate::sys::fs::disk::create_private(&empty, crate::sys::fs::disk::Writes::AtTheEnd).unwrap();
     let seq = append(&mut log, &mut replica, vec![joined(2)]).unwrap();
     assert_eq!((seq, replica.place.segment), (7, 7));
     assert_same(&project.open().1, &replica);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::domain::time::Tick;
-use crate::sys::state_directory::StateDirectory;
+use crate::sys::fs::user_state_dir::StateDirectory;
 
 const BOOT: u32 = 7;
 

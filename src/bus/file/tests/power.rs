@@ -10,7 +10,7 @@ use crate::bus::file::simulated::{Fault, SimulatedDisk};
 use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Log, LogError, Place, Replica};
 use crate::domain::ids::MessageId;
-use crate::sys::disk::Disk as _;
+use crate::sys::fs::disk::Disk as _;
 
 /// So many seeds for each operation at which the power is cut.
 const SEEDS: u64 = 6;

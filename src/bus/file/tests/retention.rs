@@ -13,7 +13,7 @@ use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Log, LogError, Place};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits::TeamLimits;
-use crate::sys::disk::{Disk, RealDisk};
+use crate::sys::fs::disk::{Disk, RealDisk};
 
 /// The message that nobody has read, and so stays whatever its age.
 const KEPT: u64 = 14;

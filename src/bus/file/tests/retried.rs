@@ -9,7 +9,7 @@ use crate::bus::file::simulated::{Fault, SimulatedDisk};
 use crate::bus::file::{FileLog, Options};
 use crate::bus::log::{Appended, Log, LogError, Place, Replica};
 use crate::domain::ids::MessageId;
-use crate::sys::disk::Disk as _;
+use crate::sys::fs::disk::Disk as _;
 
 fn project() -> (tempfile::TempDir, PathBuf) {
     let project = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ use crate::bus::log::{Appended, Log, LogError, Place, Replica};
 use crate::bus::rules::{self, Ask, Command};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, TaskId};
 use crate::domain::time::Tick;
-use crate::sys::disk::Disk as _;
+use crate::sys::fs::disk::Disk as _;
 
 /// A project whose durable files are on a simulated disk, used by several processes.
 struct Project {

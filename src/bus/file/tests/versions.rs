@@ -15,7 +15,7 @@ use crate::bus::line;
 use crate::bus::log::{Log, LogError, Replica};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::task::TaskStatus;
-use crate::sys::disk::RealDisk;
+use crate::sys::fs::disk::RealDisk;
 
 /// A bus with two snapshots in use, and a log of several segments.
 fn with_snapshots() -> (Project, Replica) {

@@ -30,9 +30,9 @@ pub fn look() -> Sight {
 
     let is_proc = rustix::fs::statfs("/proc")
         .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC);
-    let own = super::process::own_pid();
+    let own = super::own_pid();
     match own {
-        Some(own) if is_proc && super::process::stat(own).is_some() => {
+        Some(own) if is_proc && super::stat(own).is_some() => {
             let namespace = std::fs::metadata("/proc/self/ns/pid");
             if namespace.is_ok_and(|namespace| namespace.ino() == FIRST) {
                 Sight::Whole
@@ -48,7 +48,7 @@ pub fn look() -> Sight {
 /// sees none of `theirs`, the processes that they are known to run as, each a pid and when it started.
 pub fn may_hide(theirs: impl IntoIterator<Item = (u32, Option<u64>)>) -> bool {
     let is_seen = |(pid, started): (u32, Option<u64>)| {
-        started.is_some_and(|started| super::family::find(pid, started).is_some())
+        started.is_some_and(|started| super::descendants::find(pid, started).is_some())
     };
     // Who is seen here is in this namespace or below it, so all between them and this process would be seen as well.
     look() != Sight::Whole && !theirs.into_iter().any(is_seen)
@@ -62,7 +62,7 @@ mod tests {
     fn who_is_seen_does_not_hide() {
         assert_ne!(look(), Sight::Blind);
         let own = std::process::id();
-        let started = super::super::process::start_time(own);
+        let started = crate::sys::process::start_time(own);
         assert!(!may_hide([(u32::MAX, Some(1)), (own, started)]));
         let is_hidden = look() == Sight::Inner;
         assert_eq!(may_hide([(own, None)]), is_hidden);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
-use super::process;
+use crate::sys::process;
 
 /// A process, named for ever: pids are used again, a pid with its start time is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String
     found.collect()
 }
 
-/// Returns the pids of this process and of all from which it descends, as far as it sees ([`super::sight`]).
+/// Returns the pids of this process and of all from which it descends, as far as it sees ([`super::pid_namespace`]).
 pub fn ancestors_and_self() -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut next = process::own_pid().unwrap_or_default();

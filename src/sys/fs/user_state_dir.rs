@@ -17,7 +17,7 @@ use super::disk::{
     Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private,
     look_at_directory, open_private, private_directory, touch, touched_ns,
 };
-use super::ids;
+use crate::sys::random_ids;
 
 /// The directory of this program in the one of all programs.
 const NAME: &str = "cli-team-bridge";
@@ -105,7 +105,9 @@ impl StateDirectory {
         let path = self.file(name)?;
         self.make()?;
         // A name of its own, so that of two who write at once neither writes into the other's.
-        let temporary = self.path().join(format!(".{name}.{}.tmp", ids::blob()));
+        let temporary = self
+            .path()
+            .join(format!(".{name}.{}.tmp", random_ids::blob()));
         let written = || -> io::Result<()> {
             let file = create_private(&temporary, Writes::AtTheEnd)?;
             file.append_all(bytes)?;

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::state_directory::StateDirectory;
+use super::user_state_dir::StateDirectory;
 
 /// How long a place has to be gone: three times as long as a log is kept by default, so nothing that waits in it is lost.
 const UNSEEN_MS: i64 = 90 * DAY_MS;

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::process;
+use crate::sys::process;
 
 /// Generations that are looked at: far more than lie between a program and what it starts.
 const MOST: usize = 32;

@@ -7,7 +7,8 @@
 
 use std::collections::HashSet;
 
-use super::process::{self, ChildState};
+use super::ChildState;
+use crate::sys::process;
 
 /// The passes of a process over its children.
 #[derive(Debug, Default)]

@@ -2,6 +2,12 @@
 //!
 //! What needs `/proc` is exact on Linux. Elsewhere the answer is the honest poorer one, and each function says which.
 
+pub mod ancestors;
+pub mod cgroup;
+pub mod descendants;
+pub mod kill_children;
+pub mod pid_namespace;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io;

@@ -1,0 +1,10 @@
+//! Files and directories: durable writes, locks, and paths that cannot lead outside.
+
+pub mod bounded_file;
+pub mod contained_dir;
+pub mod disk;
+pub mod file_lock;
+pub mod forget_deleted;
+pub mod network_fs;
+pub mod real_path;
+pub mod user_state_dir;
