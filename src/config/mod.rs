@@ -8,29 +8,29 @@
 //! This module reads files and decides; it never looks at the process's own environment, never starts anything, and
 //! never writes.
 
-mod source;
+mod value_origin;
 mod error;
-mod environment;
+mod agent_env_filter;
 mod profile;
-mod draft;
-pub(crate) mod reader;
-mod limits;
-mod workflows;
-mod document;
-mod builtin;
-mod brought;
-mod load;
+mod profile_draft;
+pub(crate) mod toml_reader;
+mod team_limits;
+mod workflow_settings;
+mod parse_file;
+mod builtin_profiles;
+mod needs_consent;
+mod load_layers;
 
-pub use brought::{Brought, ProjectFile, quoted};
-pub use environment::{EnvPattern, InvalidEnvPattern};
-pub use error::{ConfigError, Problem, UnknownProfile};
-pub use limits::Limits;
+pub use self::agent_env_filter::{EnvPattern, InvalidEnvPattern};
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use load::read_text;
-pub use load::{Config, Load};
+pub(crate) use self::load_layers::read_text;
+pub use self::load_layers::{Config, Load};
+pub use self::needs_consent::{Brought, ProjectFile, quoted};
+pub use self::team_limits::Limits;
+pub use self::value_origin::{Source, Sourced};
+pub use self::workflow_settings::Resume;
+pub use error::{ConfigError, Problem, UnknownProfile};
 pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};
-pub use source::{Source, Sourced};
-pub use workflows::Resume;
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
-use super::environment::{self, EnvPattern};
-use super::source::{Source, Sourced};
+use super::agent_env_filter::{self, EnvPattern};
+use super::value_origin::{Source, Sourced};
 
 /// How to start one kind of agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl Profile {
             .env
             .iter()
             .map(|(name, value)| (name.as_str(), value.value.as_str()));
-        environment::filter(own, &self.env_pass.value, set)
+        agent_env_filter::filter(own, &self.env_pass.value, set)
     }
 
     /// Tells whether the project's own file decides anything of what is run, and with which rights.

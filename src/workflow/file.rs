@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::plan::{Draft, Problems, StepDraft};
-use crate::config::reader::{Entry, Reader, entries};
+use crate::config::toml_reader::{Entry, Reader, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;
 use crate::sys::fs::bounded_file;

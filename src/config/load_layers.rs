@@ -6,16 +6,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::brought::{self, Brought, ProjectFile};
-use super::builtin;
-use super::document::{self, Layer};
-use super::draft::Draft;
-use super::environment::{self, EnvPattern};
+use super::agent_env_filter::{self, EnvPattern};
+use super::builtin_profiles;
 use super::error::{ConfigError, Problem, UnknownProfile};
-use super::limits::Limits;
+use super::needs_consent::{self, Brought, ProjectFile};
+use super::parse_file::{self, Layer};
 use super::profile::Profile;
-use super::source::{Source, Sourced};
-use super::workflows::Resume;
+use super::profile_draft::Draft;
+use super::team_limits::Limits;
+use super::value_origin::{Source, Sourced};
+use super::workflow_settings::Resume;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::sys::fs::bounded_file;
@@ -89,7 +89,7 @@ impl Config {
     /// Reads all layers. Blocks while it reads at most three files.
     pub fn load(load: Load<'_>) -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
-        for built_in in builtin::FILES {
+        for built_in in builtin_profiles::FILES {
             layers.add(Path::new(built_in.file), built_in.text, Source::BuiltIn);
         }
         if let Some(own) = load.user_file() {
@@ -163,7 +163,7 @@ impl Config {
             Some(file) if !holds(&file.file) => &self.guarded,
             _ => self.settings(),
         };
-        environment::filter(own, &settings.gate_env.value, std::iter::empty())
+        agent_env_filter::filter(own, &settings.gate_env.value, std::iter::empty())
     }
 
     /// Returns the project's own file, if it lets anything into gates by a yes that was noted.
@@ -247,7 +247,7 @@ impl Layers {
     }
 
     fn add(&mut self, file: &Path, text: &str, source: Source) {
-        match document::parse(file, text, &source) {
+        match parse_file::parse(file, text, &source) {
             Ok(layer) => self.read.push((source, layer)),
             Err(problems) => self.problems.extend(problems),
         }
@@ -273,8 +273,8 @@ impl Layers {
         let (known, _) = finished(without.drafts);
         let project_file = self.project_file.take().map(|file| {
             let both = profiles.iter().map(|(name, now)| (known.get(name), now));
-            let mut settings = brought::of_limits(&before.limits, &agreed.limits);
-            settings.extend(brought::of_gates(&before.gate_env, &agreed.gate_env));
+            let mut settings = needs_consent::of_limits(&before.limits, &agreed.limits);
+            settings.extend(needs_consent::of_gates(&before.gate_env, &agreed.gate_env));
             ProjectFile::of(file, both, settings)
         });
         let leaves_out_auto_resume = self
@@ -283,7 +283,7 @@ impl Layers {
             .any(|(source, layer)| is_project(source) && layer.resume == Some(Resume::Auto));
         let mut guarded = agreed.clone();
         guarded.limits = guarded.limits.guarded_by(&before.limits);
-        if brought::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
+        if needs_consent::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
             guarded.gate_env = before.gate_env;
         }
         Ok(Config {
@@ -421,7 +421,7 @@ fn is_absent(error: &io::Error) -> bool {
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_text(text: &str) -> Result<Config, ConfigError> {
     let mut layers = Layers::default();
-    for file in builtin::FILES {
+    for file in builtin_profiles::FILES {
         layers.add(Path::new(file.file), file.text, Source::BuiltIn);
     }
     let path = PathBuf::from("bridge.toml");

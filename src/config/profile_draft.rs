@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::environment::EnvPattern;
+use super::agent_env_filter::EnvPattern;
 use super::error::{Problem, listed};
 use super::profile::{Command, MidTurn, Profile, Restart};
-use super::source::Sourced;
+use super::value_origin::Sourced;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::reader::Reader;
-use super::source::{Source, Sourced};
+use super::toml_reader::Reader;
+use super::value_origin::{Source, Sourced};
 use crate::domain::limits::{self, TeamLimits};
 
 pub(super) const LIMIT_KEYS: [&str; 7] = [

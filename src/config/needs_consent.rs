@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use super::environment::EnvPattern;
-use super::limits::Limits;
+use super::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
-use super::source::Sourced;
+use super::team_limits::Limits;
+use super::value_origin::Sourced;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
