@@ -4,7 +4,7 @@ use std::process::Command;
 
 use cli_team_bridge::bus::BusError;
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::log::LogError;
+use cli_team_bridge::bus::storage::LogError;
 
 use crate::support::Outcome;
 use crate::support::project::{self, Project};

@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 
 use crate::acp;
 use crate::bus::Letter;
-use crate::bus::file::read_any_snapshot;
-use crate::bus::line::{self, Decoded};
-use crate::bus::log::{Place, Replica};
 use crate::bus::rules::{self, Ask, Command};
 use crate::bus::state::{BodyRef, Deliveries, Message, State};
+use crate::bus::storage::file::line_format::{self, Decoded};
+use crate::bus::storage::file::read_any_snapshot;
+use crate::bus::storage::{Place, Replica};
 use crate::config;
 use crate::delivery::frame::{BEGIN, END, frame};
 use crate::delivery::reader::Reader;
@@ -52,15 +52,15 @@ pub fn read_line(bytes: &[u8]) {
 }
 
 fn take(state: &mut State, bytes: &[u8]) {
-    let Decoded::Entry { entry, indices, .. } = line::decode(bytes) else {
+    let Decoded::Entry { entry, indices, .. } = line_format::decode(bytes) else {
         return;
     };
     assert_eq!(entry.events.len(), indices.len());
-    let again = line::encode(&entry);
+    let again = line_format::encode(&entry);
     let again = again
         .strip_suffix(b"\n")
         .expect("a line ends with a newline");
-    let Decoded::Entry { entry: read, .. } = line::decode(again) else {
+    let Decoded::Entry { entry: read, .. } = line_format::decode(again) else {
         panic!("what was read cannot be written so that it is read again: {entry:?}");
     };
     assert_eq!(read, entry);
@@ -86,7 +86,7 @@ fn look_at(state: &State) {
 /// Puts a line under a checksum that fits.
 fn sealed(line: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?.trim_end();
-    let mut sealed = line::seal(text.ends_with('}').then(|| text.to_owned())?);
+    let mut sealed = line_format::seal(text.ends_with('}').then(|| text.to_owned())?);
     sealed.pop();
     Some(sealed)
 }
@@ -256,7 +256,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::bus::file::written_snapshot;
+    use crate::bus::storage::file::written_snapshot;
     use crate::sys::random_ids;
 
     /// Mutations a target, unless `BRIDGE_FUZZ_ROUNDS` says another number.
@@ -361,7 +361,7 @@ mod tests {
         let mut replica = Replica::default();
         for line in lines.split(|byte| *byte == b'\n') {
             let sealed = sealed(line).unwrap_or_default();
-            if let Decoded::Entry { entry, indices, .. } = line::decode(&sealed) {
+            if let Decoded::Entry { entry, indices, .. } = line_format::decode(&sealed) {
                 replica.state.apply(&entry, &indices, Place::default());
             }
         }
@@ -399,7 +399,7 @@ mod tests {
                 .split(|byte| *byte == b'\n')
                 .filter(|line| !line.is_empty())
             {
-                let decoded = line::decode(&sealed(line).unwrap());
+                let decoded = line_format::decode(&sealed(line).unwrap());
                 assert!(
                     matches!(decoded, Decoded::Entry { .. }),
                     "{}",

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cli_team_bridge::bus::file::{FileLog, Options};
 use cli_team_bridge::bus::rules::Wish;
+use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::{Bus, Joining, Seat};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 use cli_team_bridge::domain::name::Name;

@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::log::LogError;
 use super::rules::Refusal;
+use super::storage::LogError;
 
 /// Why the bus did not do what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]

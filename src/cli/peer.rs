@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::store::Outside;
 use super::{Failure, below, orchestrator, project, served, store};
-use crate::bus::file::Networks;
 use crate::bus::rules::Wish;
+use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Seat};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

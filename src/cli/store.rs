@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Failure, below, trust};
-use crate::bus::file::counterparts;
-use crate::bus::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
-use crate::bus::log::LogError;
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::known_buses;
+use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
 use crate::domain::name::Name;
@@ -135,7 +135,7 @@ pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Optio
     let Some(state) = StateDirectory::of_process() else {
         return Ok(None); // Then no bus was made, and no yes is kept.
     };
-    for directory in counterparts::known(&state)? {
+    for directory in known_buses::known(&state)? {
         if is_in_use(&directory)
             && let Some(bus) = open_present_bus(&directory)?
             && let Some(agent) = find(&bus)
@@ -159,8 +159,8 @@ pub(super) fn keep_counterparts(directory: &Path) {
         return;
     };
     let now_ms = clock::now().wall_ms;
-    let kept = counterparts::note_use(&state, directory)
-        .and_then(|()| counterparts::forget_the_gone(&state, now_ms))
+    let kept = known_buses::note_use(&state, directory)
+        .and_then(|()| known_buses::forget_the_gone(&state, now_ms))
         .and_then(|buses| Ok(buses + trust::store().forget_the_gone(now_ms)?));
     match kept {
         Ok(0) => {}

@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 use super::kin::Kin;
 use super::{Failure, project, served, store, ui};
-use crate::bus::file::{Follower, Listening};
-use crate::bus::log::LogError;
 use crate::bus::state::State;
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::{Follower, Listening};
 use crate::delivery::doorbell::{self, Doorbell};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;

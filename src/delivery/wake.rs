@@ -128,8 +128,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
+    use crate::bus::storage::in_memory::Store;
     use crate::bus::{Bus, Claimed, Joining, Seat};
     use crate::domain::ids::RequestId;
     use crate::domain::member::{Departure, MemberKind};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::letter::shown_part;
+use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
 use crate::bus::{Letter, Seat};
 use crate::domain::message::{MessageKind, Priority};

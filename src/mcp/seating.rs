@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
 use super::error::ToolError;
-use crate::bus::log::LogError;
+use crate::bus::storage::LogError;
 use crate::bus::{BusError, Seat};
 
 /// What a try to take the seat comes to.

@@ -8,8 +8,8 @@ use super::questions::{Asker, SLACK, Waiting};
 use super::unwritten;
 use crate::bus::BusError;
 use crate::bus::event::{Event, Question};
-use crate::bus::log::LogError;
 use crate::bus::rules::{Ask, Asking, NewQuestion};
+use crate::bus::storage::LogError;
 use crate::domain::ids::{CommandId, PermissionId};
 use crate::domain::permission::Decision;
 

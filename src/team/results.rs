@@ -2,10 +2,11 @@
 
 use super::live::{Team, TeamError};
 use super::transcript;
-use crate::bus::letter::shown_part;
+use crate::bus::BusError;
+use crate::bus::api::message_text::shown_part;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Task;
-use crate::bus::{BusError, log::LogError};
+use crate::bus::storage::LogError;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::task_result::Details;

@@ -136,8 +136,8 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
+    use crate::bus::storage::in_memory::Store;
     use crate::bus::{Bus, Joining, Seat};
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::bus::event::{Body, Report};
-use crate::bus::log::LogError;
 use crate::bus::rules::{Ask, Ending};
+use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Seat};
 use crate::domain::error_class;
 use crate::domain::ids::{CommandId, TaskId};
@@ -265,10 +265,10 @@ mod tests {
 
     use super::*;
     use crate::bus::Joining;
-    use crate::bus::faulty::{Door, Fault, Faults};
-    use crate::bus::log::Place;
-    use crate::bus::memory::Store;
     use crate::bus::rules::Wish;
+    use crate::bus::storage::Place;
+    use crate::bus::storage::faulty_log::{Door, Fault, Faults};
+    use crate::bus::storage::in_memory::Store;
     use crate::domain::member::{Activity, Departure, MemberKind};
     use crate::domain::name::Name;
     use crate::sys::clock;

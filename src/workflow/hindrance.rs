@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::bus::BusError;
-use crate::bus::log::LogError;
 use crate::bus::rules::Refusal;
+use crate::bus::storage::LogError;
 use crate::domain::error_class;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;

@@ -151,9 +151,9 @@ async fn whoever_keeps_the_view_again_writes_it_again(logs: impl Logs) {
 }
 
 async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
+    use cli_team_bridge::bus::api::membership::token_hash;
     use cli_team_bridge::bus::event::Starting;
     use cli_team_bridge::bus::rules::NewAgent;
-    use cli_team_bridge::bus::seat::token_hash;
 
     let bus = logs.bus();
     let wish = Wish::Like(name("orchestrator"));

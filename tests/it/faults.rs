@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::faulty::{Door, Fault, Faults};
-use cli_team_bridge::bus::file::{FileLog, Options};
-use cli_team_bridge::bus::log::Place;
 use cli_team_bridge::bus::rules::{Ask, NewTask, Wish};
 use cli_team_bridge::bus::state::{Delivery, Session, State, Task};
+use cli_team_bridge::bus::storage::Place;
+use cli_team_bridge::bus::storage::faulty_log::{Door, Fault, Faults};
+use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::{Bus, Seat};
 use cli_team_bridge::config::{Config, Load};
 use cli_team_bridge::domain::ids::{MessageId, SessionId, TaskId};

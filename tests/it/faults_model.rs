@@ -4,9 +4,9 @@
 //! What fails, and when, follows from a seed, which is printed; `BRIDGE_FAULTS_SEED` plays one again.
 
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::faulty::{Door, Fault};
 use cli_team_bridge::bus::rules::{Ask, Saying};
 use cli_team_bridge::bus::state::{Delivery, State, Workflow};
+use cli_team_bridge::bus::storage::faulty_log::{Door, Fault};
 use cli_team_bridge::domain::ids::{SessionId, TaskId};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::permission::Decision;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::file::{FileLog, Options};
-use cli_team_bridge::bus::log::Place;
 use cli_team_bridge::bus::rules::Wish;
 use cli_team_bridge::bus::state::State;
+use cli_team_bridge::bus::storage::Place;
+use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::{Bus, Claimed, Pace};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::request::RequestStatus;

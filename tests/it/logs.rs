@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli_team_bridge::bus::file::{FileLog, Options};
-use cli_team_bridge::bus::memory::Store;
 use cli_team_bridge::bus::rules::{Pick, Wish};
 use cli_team_bridge::bus::state::State;
+use cli_team_bridge::bus::storage::file::{FileLog, Options};
+use cli_team_bridge::bus::storage::in_memory::Store;
 use cli_team_bridge::bus::{Bus, Call, Joining, Letter, Seat};
 use cli_team_bridge::domain::ids::MessageId;
 use cli_team_bridge::domain::member::MemberKind;

@@ -8,10 +8,10 @@ use crate::bus::event::{
     Opened, Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
     StepSpread, StepStarted, Unheard, Written,
 };
-use crate::bus::line;
-use crate::bus::log::Place;
 use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
 use crate::bus::state::State;
+use crate::bus::storage::Place;
+use crate::bus::storage::file::line_format;
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
@@ -28,7 +28,7 @@ const ENDLESS: usize = 500;
 
 /// An entry of a few events with causes that may be missing.
 pub(super) fn entry() -> impl Strategy<Value = Entry> {
-    let seq = prop_oneof![9 => 1..1_000_000u64, 1 => Just(line::MAX_SEQ - 8)];
+    let seq = prop_oneof![9 => 1..1_000_000u64, 1 => Just(line_format::MAX_SEQ - 8)];
     let ms = prop_oneof![9 => 0..10_000_000u64, 1 => Just(u64::MAX)];
     let events = proptest::collection::vec(any::<[u8; 6]>().prop_map(event), 0..6);
     (seq, 0..2u32, ms, any::<u8>(), events).prop_map(|(seq, boot, ms, id, events)| Entry {
@@ -410,12 +410,12 @@ fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
 pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
     let mut state = State::default();
     for entry in entries {
-        let encoded = line::encode(entry);
-        let line::Decoded::Entry {
+        let encoded = line_format::encode(entry);
+        let line_format::Decoded::Entry {
             entry: decoded,
             indices,
             ..
-        } = line::decode(&encoded[..encoded.len() - 1])
+        } = line_format::decode(&encoded[..encoded.len() - 1])
         else {
             panic!("{entry:?}")
         };

@@ -8,12 +8,12 @@ use uuid::Uuid;
 use super::Step;
 use super::ledger::Ledger;
 use crate::bus::event::{Body, Event, Report, Starting};
-use crate::bus::log::{Appended, Log, Replica};
-use crate::bus::memory::{MemoryLog, Store};
 use crate::bus::rules::{
     Ask, Broken, Command, Ending, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide,
 };
 use crate::bus::state::State;
+use crate::bus::storage::in_memory::{MemoryLog, Store};
+use crate::bus::storage::{Appended, Log, Replica};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::message::{Priority, Way};

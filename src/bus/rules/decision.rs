@@ -1,12 +1,12 @@
 //! One decision in steps: each is taken in the state that the steps before it lead to, and all become one append.
 
 use super::command::Command;
+use super::event_writer::Writer;
 use super::refusal::Refusal;
-use super::writer::Writer;
 use crate::bus::event::{Entry, Event};
-use crate::bus::line;
-use crate::bus::log::{Place, Proposal};
 use crate::bus::state::State;
+use crate::bus::storage::file::line_format;
+use crate::bus::storage::{Place, Proposal};
 use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::time::Now;
@@ -15,7 +15,7 @@ use crate::domain::time::Now;
 const NOT_YET: u64 = u64::MAX / 2;
 
 /// Bytes of events that one line has room for, beside what it says of the command.
-const LINE_BYTES: usize = line::MAX_LINE_BYTES - 1024;
+const LINE_BYTES: usize = line_format::MAX_LINE_BYTES - 1024;
 
 /// The events of a command in the making.
 pub(super) struct Decision<'a> {
@@ -69,7 +69,9 @@ impl<'a> Decision<'a> {
 
     /// Counts the bytes of what is due or, after that, of what was asked.
     fn count(&mut self) -> usize {
-        let new = self.events[self.counted..].iter().map(line::bytes_of);
+        let new = self.events[self.counted..]
+            .iter()
+            .map(line_format::bytes_of);
         self.asked_bytes += new.sum::<usize>();
         self.counted = self.events.len();
         self.asked_bytes

@@ -2,14 +2,14 @@
 
 use super::command::Broken;
 use super::decision::Decision;
-use super::membership::leaders_of;
+use super::event_writer::Writer;
+use super::members::leaders_of;
 use super::messages::give_back;
 use super::notice::{notice, quoted};
 use super::refusal::Refusal;
 use super::requests;
 use super::tasks;
 use super::workflows;
-use super::writer::Writer;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
 use crate::domain::error_class;

@@ -1,10 +1,10 @@
 //! Rules of messages: sending, taking, waiting, and what became of what was handed over.
 
 use super::command::Pick;
-use super::proofs;
+use super::delivery_proofs;
+use super::event_writer::{Post, Writer};
 use super::refusal::Refusal;
 use super::requests;
-use super::writer::{Post, Writer};
 use crate::bus::event::{Addressees, Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
@@ -91,14 +91,14 @@ pub(super) fn send(
             writer.post(post);
         }
         Some(Answered::Message { id, thread }) => {
-            proofs::note_knows(writer, me, &thread);
+            delivery_proofs::note_knows(writer, me, &thread);
             post.reply_to = Some(id);
             post.thread = Some(thread);
             writer.post(post);
         }
         Some(Answered::Request { id }) => {
             if let Some(request) = writer.state.request(&id) {
-                proofs::note_knows(writer, me, &request.message);
+                delivery_proofs::note_knows(writer, me, &request.message);
             }
             post.kind = MessageKind::Response;
             requests::respond(writer, me, &id, post);

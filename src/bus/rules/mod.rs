@@ -4,21 +4,21 @@
 //! exactly-once because it is decided here, under the log's lock.
 
 mod command;
-mod concerns;
+mod wake_whom;
 mod decision;
-mod due;
+mod overdue;
 mod health;
-mod membership;
+mod members;
 mod messages;
 mod notice;
 mod permissions;
-mod proofs;
+mod delivery_proofs;
 mod refusal;
 mod requests;
-mod summary;
+mod session_summary;
 mod tasks;
 mod workflows;
-mod writer;
+mod event_writer;
 
 #[cfg(test)]
 mod tests;
@@ -27,18 +27,18 @@ pub use self::command::{
     Approval, Ask, Asking, Broken, Command, Ending, NewAgent, NewItems, NewMember, NewQuestion,
     NewTask, NewWorkflow, Pick, Saying, Wish,
 };
-pub use self::concerns::concerned;
+pub use self::delivery_proofs::unsaid_by_hooks;
 pub use self::messages::{known_member, picked};
-pub use self::proofs::unsaid_by_hooks;
 pub use self::refusal::Refusal;
-pub use self::summary::is_wanted as is_summary_wanted;
+pub use self::session_summary::is_wanted as is_summary_wanted;
+pub use self::wake_whom::concerned;
 
 use self::decision::Decision;
-use self::proofs::Untold;
-use self::summary::Heir;
-use self::writer::Writer;
-use super::log::Proposal;
+use self::delivery_proofs::Untold;
+use self::event_writer::Writer;
+use self::session_summary::Heir;
 use super::state::State;
+use super::storage::Proposal;
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::time::Now;
@@ -53,25 +53,25 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
     }
     let mut decision = Decision::new(state, now, command);
     if !state.knows_command(command.id.ahead()) {
-        due::write_due(&mut decision, state, now)?;
+        overdue::write_due(&mut decision, state, now)?;
         decision.end_due();
     }
     match &command.ask {
         Ask::Due => {}
-        Ask::Bury(sessions) => membership::bury(&mut decision, sessions)?,
+        Ask::Bury(sessions) => members::bury(&mut decision, sessions)?,
         Ask::Join(new) if state.session(new.session).is_some() => {}
         Ask::Join(new) => {
-            membership::bury(&mut decision, &membership::holders_first(state, new))?;
-            decision.step(|writer| membership::join(writer, new))?;
+            members::bury(&mut decision, &members::holders_first(state, new))?;
+            decision.step(|writer| members::join(writer, new))?;
             if let Some(aside) = &new.put_aside {
-                decision.step(|writer| membership::tell_put_aside(writer, new.session, aside))?;
+                decision.step(|writer| members::tell_put_aside(writer, new.session, aside))?;
             }
             let (Wish::Chosen(name) | Wish::Like(name)) = &new.wish;
             if new.kind == MemberKind::Orchestrator
-                && (!new.dead.is_empty() || summary::is_wanted(state, name))
+                && (!new.dead.is_empty() || session_summary::is_wanted(state, name))
             {
                 decision.step(|writer| {
-                    summary::tell(writer, new.session, &[], Heir::of(&new.roles));
+                    session_summary::tell(writer, new.session, &[], Heir::of(&new.roles));
                     Ok(())
                 })?;
             }
@@ -84,7 +84,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             }
         }
         Ask::TellEnds(session) => decision.step(|writer| {
-            summary::tell(writer, *session, &[], summary::Heir::Yes);
+            session_summary::tell(writer, *session, &[], session_summary::Heir::Yes);
             Ok(())
         })?,
         Ask::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
@@ -99,7 +99,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         }
         Ask::EndCalls(session) => {
             decision.step(|writer| write_asked(writer, command))?;
-            proofs::end_untold(&mut decision, state, *session, Untold::All)?;
+            delivery_proofs::end_untold(&mut decision, state, *session, Untold::All)?;
         }
         Ask::Settle {
             session,
@@ -107,7 +107,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             seen: false,
         } => {
             decision.step(|writer| write_asked(writer, command))?;
-            proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
+            delivery_proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
         }
         _ => decision.step(|writer| write_asked(writer, command))?,
     }
@@ -141,23 +141,21 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Free(_)
         | Ask::Crash { .. }
         | Ask::Limit(_) => ask_of_health(writer, me, ask),
-        Ask::Start(new, task) => membership::start(writer, me, new, task.as_ref()),
+        Ask::Start(new, task) => members::start(writer, me, new, task.as_ref()),
         Ask::Ready {
             session,
             model,
             pid,
-        } => membership::ready(writer, me, *session, model.as_deref(), *pid),
-        Ask::Ways { session, ways } => membership::ways(writer, me, *session, ways),
-        Ask::Activity { session, activity } => {
-            membership::activity(writer, me, *session, *activity)
-        }
-        Ask::Model { session, model } => membership::model(writer, me, *session, model),
-        Ask::Tools { session, tools } => membership::tools(writer, me, *session, *tools),
+        } => members::ready(writer, me, *session, model.as_deref(), *pid),
+        Ask::Ways { session, ways } => members::ways(writer, me, *session, ways),
+        Ask::Activity { session, activity } => members::activity(writer, me, *session, *activity),
+        Ask::Model { session, model } => members::model(writer, me, *session, model),
+        Ask::Tools { session, tools } => members::tools(writer, me, *session, *tools),
         Ask::Leave {
             session,
             departure,
             detail,
-        } => membership::leave(writer, me, *session, *departure, detail.as_deref()),
+        } => members::leave(writer, me, *session, *departure, detail.as_deref()),
         Ask::Send {
             to,
             body,
@@ -177,11 +175,11 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             seen,
         } => messages::settle(writer, me, *session, *call, *seen),
         Ask::Written(call) => {
-            proofs::note_written(writer, me, *call);
+            delivery_proofs::note_written(writer, me, *call);
             Ok(())
         }
         Ask::EndHooks(calls) => {
-            proofs::end_hooks(writer, me, calls);
+            delivery_proofs::end_hooks(writer, me, calls);
             Ok(())
         }
         Ask::EndCalls(session) => messages::end_calls(writer, me, *session),
@@ -211,13 +209,13 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             (*nudge_ms, *ttl_ms),
         ),
         Ask::Claim(id, call) => requests::claim(writer, me, id, *call),
-        Ask::Release(id, call) => proofs::release(writer, me, (id, *call)),
+        Ask::Release(id, call) => delivery_proofs::release(writer, me, (id, *call)),
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Ask::StartTask(id) => tasks::start(writer, me, id),
         Ask::ResumeTask(id) => tasks::resume(writer, me, id),
         Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Ask::CancelTask(id) => tasks::cancel(writer, me, id),
-        Ask::TakeNotice(call, id) => proofs::take_notice(writer, me, *call, id),
+        Ask::TakeNotice(call, id) => delivery_proofs::take_notice(writer, me, *call, id),
         Ask::AskPermission(new) => permissions::ask(writer, me, new),
         Ask::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))
@@ -235,7 +233,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             agent,
             reason,
             kill,
-        } => membership::stop(writer, me, agent, reason.as_deref(), *kill),
+        } => members::stop(writer, me, agent, reason.as_deref(), *kill),
     }
 }
 

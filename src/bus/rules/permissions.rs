@@ -1,9 +1,9 @@
 //! Questions for permission: asked by a bridge for its agent, answered once, by whoever is first.
 
 use super::command::{Asking, NewQuestion, Saying};
+use super::event_writer::{Post, Writer};
 use super::notice::{notice, quoted};
 use super::refusal::Refusal;
-use super::writer::{Post, Writer};
 use crate::bus::event::{Answered, Asked, Event, Question};
 use crate::bus::state::{Permission, State};
 use crate::domain::ids::{PermissionId, SessionId, TaskId};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::delivery_proofs;
+use super::event_writer::{Post, Writer};
 use super::messages::{check_body, supersede};
 use super::notice::notice;
-use super::proofs;
 use super::refusal::Refusal;
-use super::writer::{Post, Writer};
 use crate::bus::event::{Addressees, Body, Event, Opened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
 use crate::domain::ids::{CallId, RequestId, SessionId};
@@ -72,7 +72,7 @@ pub(super) fn claim(
         let owner = request.owner.as_ref();
         return match owner {
             Some(owner) if request.status == RequestStatus::Claimed && owner.session == me.id => {
-                proofs::hang_on_later(writer, me, call, id);
+                delivery_proofs::hang_on_later(writer, me, call, id);
                 Ok(())
             }
             _ => Err(lost(request)),
@@ -84,7 +84,7 @@ pub(super) fn claim(
         session: me.id,
     });
     if me.owner.is_some() {
-        proofs::hang(writer, me.id, call, id);
+        delivery_proofs::hang(writer, me.id, call, id);
     }
     supersede(writer, &request.message);
     let text = Body::Text(format!("claimed by {}", me.name));

@@ -1,11 +1,11 @@
 //! Rules of tasks: assigned by an orchestrator, played by the bridge that holds the agent.
 
 use super::command::{Ending, NewTask};
+use super::event_writer::{Post, Writer};
 use super::messages::check_body;
 use super::notice::{Notice, notice, quoted};
 use super::refusal::Refusal;
 use super::workflows;
-use super::writer::{Post, Writer};
 use crate::bus::event::{Assigned, Body, Event, Finished, Report};
 use crate::bus::state::{Session, Task};
 use crate::domain::ids::{SessionId, TaskId};

@@ -2,10 +2,10 @@
 //! so that no step is begun twice or too early, whoever says so.
 
 use super::command::{Approval, NewItems, NewWorkflow};
+use super::event_writer::Writer;
 use super::notice::{Notice, notice, quoted};
 use super::refusal::Refusal;
 use super::tasks;
-use super::writer::Writer;
 use crate::bus::event::{
     Created, Event, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread,
     StepStarted,

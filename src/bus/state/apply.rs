@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
     BodyRef, Chunked, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
-    StopWanted, Task, Wait, kept,
+    StopWanted, Task, Wait, size_bounds,
 };
 use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
-use crate::bus::log::Place;
+use crate::bus::storage::Place;
 use crate::domain::ids::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
@@ -200,7 +200,7 @@ impl State {
         match event {
             Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
             Event::MemberModel { model, .. } => {
-                session.model = kept::name(Some(model), limits::MODEL_BYTES);
+                session.model = size_bounds::name(Some(model), limits::MODEL_BYTES);
             }
             Event::MemberTools { tools, .. } => session.tools = *tools,
             _ => {}
@@ -236,7 +236,7 @@ impl State {
             name: starting.name.clone(),
             kind: MemberKind::Agent,
             profile: Some(starting.profile.clone()),
-            model: kept::name(starting.model.as_ref(), limits::MODEL_BYTES),
+            model: size_bounds::name(starting.model.as_ref(), limits::MODEL_BYTES),
             cwd: Some(starting.cwd.clone()),
             roles: starting.roles.clone(),
             owner: Some(starting.owner),
@@ -269,8 +269,8 @@ impl State {
     fn member_joined(&mut self, joined: &Joined, at: &At) {
         if let Some(session) = self.sessions.get_mut(&joined.session) {
             session.pid = Some(joined.pid);
-            session.model =
-                kept::name(joined.model.as_ref(), limits::MODEL_BYTES).or(session.model.take());
+            session.model = size_bounds::name(joined.model.as_ref(), limits::MODEL_BYTES)
+                .or(session.model.take());
             session.activity = Activity::Idle;
             return;
         }
@@ -279,7 +279,7 @@ impl State {
             name: joined.name.clone(),
             kind: joined.kind,
             profile: None,
-            model: kept::name(joined.model.as_ref(), limits::MODEL_BYTES),
+            model: size_bounds::name(joined.model.as_ref(), limits::MODEL_BYTES),
             cwd: None,
             roles: joined.roles.clone(),
             owner: None,
@@ -373,7 +373,7 @@ impl State {
             session: id,
             kind: session.kind,
             departure,
-            detail: detail.map(kept::words),
+            detail: detail.map(size_bounds::words),
             since: session.since,
             at: at.tick,
             last_ms: session.last_ms,
@@ -522,7 +522,7 @@ impl State {
             by: assigned.by.clone(),
             status: TaskStatus::Queued,
             cancel_asked: false,
-            model: kept::name(assigned.model.as_ref(), limits::MODEL_BYTES),
+            model: size_bounds::name(assigned.model.as_ref(), limits::MODEL_BYTES),
             fresh: assigned.fresh,
             permissions: assigned.permissions,
             workflow: assigned.workflow.clone(),
@@ -567,8 +567,8 @@ impl State {
         task.status = finished.status;
         task.ended_ms = Some(at.ts);
         task.output = Some(at.body(&finished.output));
-        task.stop_reason = finished.stop_reason.as_deref().map(kept::word);
-        task.error = finished.error.as_ref().map(kept::error);
+        task.stop_reason = finished.stop_reason.as_deref().map(size_bounds::word);
+        task.error = finished.error.as_ref().map(size_bounds::error);
         task.context = finished.report.context;
         task.usage.clone_from(&finished.report.usage);
         task.last_words = finished.report.last_words;

@@ -1,7 +1,7 @@
 //! How events about an agent's processes and about signs of life change the state.
 
 use super::apply::At;
-use super::{Due, Run, State, kept};
+use super::{Due, Run, State, size_bounds};
 use crate::bus::event::{Event, Runs};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
@@ -49,7 +49,7 @@ impl State {
                 boot: at.tick.boot,
                 agent: runs.agent,
                 shim: runs.shim,
-                acp_session: kept::name(runs.acp_session.as_ref(), limits::AGENT_ID_BYTES),
+                acp_session: size_bounds::name(runs.acp_session.as_ref(), limits::AGENT_ID_BYTES),
                 place: runs.place.clone(),
             });
         }

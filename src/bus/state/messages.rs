@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Delivery, Due, Message, State, Wait};
 use crate::bus::event::{Addressees, Written};
-use crate::bus::log::Place;
 use crate::bus::state::apply::At;
+use crate::bus::storage::Place;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;

@@ -3,37 +3,37 @@
 //! [`State::apply`] takes an entry as a fact: it never refuses and never panics, even when a cause is missing. The rules are in
 //! `bus::rules`. Bodies stay in the log; the state knows where.
 
-mod absent;
+mod absent_members;
 mod apply;
-mod chunked;
-mod deliveries;
-mod header;
+mod chunked_list;
+mod delivery_status;
+mod message_header;
 mod health;
 mod inbox;
-mod kept;
+mod size_bounds;
 mod messages;
 mod permissions;
-mod query;
+mod queries;
 mod timers;
-mod unanswered;
-mod unheard;
-mod watch;
+mod unanswered_requests;
+mod unheard_claims;
+mod elapsed_time;
 mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::chunked::Chunked;
-pub use self::deliveries::Deliveries;
-pub(super) use self::header::Origin;
+pub use self::chunked_list::Chunked;
+pub use self::delivery_status::Deliveries;
+pub use self::elapsed_time::Watch;
+pub(super) use self::message_header::Origin;
 pub use self::timers::{Due, Timers};
-pub use self::unanswered::Unanswered;
-pub use self::watch::Watch;
+pub use self::unanswered_requests::Unanswered;
 pub use self::workflows::{PlayedStep, Readiness, Workflow};
 
 use super::event::Question;
-use super::log::Place;
+use super::storage::Place;
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };

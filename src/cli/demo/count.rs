@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::bus::Bus;
 use crate::bus::event::{Entry, Event};
-use crate::bus::log::{LogError, Place};
 use crate::bus::state::{Delivery, State};
+use crate::bus::storage::{LogError, Place};
 use crate::cli::{Failure, store};
 use crate::sys::process::marked;
 use crate::team::{RUN_MARK, run_mark};

@@ -187,7 +187,7 @@ mod tests {
             cancel_asked: false,
             steps: Vec::new(),
             prompts: crate::bus::state::BodyRef {
-                place: crate::bus::log::Place::default(),
+                place: crate::bus::storage::Place::default(),
                 index: 0,
                 bytes: 0,
             },

@@ -1,6 +1,6 @@
 //! A place in the past of a member's messages, as a text that models pass back.
 
-use crate::bus::log::Place;
+use crate::bus::storage::Place;
 
 /// More messages than one line of the log can hold.
 const MOST_IN_A_LINE: usize = 1 << 16;

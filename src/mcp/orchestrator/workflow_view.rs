@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::leading::Leading;
-use crate::bus::letter::part;
+use crate::bus::api::message_text::part;
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::domain::limits;
 use crate::domain::time::iso8601;

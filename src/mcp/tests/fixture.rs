@@ -10,9 +10,9 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::bus::log::LogError;
-use crate::bus::memory::Store;
 use crate::bus::rules::Wish;
+use crate::bus::storage::LogError;
+use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Seat};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::fixture::{Client, PATIENCE, Team};
+use crate::bus::api::membership::token_hash;
 use crate::bus::event::Starting;
 use crate::bus::rules::{Ask, NewAgent, Wish};
-use crate::bus::seat::token_hash;
 use crate::bus::{Bus, Seat};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Tools;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::fixture::{Client, PATIENCE};
+use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Event, Starting};
-use crate::bus::faulty::{Fault, Faults};
-use crate::bus::memory::Store;
 use crate::bus::rules::{Ask, NewAgent, Wish};
-use crate::bus::seat::token_hash;
+use crate::bus::storage::faulty_log::{Fault, Faults};
+use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Seat};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};

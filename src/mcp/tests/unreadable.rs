@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::fixture::{Client, Team};
-use crate::bus::log::LogError;
+use crate::bus::storage::LogError;
 
 /// What a process without a free descriptor meets.
 fn no_descriptor() -> LogError {

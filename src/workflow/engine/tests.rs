@@ -11,11 +11,11 @@ use uuid::Uuid;
 use self::drawn::{Drawn, Fate, Happens, ROUNDS, Wants, drawn, happens};
 use super::*;
 use crate::bus::event::{Body, Entry, Event, Report, Starting, StepReturned, StepStarted};
-use crate::bus::log::Place;
 use crate::bus::rules::{
     Ask, Command, Ending, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Wish, decide,
 };
 use crate::bus::state::State;
+use crate::bus::storage::Place;
 use crate::domain::ids::{CommandId, SessionId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::step_condition::{Field, Relation, Source, When};

@@ -387,7 +387,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
     // Each append writes one thousand or more of them.
     for _ in 0..20 {
         let events = world.due();
-        let line = crate::bus::line::encode(&Entry {
+        let line = crate::bus::storage::file::line_format::encode(&Entry {
             seq: 1,
             ts: 0,
             tick: world.now.tick,
@@ -395,7 +395,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
             by: None,
             events,
         });
-        assert!(line.len() < crate::bus::line::MAX_LINE_BYTES);
+        assert!(line.len() < crate::bus::storage::file::line_format::MAX_LINE_BYTES);
     }
     assert!(world.state.member(&name(&long)).is_none());
 }

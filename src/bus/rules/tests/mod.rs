@@ -18,9 +18,9 @@ use uuid::Uuid;
 
 use super::{Ask, Command, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide};
 use crate::bus::event::{Body, Entry, Event, Sent, Starting};
-use crate::bus::line;
-use crate::bus::log::{Place, Proposal};
 use crate::bus::state::{Delivery, State};
+use crate::bus::storage::file::line_format;
+use crate::bus::storage::{Place, Proposal};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::message::{MessageKind, Priority, Way};
@@ -135,8 +135,11 @@ impl World {
             by: proposal.by,
             events: proposal.events,
         };
-        let bytes = line::encode(&entry).len();
-        assert!(bytes <= line::MAX_LINE_BYTES, "{bytes} bytes in a line");
+        let bytes = line_format::encode(&entry).len();
+        assert!(
+            bytes <= line_format::MAX_LINE_BYTES,
+            "{bytes} bytes in a line"
+        );
         self.longest = self.longest.max(bytes);
         self.appends += 1;
         let indices: Vec<u16> = (0..).take(entry.events.len()).collect();

@@ -361,7 +361,7 @@ fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
         world.ask(b, Ask::Claim(id, CALL));
     }
     let events = world.bury(&[b]);
-    let line = crate::bus::line::encode(&Entry {
+    let line = crate::bus::storage::file::line_format::encode(&Entry {
         seq: 1,
         ts: 0,
         tick: world.now.tick,
@@ -370,7 +370,7 @@ fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
         events,
     });
     assert!(
-        line.len() < crate::bus::line::MAX_LINE_BYTES,
+        line.len() < crate::bus::storage::file::line_format::MAX_LINE_BYTES,
         "{}",
         line.len()
     );

@@ -189,7 +189,7 @@ fn a_command_that_does_not_fit_beside_what_is_due_follows_it() {
     let leave = Ask::Leave {
         session: team[1],
         departure: Departure::Closed,
-        detail: Some("x".repeat(line::MAX_LINE_BYTES - 16 * 1024)),
+        detail: Some("x".repeat(line_format::MAX_LINE_BYTES - 16 * 1024)),
     };
     let events = world.ask(team[1], leave);
     assert_eq!(world.appends, appends + 2);

@@ -153,9 +153,9 @@ fn the_end_of_an_agent_ends_also_the_work_whose_end_was_lost_with_a_line() {
     let [first, second] = tasks.clone();
     world.ask(lead, Ask::StartTask(first));
     // The line with the end of the first was damaged.
-    world.append(crate::bus::contract::proposal(vec![Event::TaskStarted {
-        id: second,
-    }]));
+    world.append(crate::bus::storage::contract::proposal(vec![
+        Event::TaskStarted { id: second },
+    ]));
     let events = world.ask(
         lead,
         Ask::Leave {

@@ -1,0 +1,502 @@
+//! One call of a tool: what a member does on the bus while it lasts, and what it is handed.
+//!
+//! What a call is handed counts as seen when a call of the same session comes from a client that had its answer; a call that is
+//! cancelled gives it back. So a call ends in [`Call::answered`] or [`Call::give_back`]; one that is dropped gives back too.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::answer_receipt::Answer;
+use super::bus::{Bus, Receipt};
+use super::membership::{Answered, Seat};
+use super::message_text::Letter;
+use crate::bus::error::BusError;
+use crate::bus::event::{Addressees, Event, Sent};
+use crate::bus::rules::{Ask, Pick, Refusal};
+use crate::bus::state::{Message, Request};
+use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
+use crate::domain::message::{Author, MessageKind, Priority, Way};
+use crate::domain::name::Name;
+use crate::domain::request::RequestStatus;
+use crate::sys::random_ids;
+
+/// A call of a tool in the name of a seat.
+pub struct Call {
+    seat: Seat,
+    id: CallId,
+    /// Earlier calls whose taking this one proves, until that is on the bus.
+    taken: Vec<Answered>,
+    /// Whether something was handed to this call, or may have been.
+    holds: bool,
+    /// The request that it has claimed, or may have.
+    claimed: Option<RequestId>,
+}
+
+/// A message that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// Who gets it, and whether it is live.
+    pub recipients: Vec<(Name, bool)>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// With a message.
+    Message(Box<Letter>),
+    /// Nothing came in time.
+    TimedOut,
+    /// It was ended from outside: the session stops.
+    Ended,
+    /// With a message that is in the turn already, and may be shown there once more.
+    AlsoInTurn(Box<Letter>),
+    /// It did not begin: other messages are in the turn already, and their reader has not been shown them yet.
+    InTurn,
+}
+
+/// How a claim ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// The request is the caller's.
+    Won(Request),
+    /// It is somebody else's, or closed.
+    Lost {
+        /// The request, as far as it is known.
+        request: Request,
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+impl Call {
+    pub(crate) fn new(seat: Seat, taken: Vec<Answered>) -> Self {
+        Self {
+            seat,
+            id: random_ids::call(),
+            taken,
+            holds: false,
+            claimed: None,
+        }
+    }
+
+    /// Returns the call's id.
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+
+    /// Returns whose call it is.
+    pub fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// Asks for something; with the first success it is on the bus that earlier answers were taken.
+    pub async fn ask(&mut self, ask: Ask) -> Result<Receipt, BusError> {
+        let taken = self.proven();
+        let receipt = self
+            .seat
+            .bus()
+            .submit(Some(self.seat.session()), taken, ask)
+            .await?;
+        self.taken.clear();
+        Ok(receipt)
+    }
+
+    /// Sends a message to one member.
+    pub async fn send(
+        &mut self,
+        to: String,
+        content: String,
+        reply_to: Option<String>,
+    ) -> Result<SentMessage, BusError> {
+        self.send_as(Priority::Normal, to, content, reply_to).await
+    }
+
+    /// Sends a message that matters so much.
+    pub async fn send_as(
+        &mut self,
+        priority: Priority,
+        to: String,
+        content: String,
+        reply_to: Option<String>,
+    ) -> Result<SentMessage, BusError> {
+        let body = Bus::body(content);
+        let send = Ask::Send {
+            to,
+            body,
+            reply_to,
+            priority,
+        };
+        let receipt = self.ask(send).await?;
+        self.seat.note_wrote(&receipt);
+        self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
+    }
+
+    /// Sends a message to all live members; nobody else there is no error.
+    pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
+        let body = Bus::body(content);
+        let receipt = self.ask(Ask::Broadcast(body)).await?;
+        match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
+            Ok(sent) => Ok(Some(sent)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Finds the message of this member among a command's events; what was merely due stands before it.
+    fn sent_in(&self, receipt: &Receipt, kinds: &[MessageKind]) -> Result<SentMessage, BusError> {
+        let mine = |sent: &&Sent| {
+            kinds.contains(&sent.kind) && sent.from.member() == Some(self.seat.name())
+        };
+        let sent = receipt
+            .events
+            .iter()
+            .rev()
+            .filter_map(as_sent)
+            .find(mine)
+            .ok_or(BusError::Closed)?;
+        let recipients = self.seat.bus().look(|state| {
+            let of_message = || {
+                let message = state.message(&sent.id);
+                let deliveries = message.map(|message| message.deliveries.iter());
+                let names = deliveries.into_iter().flatten().map(|(name, _)| name);
+                names.cloned().collect()
+            };
+            let names: Vec<Name> = match &sent.to {
+                Addressees::Named(names) => names.clone(),
+                Addressees::AllBut(_) => of_message(),
+            };
+            let is_live = |name: &Name| state.live(name).is_some();
+            names
+                .into_iter()
+                .map(|name| {
+                    let live = is_live(&name);
+                    (name, live)
+                })
+                .collect()
+        });
+        Ok(SentMessage {
+            id: sent.id.clone(),
+            recipients,
+        })
+    }
+
+    /// Takes unread messages for a text of their own: those whose texts can be read. It is an error when there are messages and
+    /// none of them can be.
+    pub async fn take(&mut self, way: Way, pick: Pick) -> Result<Vec<Letter>, BusError> {
+        self.take_into(usize::MAX, way, pick).await
+    }
+
+    /// Does the same for an answer that has so much room.
+    pub async fn take_into(
+        &mut self,
+        room: usize,
+        way: Way,
+        pick: Pick,
+    ) -> Result<Vec<Letter>, BusError> {
+        let (bus, session) = (self.seat.bus().clone(), self.seat.session());
+        bus.refresh()?;
+        let mut readable = bus.readable(session, &pick, &self.proven());
+        readable.fit(room);
+        if readable.is_empty() {
+            return readable.failed.map_or(Ok(Vec::new()), Err);
+        }
+        let pick = readable.pick(pick);
+        self.holds = true;
+        let take = Ask::Take {
+            session,
+            call: self.id,
+            way,
+            pick,
+        };
+        if let Err(error) = self.ask(take).await {
+            // The hand-over may be on the bus, and what it handed over is not shown.
+            self.give_up().await;
+            return Err(error);
+        }
+        Ok(bus.look(|state| readable.handed(state, session, self.id)))
+    }
+
+    /// Gives back what this call may have been handed in vain, and goes on under another id: whatever becomes of the call, what it
+    /// was handed before does not count as shown.
+    async fn give_up(&mut self) {
+        let id = std::mem::replace(&mut self.id, random_ids::call());
+        if let Err(error) = give_back(&self.seat, id).await {
+            // The deadline of a hand-over gives it back in the end.
+            tracing::debug!("failed to give back what was not shown: {error}");
+        }
+    }
+
+    /// Reads the message that this call was handed as a wait.
+    fn letter(&self) -> Result<Option<Letter>, BusError> {
+        let bus = self.seat.bus();
+        let handed: Option<Message> = bus.look(|state| {
+            let handed = state.handed_to(self.seat.session(), self.id);
+            handed.into_iter().next().cloned()
+        });
+        let read = |message| bus.letter(message, 0, self.seat.text_room());
+        handed.map(read).transpose()
+    }
+
+    /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::give_back`] or by the drop of the call.
+    pub async fn wait(
+        &mut self,
+        from: Option<Name>,
+        request: Option<RequestId>,
+        timeout: Duration,
+    ) -> Result<Waited, BusError> {
+        let deadline = Instant::now() + timeout;
+        let mut changes = self.seat.bus().changes();
+        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        self.holds = true;
+        let in_turn = self.steered()?;
+        let wait = Ask::Wait {
+            call: self.id,
+            from,
+            request,
+            timeout_ms,
+        };
+        let asked = self.ask(wait.clone()).await?;
+        let begins = |event: &Event| match event {
+            Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
+            _ => false,
+        };
+        // What else has come back was due, and was in no turn.
+        let is_return = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
+        if asked.events.iter().any(is_return)
+            && let Some(letter) = self.letter()?
+        {
+            return Ok(Waited::AlsoInTurn(Box::new(letter)));
+        }
+        // It does not begin later either: some agents leave such a wait in the background, and it would take the next message.
+        if timeout_ms > 0 && !asked.events.iter().any(begins) {
+            return Ok(Waited::InTurn);
+        }
+        loop {
+            // In this order: a wait that has ended without a message by now will not get one later.
+            let (waits, missed, live) = self.seat.bus().look(|state| {
+                let session = self.seat.session();
+                (
+                    state.waits(session, self.id),
+                    state.misses(session, self.id),
+                    state.session(session).is_some(),
+                )
+            });
+            if missed {
+                // So many wait for it that its sender could not answer them all.
+                self.ask(wait.clone()).await?;
+                continue;
+            }
+            if let Some(letter) = self.letter()? {
+                return Ok(Waited::Message(Box::new(letter)));
+            }
+            if !live {
+                return Err(Refusal::Left.into());
+            }
+            if !waits {
+                return Ok(if timeout_ms == 0 {
+                    Waited::TimedOut
+                } else {
+                    Waited::Ended
+                });
+            }
+            if tokio::time::timeout_at(deadline, changes.changed())
+                .await
+                .is_err()
+            {
+                return self.end_wait().await;
+            }
+        }
+    }
+
+    /// Returns the calls with messages that are in the turn of the session.
+    fn steered(&self) -> Result<Vec<CallId>, BusError> {
+        let (bus, session) = (self.seat.bus(), self.seat.session());
+        bus.refresh()?;
+        Ok(bus.look(|state| state.calls_handed_by(session, Way::Steer)))
+    }
+
+    /// Ends the wait at its deadline, unless a message has just come.
+    async fn end_wait(&mut self) -> Result<Waited, BusError> {
+        match self.ask(Ask::EndWait { call: self.id }).await {
+            Ok(_) => Ok(Waited::TimedOut),
+            Err(BusError::Refused(Refusal::AlreadyHanded)) => match self.letter()? {
+                Some(letter) => Ok(Waited::Message(Box::new(letter))),
+                None => Ok(Waited::TimedOut),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a request.
+    pub async fn open_request(
+        &mut self,
+        description: String,
+        context: Option<String>,
+        nudge: Duration,
+        ttl: Duration,
+    ) -> Result<RequestId, BusError> {
+        let description = Bus::body(description);
+        let context = context.map(Bus::body);
+        let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let receipt = self
+            .ask(Ask::Open {
+                description,
+                context,
+                nudge_ms: ms(nudge),
+                ttl_ms: ms(ttl),
+            })
+            .await?;
+        let opened = receipt.events.iter().find_map(|event| match event {
+            Event::RequestOpened(opened) => Some(opened.id.clone()),
+            _ => None,
+        });
+        opened.ok_or(BusError::Closed)
+    }
+
+    /// Hands the notice of a task's end to this call, whose answer brings the result.
+    pub async fn take_notice(&mut self, task: TaskId) -> Result<(), BusError> {
+        self.holds = true;
+        let take = Ask::TakeNotice(self.id, task);
+        self.ask(take).await.map(drop)
+    }
+
+    /// Claims a request. Losing is a value. A claim whose answer does not come to its client is released; one that was held before is
+    /// not.
+    pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
+        let (bus, session) = (self.seat.bus(), self.seat.session());
+        let claims = self.seat.claims();
+        let _turn = claims.turn().await;
+        bus.refresh()?;
+        let is_held = bus.look(|state| {
+            let is_held = state.claimed_by(session).any(|held| held.id == id);
+            // What an endpoint before this one has claimed is perhaps not known to its agent.
+            is_held && !state.may_not_know(session, &id)
+        });
+        let hangs_on_this = claims.begin(&id, self.id, is_held);
+        self.claimed = hangs_on_this.then(|| id.clone());
+        let outcome = self.ask(Ask::Claim(id.clone(), self.id)).await;
+        if matches!(outcome, Err(BusError::Refused(_))) {
+            self.claimed = None;
+            claims.end(&id, self.id);
+        }
+        let found = || -> Result<Request, BusError> {
+            let request = self.seat.bus().find_request(&id)?;
+            request.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() }.into())
+        };
+        match outcome {
+            Ok(_) => Ok(Claimed::Won(found()?)),
+            Err(BusError::Refused(lost @ Refusal::ClaimLost { .. })) => {
+                let mut request = found()?;
+                // What is due may have decided it, and not be on the bus yet.
+                if let Refusal::ClaimLost { status, .. } = &lost
+                    && request.status == RequestStatus::Open
+                {
+                    request.status = *status;
+                }
+                let reason = lost.to_string();
+                Ok(Claimed::Lost { request, reason })
+            }
+            // It may have ended so long ago that the state has forgotten it.
+            Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
+                let request = found()?;
+                let by = request.owner.as_ref().map(|owner| owner.by.clone());
+                let (id, status) = (id.clone(), request.status);
+                let reason = Refusal::ClaimLost { id, status, by }.to_string();
+                Ok(Claimed::Lost { request, reason })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the calls whose taking this one proves, and which the bus does not know of yet.
+    fn proven(&self) -> Vec<CallId> {
+        self.taken.iter().map(|answered| answered.call).collect()
+    }
+
+    /// Says that the answer with what this call was handed has been given, to a caller in this process.
+    pub async fn answered(self) {
+        self.answered_by(Answer::given()).await;
+    }
+
+    /// Says that this is the answer with what this call was handed, wherever it is on its way. Returns whether something hangs on
+    /// it: then [`Seat::written`] or [`Seat::unanswered`] says what has become of it.
+    pub async fn answered_by(mut self, answer: Answer) -> bool {
+        if !self.taken.is_empty() {
+            // Losing this only means that those messages are offered again.
+            let _ = self.ask(Ask::Taken).await;
+        }
+        let holds = self
+            .seat
+            .bus()
+            .look(|state| state.holds(self.seat.session(), self.id));
+        let claimed = self.claimed.take();
+        let matters = holds || claimed.is_some();
+        if matters {
+            let call = self.id;
+            self.seat.note_answered([Answered {
+                call,
+                answer,
+                claimed,
+            }]);
+        }
+        self.holds = false;
+        matters
+    }
+
+    /// Gives back what this call was handed, and ends its wait: its answer will not be read.
+    pub async fn give_back(mut self) -> Result<(), BusError> {
+        let outcome = give_back(&self.seat, self.id).await;
+        // Not before: when this future is dropped in the middle, the drop of the call goes on.
+        self.holds = false;
+        let released = self.seat.release(self.id, self.claimed.clone()).await;
+        self.claimed = None;
+        outcome.and(released)
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.seat.note_answered(std::mem::take(&mut self.taken));
+        let claimed = self.claimed.take();
+        if !self.holds && claimed.is_none() {
+            return;
+        }
+        let (seat, id) = (self.seat.clone(), self.id);
+        // Outside of a runtime the process is ending, and with it the session.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let given_back = give_back(&seat, id).await;
+                if let Err(error) = given_back.and(seat.release(id, claimed).await) {
+                    tracing::debug!("failed to give back what a dropped call held: {error}");
+                }
+            });
+        }
+    }
+}
+
+async fn give_back(seat: &Seat, call: CallId) -> Result<(), BusError> {
+    match seat.ask(Ask::EndWait { call }).await {
+        Ok(_) => Ok(()),
+        Err(BusError::Refused(Refusal::AlreadyHanded)) => seat
+            .ask(Ask::Settle {
+                session: seat.session(),
+                call,
+                seen: false,
+            })
+            .await
+            .map(drop),
+        Err(error) => Err(error),
+    }
+}
+
+fn as_sent(event: &Event) -> Option<&Sent> {
+    match event {
+        Event::MessageSent(sent) if matches!(sent.from, Author::Member(_)) => Some(sent),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! What a member does on a bus in memory: waits, texts, and claims of which its client may not have heard.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::future::join_all;
+
+use super::*;
+use crate::bus::api::membership::token_hash;
+use crate::bus::event::{Report, Starting};
+use crate::bus::rules::{Ending, NewAgent, NewTask, Wish};
+use crate::bus::storage::in_memory::Store;
+use crate::bus::{Bus, Joining};
+use crate::domain::ids::SessionId;
+use crate::domain::limits;
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::task::TaskStatus;
+use crate::sys::clock;
+
+async fn join(bus: &Bus, name: &str) -> Seat {
+    let wish = Wish::Chosen(Name::parse(name).unwrap());
+    let (kind, roles) = (MemberKind::Peer, Vec::new());
+    let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+    joined.unwrap()
+}
+
+#[tokio::test]
+async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let mut seats = Vec::new();
+    for number in 0..=limits::HANDED_AT_ONCE + 20 {
+        seats.push(join(&bus, &format!("m{number}")).await);
+    }
+    let lead = seats.pop().unwrap();
+    let waiting = |seat: &Seat| {
+        let mut call = seat.call();
+        async move { call.wait(None, None, Duration::from_mins(2)).await }
+    };
+    let sending = async {
+        let mut changes = bus.changes();
+        let all_wait = || {
+            bus.look(|state| {
+                let waiting = |seat: &Seat| {
+                    let session = state.session(seat.session());
+                    session.is_some_and(|session| !session.waits.is_empty())
+                };
+                seats.iter().all(waiting)
+            })
+        };
+        while !all_wait() {
+            changes.changed().await.unwrap();
+        }
+        lead.call().broadcast("all of you".into()).await.unwrap();
+    };
+    let (answers, ()) = tokio::join!(join_all(seats.iter().map(waiting)), sending);
+    let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
+    assert!(answers.iter().all(got));
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn what_came_back_at_its_deadline_was_in_no_turn() {
+    let late = Arc::new(AtomicU64::new(0));
+    let added = Arc::clone(&late);
+    let store = Store::new(Arc::new(move || {
+        let mut now = clock::now();
+        now.tick.ms += added.load(Ordering::Relaxed);
+        now
+    }));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+    let mut send = ann.call();
+    send.send("bob".into(), "hello".into(), None).await.unwrap();
+    let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
+    let taken = unproven.wait(None, None, no_time).await.unwrap();
+    assert!(matches!(taken, Waited::Message(_)));
+    late.store(limits::HANDED_MS, Ordering::Relaxed);
+    let again = bob.call().wait(None, None, no_time).await.unwrap();
+    assert!(matches!(again, Waited::Message(_)), "{again:?}");
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn spaces_are_no_text_however_many() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let (ann, _bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+    let spaces = || " ".repeat(limits::INLINE_BYTES + 1);
+    let mut call = ann.call();
+    let is_empty = |error: BusError| matches!(error, BusError::Refused(Refusal::Empty { .. }));
+    let sent = call.send("bob".into(), spaces(), None).await;
+    assert!(is_empty(sent.unwrap_err()));
+    let told = call.broadcast(spaces()).await;
+    assert!(is_empty(told.unwrap_err()));
+    let (nudge, ttl) = (Duration::from_secs(1), Duration::from_secs(2));
+    let opened = call.open_request(spaces(), None, nudge, ttl).await;
+    assert!(is_empty(opened.unwrap_err()));
+    let why = Some(spaces());
+    let opened = call.open_request("do it".into(), why, nudge, ttl).await;
+    assert!(is_empty(opened.unwrap_err()));
+    bus.close().await;
+}
+
+async fn wins(call: &mut Call, request: &RequestId) -> bool {
+    matches!(call.claim(request.clone()).await.unwrap(), Claimed::Won(_))
+}
+
+#[tokio::test]
+async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let (bob, ann, carl) = (
+        join(&bus, "bob").await,
+        join(&bus, "ann").await,
+        join(&bus, "carl").await,
+    );
+    let hour = Duration::from_hours(1);
+    let mut open = bob.call();
+    let request = open.open_request("do it".into(), None, hour, hour);
+    let request = request.await.unwrap();
+
+    let (mut first, mut second) = (ann.call(), ann.call());
+    assert!(wins(&mut first, &request).await && wins(&mut second, &request).await);
+    first.give_back().await.unwrap();
+    assert!(
+        !wins(&mut carl.call(), &request).await,
+        "ann was told that it is hers"
+    );
+    second.give_back().await.unwrap();
+    let mut of_carl = carl.call();
+    assert!(
+        wins(&mut of_carl, &request).await,
+        "nobody was told of a claim"
+    );
+    of_carl.answered().await;
+    // That it calls again shows that it was told.
+    let mut again = carl.call();
+    assert!(wins(&mut again, &request).await);
+    again.give_back().await.unwrap();
+    assert!(!wins(&mut ann.call(), &request).await);
+    bus.close().await;
+}
+
+/// Starts an agent whose endpoints show this token, on the bus alone.
+async fn start(bridge: &Seat, token: &str) -> SessionId {
+    let session = random_ids::session();
+    bridge.bus().hold(session).unwrap();
+    let starting = Starting {
+        session,
+        name: Name::parse("codex").unwrap(),
+        chosen: false,
+        profile: "codex".into(),
+        model: None,
+        cwd: "/project".into(),
+        roles: Vec::new(),
+        owner: bridge.session(),
+        token_hash: token_hash(token),
+    };
+    let wish = Wish::Like(starting.name.clone());
+    let new = NewAgent { wish, starting };
+    bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
+    session
+}
+
+#[tokio::test]
+async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
+    for is_proven in [true, false] {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
+        let agent = start(&lead, "secret").await;
+        let hour = Duration::from_hours(1);
+        let mut open = bob.call();
+        let request = open.open_request("do it".into(), None, hour, hour);
+        let request = request.await.unwrap();
+
+        let endpoint = || Seat::of_agent(&bus, agent, "secret").unwrap();
+        let mut lost = endpoint().call();
+        assert!(wins(&mut lost, &request).await);
+        // Killed: it can release nothing.
+        std::mem::forget(lost);
+        let next = endpoint();
+        let mut again = next.call();
+        assert!(wins(&mut again, &request).await);
+        assert!(
+            again.answered_by(Answer::given()).await,
+            "something hangs on it"
+        );
+        if is_proven {
+            next.call().answered().await;
+        }
+        lead.ask(Ask::EndCalls(agent)).await.unwrap();
+        assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
+        bus.close().await;
+    }
+}
+
+#[tokio::test]
+async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_notice_each() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let lead = || async {
+        let wish = Wish::Chosen(Name::parse("lead").unwrap());
+        let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
+        let joined = Seat::join(&bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    };
+    let first = lead().await;
+    let agent = start(&first, "secret").await;
+    for _ in 0..limits::EVENTS_AT_ONCE + 50 {
+        let task = NewTask {
+            prompt: Bus::body("work".into()),
+            model: None,
+            fresh: false,
+            permissions: None,
+            step: None,
+        };
+        let assign = Ask::Assign {
+            session: agent,
+            task,
+        };
+        let assigned = first.ask(assign).await.unwrap();
+        let task = assigned.events.iter().find_map(|event| match event {
+            Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
+            _ => None,
+        });
+        let task = task.unwrap();
+        first.ask(Ask::StartTask(task.clone())).await.unwrap();
+        let done = Ending {
+            status: TaskStatus::Done,
+            output: Bus::body("fine".into()),
+            stop_reason: None,
+            error: None,
+            report: Report::default(),
+        };
+        let finish = Ask::FinishTask(task, Box::new(done));
+        first.ask(finish).await.unwrap();
+    }
+    first.leave(Departure::Closed).await.unwrap();
+    let next = lead().await;
+    let told = bus.look(|state| state.unread(next.name()).count());
+    assert_eq!(
+        told, 1,
+        "the last append puts together what those before it have told"
+    );
+    bus.close().await;
+}

@@ -1,0 +1,275 @@
+//! Looking back: messages as the log tells them, read or not, also those that the state has forgotten.
+
+use super::bus::Bus;
+use crate::bus::error::BusError;
+use crate::bus::event::{Addressees, Entry, Event};
+use crate::bus::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
+use crate::bus::storage::{LogError, Place};
+use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
+use crate::domain::name::Name;
+
+/// Lines read at a time: small enough to keep memory flat, large enough to keep the reading fast.
+const LINES: usize = 256;
+
+/// How a message of the past is shown: the log is not asked how far it came.
+const PAST: Delivery = Delivery::Seen;
+
+impl Bus {
+    /// Returns at most `max` messages of the log for which `wanted` holds, that `reader` sent or received, from a place on
+    /// (none: from the oldest), oldest first; and the place of what follows, unless the log ended. A line is never divided: the
+    /// first may bring more than `max`.
+    pub fn history(
+        &self,
+        from: Option<Place>,
+        wanted: impl Fn(&Message) -> bool,
+        reader: &Name,
+        max: usize,
+    ) -> Result<(Vec<Message>, Option<Place>), BusError> {
+        let mut place = match from {
+            Some(place) => place,
+            None => self.oldest()?,
+        };
+        let mut found = Vec::new();
+        loop {
+            let (lines, next) = self.read_after(place, LINES)?;
+            if lines.is_empty() {
+                return Ok((found, None));
+            }
+            let mut rest = lines.into_iter().peekable();
+            while let Some((at, entry)) = rest.next() {
+                let seen = |message: &Message| message.is_visible_to(reader) && wanted(message);
+                let mut messages = self.look(|state| messages_of(state, &entry, at, reader));
+                messages.extend(self.shown_later(&entry, reader));
+                messages.retain(seen);
+                if !found.is_empty() && found.len() + messages.len() > max {
+                    return Ok((found, Some(at)));
+                }
+                found.extend(messages);
+                if found.len() >= max {
+                    let after = rest.peek().map_or(next, |(place, _)| *place);
+                    return Ok((found, Some(after)));
+                }
+            }
+            place = next;
+        }
+    }
+}
+
+impl Bus {
+    /// Finds a task, also one that ended so long ago that the state has forgotten it.
+    pub fn find_task(&self, id: &TaskId) -> Result<Option<Task>, BusError> {
+        match self.look(|state| state.task(id).cloned()) {
+            Some(task) => Ok(Some(task)),
+            None => self.past_task(id),
+        }
+    }
+
+    pub(crate) fn past_task(&self, id: &TaskId) -> Result<Option<Task>, BusError> {
+        let past = self.state_of(&id.to_string(), |event| match event {
+            Event::TaskAssigned(assigned) => assigned.id == *id,
+            Event::TaskFinished(finished) => finished.id == *id,
+            Event::TaskStarted { id: other } => other == id,
+            _ => false,
+        })?;
+        Ok(past.task(id).cloned())
+    }
+
+    /// Finds a workflow, also one that ended so long ago that the state has forgotten it.
+    pub fn find_workflow(&self, id: &WorkflowId) -> Result<Option<Workflow>, BusError> {
+        match self.look(|state| state.workflow(id).cloned()) {
+            Some(workflow) => Ok(Some(workflow)),
+            None => self.past_workflow(id),
+        }
+    }
+
+    fn past_workflow(&self, wanted: &WorkflowId) -> Result<Option<Workflow>, BusError> {
+        let past = self.state_of(&wanted.to_string(), |event| match event {
+            Event::WorkflowCreated(created) => created.id == *wanted,
+            Event::WorkflowResumed(resumed) => resumed.id == *wanted,
+            Event::WorkflowCancelAsked { id, .. } | Event::WorkflowEnded { id, .. } => id == wanted,
+            event => event.step_of().is_some_and(|(id, _)| id == wanted),
+        })?;
+        Ok(past.workflow(wanted).cloned())
+    }
+
+    /// Finds a request, also one that ended so long ago that the state has forgotten it.
+    pub fn find_request(&self, id: &RequestId) -> Result<Option<Request>, BusError> {
+        match self.look(|state| state.request(id).cloned()) {
+            Some(request) => Ok(Some(request)),
+            None => self.past_request(id),
+        }
+    }
+
+    fn past_request(&self, id: &RequestId) -> Result<Option<Request>, BusError> {
+        let past = self.state_of(&id.to_string(), |event| match event {
+            Event::RequestOpened(opened) => opened.id == *id,
+            Event::RequestClaimed { id: other, .. }
+            | Event::RequestReopened { id: other }
+            | Event::RequestCompleted { id: other, .. }
+            | Event::RequestExpired { id: other } => other == id,
+            _ => false,
+        })?;
+        Ok(past.request(id).cloned())
+    }
+
+    /// Finds a message that the state has forgotten, addressed as far as this reader is concerned.
+    pub(crate) fn past_message(
+        &self,
+        id: &MessageId,
+        reader: &Name,
+    ) -> Result<Option<Message>, BusError> {
+        let mut found = None;
+        self.entries_with(&id.to_string(), |at, entry| {
+            let messages = self.look(|state| messages_of(state, &entry, at, reader));
+            let mut messages = messages.into_iter();
+            found = found
+                .take()
+                .or_else(|| messages.find(|message| message.id == *id));
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the state that follows from some of the log's events alone: those about an id.
+    fn state_of(&self, id: &str, wanted: impl Fn(&Event) -> bool) -> Result<State, BusError> {
+        let mut state = State::default();
+        self.entries_with(id, |at, mut entry| {
+            let events = std::mem::take(&mut entry.events);
+            let kept = events
+                .into_iter()
+                .zip(0u16..)
+                .filter(|(event, _)| wanted(event));
+            let (events, indices): (Vec<_>, Vec<_>) = kept.unzip();
+            entry.events = events;
+            state.apply(&entry, &indices, at);
+        })?;
+        Ok(state)
+    }
+
+    /// Goes through the entries of those parts of the log in which a text stands, oldest first.
+    fn entries_with(
+        &self,
+        text: &str,
+        mut on_entry: impl FnMut(Place, Entry),
+    ) -> Result<(), BusError> {
+        for part in self.parts_with(text)? {
+            let mut place = part;
+            while place.segment == part.segment {
+                let (lines, next) = match self.read_after(place, LINES) {
+                    // It went meanwhile because nobody needs it any more.
+                    Err(BusError::Log(LogError::Gone)) => break,
+                    outcome => outcome?,
+                };
+                if lines.is_empty() {
+                    break;
+                }
+                for (at, entry) in lines {
+                    if at.segment == part.segment {
+                        on_entry(at, entry);
+                    }
+                }
+                place = next;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the messages that an entry puts into this reader's inbox although they were sent before.
+    fn shown_later(&self, entry: &Entry, reader: &Name) -> Vec<Message> {
+        let shown = entry.events.iter().filter_map(|event| match event {
+            Event::MessageAddressed { id, to } => Some((id, to)),
+            _ => None,
+        });
+        self.look(|state| {
+            let is_shown = |message: &Message, to: &Addressees| match to {
+                Addressees::Named(names) => names.contains(reader),
+                // Those who were there before it was sent have it from then.
+                Addressees::AllBut(_) => {
+                    message.delivery(reader).is_some() && !was_live(state, reader, message.seq)
+                }
+            };
+            let shown = shown.filter_map(|(id, to)| Some((state.message(id)?, to)));
+            let shown = shown.filter(|(message, to)| is_shown(message, to));
+            shown.map(|(message, _)| message.clone()).collect()
+        })
+    }
+}
+
+/// Says whether the session that a name has now was there already at some seq.
+fn was_live(state: &State, name: &Name, seq: u64) -> bool {
+    state.live(name).is_some_and(|live| live.since_seq < seq)
+}
+
+/// Returns the messages that an entry puts on the bus, addressed as far as this reader is concerned.
+fn messages_of(state: &State, entry: &Entry, place: Place, reader: &Name) -> Vec<Message> {
+    let mut messages = Vec::new();
+    for (event, index) in entry.events.iter().zip(0u16..) {
+        let origin = Origin {
+            seq: entry.seq + u64::from(index),
+            wall_ms: entry.ts,
+            place,
+            index,
+        };
+        let (message, to) = match event {
+            Event::MessageSent(sent) => (Message::sent(sent, origin), &sent.to),
+            Event::RequestOpened(opened) => (Message::opened(opened, origin), &opened.to),
+            _ => continue,
+        };
+        let names = match to {
+            Addressees::Named(names) => names.clone(),
+            Addressees::AllBut(but) => {
+                let is_meant = !but.contains(reader) && was_live(state, reader, message.seq);
+                is_meant.then(|| reader.clone()).into_iter().collect()
+            }
+        };
+        let deliveries = names.into_iter().map(|name| (name, PAST)).collect();
+        messages.push(Message {
+            deliveries,
+            ..message
+        });
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use crate::bus::rules::Wish;
+    use crate::bus::storage::in_memory::Store;
+    use crate::bus::{Bus, Joining, Seat};
+    use crate::domain::ids::RequestId;
+    use crate::domain::member::MemberKind;
+    use crate::domain::name::Name;
+    use crate::domain::request::RequestStatus;
+    use crate::sys::clock;
+
+    async fn peer(bus: &Bus, name: &str) -> Seat {
+        let wish = Wish::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        Seat::join(bus, Joining { wish, kind, roles })
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_log_alone_tells_of_a_request_what_the_state_tells() {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (asker, worker) = (peer(&bus, "asker").await, peer(&bus, "worker").await);
+        let hour = Duration::from_hours(1);
+        let mut call = asker.call();
+        let opened = call.open_request("look".into(), None, hour, hour).await;
+        let id = opened.unwrap();
+        let mut call = worker.call();
+        call.claim(id.clone()).await.unwrap();
+        call.send("asker".into(), "done".into(), Some(id.to_string()))
+            .await
+            .unwrap();
+        let past = bus.past_request(&id).unwrap().unwrap();
+        assert_eq!(past.status, RequestStatus::Completed);
+        assert_eq!(Some(past), bus.look(|state| state.request(&id).cloned()));
+        let unknown = RequestId::from_bits(7);
+        assert_eq!(bus.find_request(&unknown).unwrap(), None);
+    }
+}

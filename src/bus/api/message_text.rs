@@ -1,0 +1,228 @@
+//! A message as somebody reads it: its header with its text, or a part of it.
+
+use super::bus::Bus;
+use crate::bus::error::BusError;
+use crate::bus::rules::Refusal;
+use crate::bus::state::Message;
+use crate::bus::storage::LogError;
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+/// A message with a part of its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// Everything but the text.
+    pub header: Message,
+    /// The text from `offset` on, up to some limit.
+    pub text: String,
+    /// Where the text begins, in bytes of the whole.
+    pub offset: usize,
+    /// The length of the whole text in bytes.
+    pub total: usize,
+    /// Why there is no text, where it is lost for good.
+    pub lost: Option<String>,
+}
+
+/// What stands between the description and the context of a request where both are shown as one text.
+const CONTEXT_HEADING: &str = "\n\nContext: ";
+
+/// The two texts of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestTexts {
+    /// What needs doing.
+    pub description: String,
+    /// What is known so far.
+    pub context: Option<String>,
+}
+
+/// The beginning of a request's two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestHead {
+    /// What needs doing.
+    pub description: String,
+    /// What is known so far.
+    pub context: Option<String>,
+    /// Where the rest begins in the text of the request's message, if there is one.
+    pub next_offset: Option<usize>,
+}
+
+impl RequestTexts {
+    /// Returns both as one text: what the request's message says.
+    pub fn whole(self) -> String {
+        match self.context {
+            Some(context) => self.description + CONTEXT_HEADING + &context,
+            None => self.description,
+        }
+    }
+
+    /// Returns what fits into `max` bytes of text.
+    pub fn head(&self, max: usize) -> RequestHead {
+        let (_, description) = shown_part(&self.description, 0, max);
+        let mut head = RequestHead {
+            description: description.to_owned(),
+            context: None,
+            next_offset: None,
+        };
+        if description.len() < self.description.len() {
+            head.next_offset = Some(description.len());
+            return head;
+        }
+        if let Some(whole) = &self.context {
+            let (_, context) = shown_part(whole, 0, max.saturating_sub(shown_len(description)));
+            let end = description.len() + CONTEXT_HEADING.len() + context.len();
+            head.next_offset = (context.len() < whole.len()).then_some(end);
+            head.context = Some(context.to_owned());
+        }
+        head
+    }
+}
+
+impl Letter {
+    /// Returns how many bytes it takes in an answer.
+    pub fn shown_len(&self) -> usize {
+        limits::HEADER_BYTES + shown_len(&self.text)
+    }
+
+    /// Leaves of its text what has at most `max` bytes in an answer.
+    pub(crate) fn shorten(&mut self, max: usize) {
+        let kept = shown_part(&self.text, 0, max).1.len();
+        self.text.truncate(kept);
+    }
+
+    /// Returns where the rest begins, if there is one.
+    pub fn next_offset(&self) -> Option<usize> {
+        let end = self.offset + self.text.len();
+        (end < self.total).then_some(end)
+    }
+}
+
+/// Returns the part of a text from `offset` on that has at most `max` bytes, whole characters only.
+pub fn part(text: &str, offset: usize, max: usize) -> (usize, &str) {
+    let begin = floor(text, offset.min(text.len()));
+    let mut end = floor(text, begin.saturating_add(max).min(text.len()));
+    if end == begin && begin < text.len() {
+        // A limit below one character still makes progress.
+        end = begin + text[begin..].chars().next().map_or(0, char::len_utf8);
+    }
+    (begin, &text[begin..end])
+}
+
+/// Returns the part of a text from `offset` on that has at most `max` bytes as JSON writes them, whole characters only.
+pub fn shown_part(text: &str, offset: usize, max: usize) -> (usize, &str) {
+    let (begin, rest) = part(text, offset, max);
+    let mut shown = 0;
+    for (at, char) in rest.char_indices() {
+        shown += shown_bytes(char);
+        // A limit below one character still makes progress.
+        if shown > max && at > 0 {
+            return (begin, &rest[..at]);
+        }
+    }
+    (begin, rest)
+}
+
+/// Returns how many bytes JSON writes for a text.
+pub fn shown_len(text: &str) -> usize {
+    text.chars().map(shown_bytes).sum()
+}
+
+fn shown_bytes(char: char) -> usize {
+    match char {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        other => other.len_utf8(),
+    }
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+impl Bus {
+    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass; a text that is lost for good is none, so
+    /// that the message is shown all the same.
+    pub fn letter(&self, header: Message, offset: usize, max: usize) -> Result<Letter, BusError> {
+        let whole = match self.text(header.body) {
+            Err(BusError::Log(LogError::Gone)) => {
+                return Ok(Letter {
+                    text: String::new(),
+                    offset: 0,
+                    total: 0,
+                    lost: Some(LogError::Gone.to_string()),
+                    header,
+                });
+            }
+            read => read?,
+        };
+        let (offset, text) = shown_part(&whole, offset, max);
+        Ok(Letter {
+            text: text.to_owned(),
+            offset,
+            total: whole.len(),
+            lost: None,
+            header,
+        })
+    }
+
+    /// Finds a message that a member sent or received, also one that the state has forgotten.
+    pub fn find_message(&self, id: &MessageId, reader: &Name) -> Result<Message, BusError> {
+        let known = self.look(|state| state.message(id).cloned());
+        let found = match known {
+            Some(message) => Some(message),
+            None => self.past_message(id, reader)?,
+        };
+        let visible = found.filter(|message| message.is_visible_to(reader));
+        visible.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_request_goes_on_where_its_head_ends() {
+        let texts = RequestTexts {
+            description: "what".into(),
+            context: Some("known".into()),
+        };
+        let whole = texts.clone().whole();
+        for max in 1..9 {
+            let head = texts.head(max);
+            let rest = &whole[head.next_offset.unwrap()..];
+            let shown = RequestTexts {
+                description: head.description,
+                context: head.context,
+            };
+            assert_eq!(shown.whole() + rest, whole, "{max}");
+        }
+        assert_eq!(texts.head(9).next_offset, None);
+        assert_eq!(texts.head(9).context.as_deref(), Some("known"));
+    }
+
+    #[test]
+    fn a_shown_part_is_as_long_as_json_writes_it() {
+        let text = "a\n\"\u{1}\\ß€ \u{7f}z";
+        for offset in [0, 1, 3] {
+            for max in 1..30 {
+                let (_, part) = shown_part(text, offset, max);
+                let written = serde_json::to_string(part).unwrap().len() - 2;
+                assert_eq!(shown_len(part), written);
+                assert!(written <= max || part.chars().count() == 1, "{part:?}");
+            }
+        }
+        assert_eq!(shown_part(text, 0, 100), (0, text));
+    }
+
+    #[test]
+    fn a_part_is_whole_characters_and_always_makes_progress() {
+        assert_eq!(part("abc", 1, 1), (1, "b"));
+        assert_eq!(part("aßc", 2, 1), (1, "ß"));
+        assert_eq!(part("aßc", 0, 2), (0, "a"));
+        assert_eq!(part("abc", 9, 9), (3, ""));
+    }
+}

@@ -1,0 +1,12 @@
+//! What the rest of the program holds of the bus: the handle, a membership, a tool call, and message texts.
+
+pub(crate) mod answer_receipt;
+pub mod bus;
+pub mod call;
+pub(crate) mod history;
+pub(crate) mod hook_deliveries;
+pub mod membership;
+pub mod message_text;
+pub(crate) mod readable;
+pub(crate) mod retry_pauses;
+pub(crate) mod unheard_claims;

@@ -1,0 +1,118 @@
+//! Reading before handing over: only messages whose texts have been read are handed to a call, so that none counts as shown that
+//! was not.
+
+use super::bus::Bus;
+use super::message_text::Letter;
+use crate::bus::error::BusError;
+use crate::bus::rules::{Pick, picked};
+use crate::bus::state::{Delivery, Message, State};
+use crate::domain::ids::{CallId, MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+/// How many texts may fail to be read in one go: then it is not these texts that are at fault.
+const FAILURES: usize = 16;
+
+/// Unread messages with their texts, before they are handed over.
+#[derive(Debug, Default)]
+pub struct Readable {
+    letters: Vec<Letter>,
+    /// Why some could not be read now. They stay unread.
+    pub failed: Option<BusError>,
+}
+
+impl Bus {
+    /// Reads the unread messages that a pick takes. Those that cannot be read now are left out, and others take their place.
+    /// `proven` are calls of this session whose messages are about to count as seen.
+    pub fn readable(&self, session: SessionId, pick: &Pick, proven: &[CallId]) -> Readable {
+        let mut readable = Readable::default();
+        let mut unreadable: Vec<MessageId> = Vec::new();
+        loop {
+            let wanted: Vec<Message> = self.look(|state| {
+                let name = state.session(session).map(|session| &session.name);
+                let left_out = |message: &Message| {
+                    unreadable.contains(&message.id)
+                        || name.is_some_and(|name| is_proven(message, name, session, proven))
+                };
+                let picked = name.map(|name| picked(state, name, pick, left_out));
+                picked.into_iter().flatten().cloned().collect()
+            });
+            readable
+                .letters
+                .retain(|letter| wanted.iter().any(|message| message.id == letter.header.id));
+            let failures = unreadable.len();
+            for message in wanted {
+                let known = |letter: &Letter| letter.header.id == message.id;
+                if readable.letters.iter().any(known) {
+                    continue;
+                }
+                let id = message.id.clone();
+                match self.letter(message, 0, pick.head_bytes) {
+                    Ok(letter) => readable.letters.push(letter),
+                    Err(error) => {
+                        tracing::warn!("failed to read {id}, which stays unread: {error}");
+                        readable.failed = Some(error);
+                        unreadable.push(id);
+                    }
+                }
+            }
+            if unreadable.len() == failures || unreadable.len() >= FAILURES {
+                readable.letters.sort_by_key(|letter| letter.header.seq);
+                return readable;
+            }
+        }
+    }
+}
+
+/// Says whether a message was given back by a call that is proven now.
+fn is_proven(message: &Message, name: &Name, session: SessionId, proven: &[CallId]) -> bool {
+    match message.delivery(name) {
+        Some(Delivery::Unread {
+            last: Some((holder, call)),
+        }) => holder == session && proven.contains(&call),
+        _ => false,
+    }
+}
+
+impl Readable {
+    /// Returns the pick that takes just these.
+    pub fn pick(&self, pick: Pick) -> Pick {
+        let ids = self.letters.iter().map(|letter| letter.header.id.clone());
+        Pick {
+            only: Some(ids.collect()),
+            ..pick
+        }
+    }
+
+    /// Leaves the first ones that an answer has room for: as many as fit whole, and of a first one that does not fit its beginning.
+    pub fn fit(&mut self, room: usize) {
+        let mut left = room;
+        let mut fitting = 0;
+        for letter in &mut self.letters {
+            if fitting == 0 {
+                letter.shorten(room.saturating_sub(limits::HEADER_BYTES));
+            }
+            let Some(rest) = left.checked_sub(letter.shown_len()) else {
+                break;
+            };
+            left = rest;
+            fitting += 1;
+        }
+        self.letters.truncate(fitting.max(1));
+    }
+
+    /// Says whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.letters.is_empty()
+    }
+
+    /// Returns what a call was handed of these: somebody else may have been faster.
+    pub fn handed(self, state: &State, session: SessionId, call: CallId) -> Vec<Letter> {
+        let handed = state.handed_to(session, call);
+        let is_ours = |letter: &Letter| {
+            let mut handed = handed.iter();
+            handed.any(|message| message.id == letter.header.id)
+        };
+        self.letters.into_iter().filter(is_ours).collect()
+    }
+}

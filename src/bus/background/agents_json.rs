@@ -1,0 +1,70 @@
+//! The view of members for people and scripts: who is here now, as JSON.
+
+use serde_json::{Value, json};
+
+use crate::bus::state::State;
+use crate::domain::time::{Now, iso8601};
+
+/// Returns the view of a state.
+pub(crate) fn of(state: &State, now: Now) -> String {
+    let agents: Vec<_> = state
+        .live_sessions()
+        .into_iter()
+        .map(|session| {
+            json!({
+                "name": session.name,
+                "kind": session.kind.as_str(),
+                "status": session.status(),
+                "session": session.id,
+                "profile": session.profile,
+                "model": session.model,
+                "pid": session.pid,
+                "cwd": session.cwd,
+                "roles": session.roles,
+                "task": session.running,
+            })
+        })
+        .collect();
+    let view = json!({ "written": iso8601(now.wall_ms), "agents": agents });
+    let mut text = serde_json::to_string_pretty(&view).expect("a view is plain data");
+    text.push('\n');
+    text
+}
+
+/// Says whether two views differ in more than the time of writing.
+pub(crate) fn differs(one: &str, other: &str) -> bool {
+    let agents = |view: &str| {
+        let mut view: Value = serde_json::from_str(view).ok()?;
+        view.get_mut("agents").map(Value::take)
+    };
+    agents(one) != agents(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Tick;
+
+    #[test]
+    fn the_time_of_writing_alone_is_no_difference() {
+        let at = |wall_ms| {
+            of(
+                &State::default(),
+                Now {
+                    wall_ms,
+                    tick: Tick { boot: 0, ms: 0 },
+                },
+            )
+        };
+        assert!(!differs(&at(1), &at(2)));
+        assert!(differs(&at(1), ""));
+    }
+
+    #[test]
+    fn another_list_of_members_is_a_difference_wherever_the_time_stands() {
+        let view = |agents: Value| json!({ "written": "now", "agents": agents }).to_string();
+        let (nobody, ann) = (view(json!([])), view(json!([{ "name": "ann" }])));
+        assert!(differs(&nobody, &ann));
+        assert!(!differs(&ann, &ann));
+    }
+}

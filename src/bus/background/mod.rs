@@ -1,0 +1,9 @@
+//! The threads behind a bus handle: syncing, waiting commands, heartbeats, and the look at other members.
+
+pub(crate) mod agents_json;
+pub(crate) mod bus_thread;
+pub mod heartbeats;
+pub(crate) mod lasting_trouble;
+pub(crate) mod look_at_members;
+pub(crate) mod one_boot_at_a_time;
+pub(crate) mod waiting_commands;

@@ -1,0 +1,63 @@
+//! A bus is one machine's at a time: deadlines count in its own time, and the dead are known by its locks.
+//!
+//! A shared folder of a virtual machine can be opened from both sides. Whoever comes second is told so.
+
+use crate::bus::state::State;
+use crate::bus::storage::{Log, LogError, Presence};
+
+/// Refuses a bus that sessions of another boot use which is running now.
+pub(crate) fn check(log: &mut dyn Log, state: &State) -> Result<(), LogError> {
+    let boot = log.now().tick.boot;
+    let elsewhere = state.live_sessions().into_iter();
+    let mut elsewhere = elsewhere.filter(|session| session.since.boot != boot);
+    // What an earlier boot of this machine has left is held by nobody any more.
+    match elsewhere.find(|session| log.held(session.id) == Presence::Held) {
+        Some(session) => Err(LogError::OtherMachine {
+            member: session.name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::bus::rules::Wish;
+    use crate::bus::storage::in_memory::Store;
+    use crate::bus::{Bus, BusError, Joining, Seat};
+    use crate::domain::member::MemberKind;
+    use crate::domain::name::Name;
+    use crate::sys::clock;
+
+    #[tokio::test]
+    async fn a_bus_that_another_running_boot_uses_is_refused() {
+        let boot = Arc::new(AtomicU32::new(1));
+        let current = Arc::clone(&boot);
+        let store = Store::new(Arc::new(move || {
+            let mut now = clock::now();
+            now.tick.boot = current.load(Ordering::SeqCst);
+            now
+        }));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let joining = Joining {
+            wish: Wish::Chosen(Name::parse("ann").unwrap()),
+            kind: MemberKind::Peer,
+            roles: Vec::new(),
+        };
+        let ann = Seat::join(&bus, joining).await.unwrap();
+        boot.store(2, Ordering::SeqCst);
+        let refused = Bus::open(Box::new(store.log())).err().unwrap();
+        assert!(matches!(
+            &refused,
+            BusError::Log(LogError::OtherMachine { member }) if member.as_str() == "ann"
+        ));
+        assert!(refused.to_string().contains("another machine"), "{refused}");
+        // Held by nobody, it is of an earlier boot of this machine.
+        bus.release(ann.session());
+        assert!(Bus::open(Box::new(store.log())).is_ok());
+        bus.close().await;
+    }
+}

@@ -1,0 +1,69 @@
+//! What happens by itself when its time has come, written by whichever process looks first.
+
+use super::decision::Decision;
+use super::delivery_proofs::{self, Untold};
+use super::event_writer::Writer;
+use super::members;
+use super::messages;
+use super::permissions;
+use super::refusal::Refusal;
+use super::requests;
+use crate::bus::event::Event;
+use crate::bus::state::{Due, State};
+use crate::domain::limits;
+use crate::domain::time::Now;
+
+/// Writes what is due, each in the state after the one before.
+pub(super) fn write_due(
+    decision: &mut Decision<'_>,
+    state: &State,
+    now: Now,
+) -> Result<(), Refusal> {
+    // After a new boot the timers mean nothing until the first entry of that boot starts them anew.
+    if now.tick.boot != state.boot {
+        return Ok(());
+    }
+    let names = state.due_names(now);
+    let all = state.timers.due(now.tick.ms).chain(&names);
+    for due in all.take(limits::DUE_AT_ONCE) {
+        if decision.is_full() {
+            break;
+        }
+        decision.step(|writer| {
+            // An earlier step may have made it superfluous.
+            if writer.state.is_pending(due) {
+                write(writer, due);
+            }
+            Ok(())
+        })?;
+        if let Due::Handed(session, call) = due {
+            delivery_proofs::end_untold(decision, state, *session, Untold::Unwritten(*call))?;
+        }
+    }
+    for newcomer in state.newcomers() {
+        if decision.is_full() {
+            break;
+        }
+        decision.step(|writer| {
+            members::show_open_requests(writer, newcomer);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Every branch writes at least the event that stops the timer, or gets nearer to it.
+fn write(writer: &mut Writer<'_>, due: &Due) {
+    match due {
+        Due::Nudge(request) => requests::nudge(writer, request),
+        Due::Expire(request) => requests::expire(writer, request, true),
+        Due::Reopen(request) => requests::reopen(writer, request),
+        Due::Handed(session, call) => messages::give_back(writer, *session, *call),
+        Due::Wait(session, call) => writer.push(Event::WaitEnded {
+            session: *session,
+            call: *call,
+        }),
+        Due::Mail(name) => members::end_mail(writer, name),
+        Due::Permission(id) => permissions::expire(writer, id),
+    }
+}

@@ -1,0 +1,139 @@
+//! The directory of a bus: made, or looked at before it is trusted.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Networks, bus_json, failed, git_exclude};
+use crate::bus::storage::LogError;
+use crate::sys::fs::disk::{
+    Disk as _, PrivateDirectory, RealDisk, look_at_directory, make_directory, private_directory,
+};
+use crate::sys::fs::network_fs;
+
+/// What a bus keeps in directories of their own.
+pub(crate) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
+
+/// Makes the directory with its parts, or refuses the one that is there, with the reason.
+pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogError> {
+    let parent = directory.parent().unwrap_or(directory);
+    if networks == Networks::Refused {
+        refuse_network(directory)?;
+    }
+    match make_directory(parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(failed("create", parent, error));
+        }
+        _ => {}
+    }
+    refuse_way_out(parent)?;
+    let mut made = Vec::new();
+    ensure(directory, &mut made)?;
+    for part in PARTS {
+        ensure(&directory.join(part), &mut made)?;
+    }
+    if !made.is_empty() {
+        // From the outside in: a name is worth nothing while the directory around it has none.
+        let project = parent.parent().unwrap_or(parent);
+        for changed in [project, parent, directory] {
+            RealDisk
+                .sync_directory(changed)
+                .map_err(|error| failed("sync", changed, error))?;
+        }
+    }
+    if let Some(project) = parent.parent()
+        && let Err(error) = git_exclude::from_git(project, directory)
+    {
+        tracing::warn!(
+            %error,
+            "failed to keep the bus directory out of git: add `.claude/bridge/` to `.gitignore`"
+        );
+    }
+    Ok(())
+}
+
+/// Looks whether the directory that is there and its parts can be trusted, and makes nothing.
+pub(crate) fn look_at(directory: &Path) -> Result<(), LogError> {
+    let parts = PARTS.iter().map(|part| directory.join(part));
+    for path in std::iter::once(directory.to_owned()).chain(parts) {
+        let found = look_at_directory(&path).map_err(|error| failed("look at", &path, error))?;
+        trust(&path, found, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
+/// Says whether there is nothing in a bus directory but what its making begins with.
+pub(crate) fn is_empty(directory: &Path) -> io::Result<bool> {
+    for name in RealDisk.list(directory)? {
+        if name == "lock" || name == bus_json::TEMPORARY {
+            continue;
+        }
+        let is_bare =
+            PARTS.contains(&name.as_str()) && RealDisk.list(&directory.join(&name))?.is_empty();
+        if !is_bare {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Refuses a link in the place of `.claude` that leads out of the project: a repository may bring one, and the bus would be made
+/// wherever it leads.
+fn refuse_way_out(parent: &Path) -> Result<(), LogError> {
+    let Some(project) = parent.parent() else {
+        return Ok(());
+    };
+    let resolved = |path: &Path| {
+        let real = path.canonicalize();
+        real.map_err(|error| failed("find", path, error))
+    };
+    if resolved(parent)?.starts_with(resolved(project)?) {
+        return Ok(());
+    }
+    Err(LogError::Refused {
+        path: parent.to_owned(),
+        reason: "it is a link that leads out of the project: put a real directory in its place"
+            .to_owned(),
+    })
+}
+
+/// Refuses a directory on a network file system, before anything is made in it.
+fn refuse_network(directory: &Path) -> Result<(), LogError> {
+    let present = directory.ancestors().find(|path| path.is_dir());
+    let Some(present) = present else {
+        return Ok(());
+    };
+    match network_fs::of(present) {
+        Ok(None) => Ok(()),
+        Ok(Some(kind)) => Err(LogError::Refused {
+            path: directory.to_owned(),
+            reason: format!(
+                "it is on a network file system ({kind}), where locks may not hold between machines and files may be seen late: \
+                 use a project on a local disk, or set `allow_network_file_system = true` under [limits] of the configuration if \
+                 one machine alone uses it"
+            ),
+        }),
+        Err(error) => {
+            tracing::warn!(%error, "failed to look which file system the bus is on");
+            Ok(())
+        }
+    }
+}
+
+fn ensure(path: &Path, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
+    let found = private_directory(path).map_err(|error| failed("create", path, error))?;
+    trust(path, found, made)
+}
+
+fn trust(path: &Path, found: PrivateDirectory, made: &mut Vec<PathBuf>) -> Result<(), LogError> {
+    match found {
+        PrivateDirectory::Found => Ok(()),
+        PrivateDirectory::Made => {
+            made.push(path.to_owned());
+            Ok(())
+        }
+        PrivateDirectory::Untrusted(reason) => Err(LogError::Refused {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        }),
+    }
+}

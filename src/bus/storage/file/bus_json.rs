@@ -1,0 +1,154 @@
+//! `bus.json`: the format of a bus, its id, the secret that ties it to the place where it was made, and that place.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::directory_identity::Sighting;
+use super::{failed, snapshot};
+use crate::bus::storage::LogError;
+use crate::sys::fs::disk::Disk;
+use crate::sys::fs::file_lock::LockFile;
+use crate::sys::random_ids;
+
+/// The format that this version writes; it reads all up to this one.
+const FORMAT: u32 = 1;
+
+/// What it is called while it is written.
+pub(crate) const TEMPORARY: &str = ".bus.json.tmp";
+
+#[derive(Serialize, Deserialize)]
+struct Identity {
+    format: u32,
+    /// The least level of the state that may work here, where a newer version says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    least: Option<u32>,
+    /// A newer format need not have it in this form.
+    #[serde(default)]
+    id: Option<Uuid>,
+    /// What its counterpart in the user's state directory has too (see `origin`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    /// Where that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made: Option<Value>,
+}
+
+/// What a bus says of itself, whatever its format.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Known {
+    #[serde(default)]
+    pub(crate) id: Option<Uuid>,
+    #[serde(default)]
+    pub(crate) secret: Option<String>,
+    #[serde(default)]
+    made: Option<Value>,
+}
+
+impl Known {
+    /// Returns where the bus was when it got its secret, as far as it says so.
+    pub(crate) fn made(&self) -> Option<Sighting> {
+        Sighting::deserialize(self.made.as_ref()?).ok()
+    }
+}
+
+/// Reads the id of a bus, or gives it one.
+///
+/// A crash while it is made leaves a temporary file, which the next one replaces.
+pub(crate) fn load_or_create(
+    disk: &dyn Disk,
+    directory: &Path,
+    lock: &LockFile,
+    patience: Duration,
+) -> Result<Uuid, LogError> {
+    if let Some(id) = load(disk, directory)? {
+        return Ok(id);
+    }
+    let guard = lock
+        .acquire(patience)
+        .map_err(|error| failed("lock", directory, error))?;
+    let Some(_guard) = guard else {
+        return Err(LogError::Busy {
+            holder: lock.queue().holder(),
+        });
+    };
+    if let Some(id) = load(disk, directory)? {
+        return Ok(id);
+    }
+    let id = random_ids::blob();
+    write(disk, directory, id, None)?;
+    Ok(id)
+}
+
+/// Writes the identity of a bus, in place of the one that is there; for whoever holds the lock.
+pub(crate) fn write(
+    disk: &dyn Disk,
+    directory: &Path,
+    id: Uuid,
+    secret: Option<(String, &Sighting)>,
+) -> Result<(), LogError> {
+    let path = directory.join("bus.json");
+    let temporary = directory.join(TEMPORARY);
+    let (secret, made) = secret.unzip();
+    let identity = Identity {
+        format: FORMAT,
+        least: None,
+        id: Some(id),
+        secret,
+        made: made.map(|made| serde_json::to_value(made).expect("a sighting is plain data")),
+    };
+    let mut text = serde_json::to_vec(&identity).expect("an identity is plain data");
+    text.push(b'\n');
+    let write = || -> io::Result<()> {
+        match disk.unlink(&temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = disk.create_new(&temporary)?;
+        file.append_all(&text)?;
+        file.sync()?;
+        disk.rename(&temporary, &path)?;
+        disk.sync_directory(directory)
+    };
+    write().map_err(|error| failed("create", &path, error))
+}
+
+/// Reads what a bus says of itself; none without `bus.json`. What cannot be understood says nothing.
+pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<Known>, LogError> {
+    let path = directory.join("bus.json");
+    match disk.read(&path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // It is not this user's own file, so it proves nothing.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(Known::default())),
+        Err(error) => Err(failed("read", &path, error)),
+    }
+}
+
+/// Reads the id of a bus, if there is one.
+pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, LogError> {
+    let path = directory.join("bus.json");
+    let text = match disk.read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("read", &path, error)),
+    };
+    let identity: Option<Identity> = serde_json::from_slice(&text).ok();
+    match identity {
+        Some(Identity { format, least, .. })
+            if format > FORMAT || least.is_some_and(|least| least > snapshot::LEVEL) =>
+        {
+            Err(LogError::Newer)
+        }
+        Some(Identity { id: Some(id), .. }) => Ok(Some(id)),
+        _ => Err(LogError::Refused {
+            path,
+            reason: "it is damaged: remove this file, and start with --adopt if the bus is yours"
+                .to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,371 @@
+//! Where a bus was made: only there it is believed.
+//!
+//! A bus may come with a clone, a copy or an archive, and then its log tells of work, processes and workflows that somebody else
+//! wrote. So whoever makes a bus notes in the user's state directory where it is and a secret that it has: its counterpart. A bus
+//! without one is foreign. Nothing in it is resumed, swept or run: it is put aside under another name, and a new one begins,
+//! unless the user takes it over.
+//!
+//! The counterpart is on disk before the identity of the bus, so a crash in between leaves a bus in the making, which the next
+//! one makes. All decisions that change something are made under the lock of the bus. Of those who come at once one makes it or
+//! puts it aside, and the others find what is there then.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::bus_json::{self, Known};
+use super::directory_identity::{Sighting, Site};
+use super::{Options, bus_directory, failed, git_exclude};
+use crate::bus::storage::LogError;
+use crate::domain::time::iso8601;
+use crate::sys::fs::disk::{Disk, RealDisk};
+use crate::sys::fs::file_lock::{LifeLock, LockFile};
+use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::random_ids;
+
+/// The directory of all counterparts in the user's state directory.
+const COUNTERPARTS: &str = "buses";
+
+/// How often the opening begins anew, because others have put the bus aside or removed it meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// How many foreign buses are put aside in a day.
+const MOST_ASIDE: u32 = 100;
+
+/// Whether a bus has to prove that it was made where it is.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// Not to this process: whoever started it on this bus has seen the proof.
+    Believed,
+    /// It has to.
+    Proven(Proof),
+}
+
+/// What proves where buses were made.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The user's state directory, where there is one.
+    pub state: Option<StateDirectory>,
+    /// What becomes of a foreign bus.
+    pub foreign: Foreign,
+}
+
+/// What becomes of a bus that was not made where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// It gets another name, and a new one begins.
+    PutAside,
+    /// The user says that it is to be believed from now on.
+    TakenOver,
+}
+
+/// What the state directory keeps of a bus.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Counterpart {
+    /// The directory, for people.
+    path: PathBuf,
+    secret: String,
+    #[serde(flatten)]
+    seen: Sighting,
+}
+
+/// What a bus directory turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// A bus that was made here.
+    Own,
+    /// A directory in which nothing is yet.
+    Unmade,
+    /// Anything else.
+    Foreign,
+}
+
+/// Why a bus cannot be proven, for people and for models alike: no path of the bus is in it.
+struct Unprovable(&'static str);
+
+impl Unprovable {
+    /// Tells people what has happened to which file.
+    fn of(what: &'static str, error: &io::Error) -> Self {
+        tracing::error!("{what}: {error}");
+        Self(what)
+    }
+}
+
+/// A bus that has proven itself.
+pub(crate) struct Opened {
+    pub(crate) lock: LockFile,
+    pub(crate) bus: Uuid,
+    /// What the foreign bus is called now that was here before.
+    pub(crate) put_aside: Option<String>,
+}
+
+/// An opening of a bus that has to prove itself.
+pub(crate) struct Opening<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) disk: &'a dyn Disk,
+    pub(crate) options: &'a Options,
+    pub(crate) proof: &'a Proof,
+}
+
+impl Opening<'_> {
+    /// Opens the bus, or makes it, or puts a foreign one aside and makes a new one.
+    pub(crate) fn open(&self) -> Result<Opened, LogError> {
+        let mut put_aside = None;
+        for _ in 0..ATTEMPTS {
+            match self.attempt(&mut put_aside) {
+                Ok(Some((lock, bus))) => {
+                    return Ok(Opened {
+                        lock,
+                        bus,
+                        put_aside,
+                    });
+                }
+                Ok(None) => {}
+                // Another process has put it aside, or removed it, while this one looked.
+                Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(LogError::Removed)
+    }
+
+    /// Says whether the bus that is there may be read, without changing anything. Why not is only told to people.
+    pub(crate) fn is_believed(&self) -> Result<bool, LogError> {
+        if self.proof.foreign == Foreign::TakenOver {
+            return Ok(true);
+        }
+        match self.look()? {
+            Ok(found) => Ok(found == Found::Own),
+            Err(why) => {
+                tracing::debug!("{why}");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Tries once; none when another process has changed what is there meanwhile.
+    fn attempt(
+        &self,
+        put_aside: &mut Option<String>,
+    ) -> Result<Option<(LockFile, Uuid)>, LogError> {
+        let directory = self.directory;
+        bus_directory::prepare(directory, self.options.networks)?;
+        let path = directory.join("lock");
+        let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
+        if self.look()?.is_ok_and(|found| found == Found::Own) {
+            let bus = bus_json::load(self.disk, directory)?;
+            return Ok(bus.map(|bus| (lock, bus)));
+        }
+        let guard = lock.acquire(self.options.patience);
+        let guard = guard.map_err(|error| failed("lock", directory, error))?;
+        let Some(guard) = guard else {
+            return Err(LogError::Busy {
+                holder: lock.queue().holder(),
+            });
+        };
+        if !lock.is_in_place() {
+            return Ok(None);
+        }
+        let taken_over = self.proof.foreign == Foreign::TakenOver;
+        let bus = match self.look()? {
+            Ok(Found::Own) => return Ok(None),
+            Ok(Found::Unmade) => self.make(random_ids::blob(), random_ids::token())?,
+            Ok(Found::Foreign) | Err(_) if taken_over => {
+                if let Err(LogError::Newer) = bus_json::load(self.disk, directory) {
+                    return Err(LogError::Newer);
+                }
+                let known = bus_json::look(self.disk, directory)?.unwrap_or_default();
+                let secret = self
+                    .secret_to_keep(&known)?
+                    .unwrap_or_else(random_ids::token);
+                tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
+                self.make(known.id.unwrap_or_else(random_ids::blob), secret)?
+            }
+            Ok(Found::Foreign) => {
+                *put_aside = Some(self.put_aside()?);
+                return Ok(None);
+            }
+            Err(why) => return Err(self.refused(why.to_string())),
+        };
+        drop(guard);
+        Ok(Some((lock, bus)))
+    }
+
+    /// Looks what the directory is. The inner error says that it cannot be known.
+    fn look(&self) -> Result<Result<Found, Unprovable>, LogError> {
+        let Some(known) = bus_json::look(self.disk, self.directory)? else {
+            let empty = bus_directory::is_empty(self.directory);
+            let empty = empty.map_err(|error| failed("list", self.directory, error))?;
+            let found = if empty { Found::Unmade } else { Found::Foreign };
+            return Ok(self.counterparts().map(|_| found));
+        };
+        Ok(self.prove(&known, &self.seen_now()?))
+    }
+
+    fn sighting(&self) -> io::Result<Sighting> {
+        Ok(Sighting {
+            site: Site::of(self.directory)?,
+            boot: (self.options.clock)().tick.boot,
+        })
+    }
+
+    fn seen_now(&self) -> Result<Sighting, LogError> {
+        let seen = self.sighting();
+        seen.map_err(|error| failed("look at", self.directory, error))
+    }
+
+    /// Returns the secret of a bus that is taken over in the very place where it was made: another home of its user believes it
+    /// there, and goes on to. A copy and one that was moved get a secret of their own.
+    fn secret_to_keep(&self, known: &Known) -> Result<Option<String>, LogError> {
+        let now = self.seen_now()?;
+        let is_in_place = known.made().is_some_and(|made| made.is(&now));
+        Ok(known.secret.clone().filter(|_| is_in_place))
+    }
+
+    fn prove(&self, known: &Known, now: &Sighting) -> Result<Found, Unprovable> {
+        let counterparts = self.counterparts()?;
+        let (Some(id), Some(secret)) = (known.id, &known.secret) else {
+            return Ok(Found::Foreign);
+        };
+        let name = name(id, &now.site);
+        let kept = counterparts.read(&name).map_err(|error| {
+            Unprovable::of("what proves where it was made cannot be read", &error)
+        })?;
+        let kept: Option<Counterpart> = kept.and_then(|text| serde_json::from_slice(&text).ok());
+        let Some(kept) = kept else {
+            return Ok(Found::Foreign);
+        };
+        if kept.secret != *secret || !kept.seen.is(now) {
+            return Ok(Found::Foreign);
+        }
+        if kept.seen != *now {
+            // So that in this boot nothing on another device passes for it.
+            let renewed = self.note(&counterparts, (id, secret.clone()));
+            if let Err(error) = renewed {
+                tracing::warn!("failed to renew what proves where the bus was made: {error}");
+            }
+        }
+        Ok(Found::Own)
+    }
+
+    /// Makes the identity of the bus, and its counterpart before it.
+    fn make(&self, bus: Uuid, secret: String) -> Result<Uuid, LogError> {
+        let noted = self.counterparts().and_then(|counterparts| {
+            let noted = self.note(&counterparts, (bus, secret.clone()));
+            noted.map_err(|error| {
+                Unprovable::of("what proves where it is made cannot be written", &error)
+            })
+        });
+        match noted {
+            Ok(()) => {}
+            Err(why) if self.proof.foreign == Foreign::TakenOver => tracing::warn!(
+                "nothing will prove where this bus was made, so each session has to take it over: {}",
+                why.0
+            ),
+            Err(why) => return Err(self.refused(why.to_string())),
+        }
+        let made = self.seen_now()?;
+        bus_json::write(self.disk, self.directory, bus, Some((secret, &made)))?;
+        Ok(bus)
+    }
+
+    fn note(&self, counterparts: &StateDirectory, bus: (Uuid, String)) -> io::Result<()> {
+        let (id, secret) = bus;
+        let seen = self.sighting()?;
+        let name = name(id, &seen.site);
+        let counterpart = Counterpart {
+            path: self.directory.to_owned(),
+            secret,
+            seen,
+        };
+        let text = serde_json::to_vec(&counterpart)?;
+        counterparts.write(&name, &text)
+    }
+
+    /// Gives a foreign bus another name, unless somebody works on it; returns that name.
+    fn put_aside(&self) -> Result<String, LogError> {
+        if self.is_in_use()? {
+            return Err(self.refused(
+                "somebody works on it, and nothing proves that it was made here: an older version may have made it, or the user's \
+                 state directory was cleaned or is another one. End those sessions first, or start with --adopt (or \
+                 BRIDGE_ADOPT=1) if it is yours"
+                    .to_owned(),
+            ));
+        }
+        let parent = self.directory.parent().unwrap_or(self.directory);
+        let date = iso8601((self.options.clock)().wall_ms);
+        let date = date.split('T').next().unwrap_or_default();
+        let aside = (1..=MOST_ASIDE)
+            .map(|count| match count {
+                1 => format!("bridge.foreign-{date}"),
+                _ => format!("bridge.foreign-{date}-{count}"),
+            })
+            .map(|name| parent.join(name))
+            .find(|aside| aside.symlink_metadata().is_err());
+        let Some(aside) = aside else {
+            return Err(self.refused(format!(
+                "it was not made here, and {MOST_ASIDE} others were put aside today: remove `.claude/bridge.foreign-{date}*`"
+            )));
+        };
+        std::fs::rename(self.directory, &aside)
+            .and_then(|()| RealDisk.sync_directory(parent))
+            .map_err(|error| failed("put aside", self.directory, error))?;
+        tracing::warn!(
+            "the bus in {} was not made here: it came with a copy or a clone, or an older version made it. Nothing in it is \
+             believed: it is put aside as {}, and a new one begins. If it is yours, end all sessions, move it back, and start \
+             once with --adopt",
+            self.directory.display(),
+            aside.display()
+        );
+        if let Some(project) = parent.parent()
+            && let Err(error) = git_exclude::from_git(project, &aside)
+        {
+            tracing::warn!(%error, "failed to keep what was put aside out of git");
+        }
+        let name = aside.file_name().unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// Says whether any session holds its presence. A file that is none of ours is held by nobody.
+    fn is_in_use(&self) -> Result<bool, LogError> {
+        let presences = self.directory.join("presence");
+        let names = self.disk.list(&presences);
+        let names = names.map_err(|error| failed("list", &presences, error))?;
+        let mut paths = names.iter().map(|name| presences.join(name));
+        Ok(paths.any(|path| LifeLock::is_held(&path).unwrap_or(false)))
+    }
+
+    fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
+        let state = self.proof.state.as_ref();
+        let state = state.ok_or(Unprovable(
+            "there is no place to keep what proves where it was made",
+        ))?;
+        Ok(state.inner(COUNTERPARTS))
+    }
+
+    fn refused(&self, reason: String) -> LogError {
+        LogError::Refused {
+            path: self.directory.to_owned(),
+            reason,
+        }
+    }
+}
+
+impl fmt::Display for Unprovable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(why) = self;
+        write!(
+            formatter,
+            "{why}; set HOME or XDG_STATE_HOME to a directory of yours that lasts, or start with --adopt (or BRIDGE_ADOPT=1) if \
+             the bus is yours"
+        )
+    }
+}
+
+/// Names a counterpart: a copy has the same id and another inode.
+fn name(bus: Uuid, site: &Site) -> String {
+    format!("{bus}-{}.json", site.inode)
+}

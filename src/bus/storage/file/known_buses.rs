@@ -1,0 +1,188 @@
+//! The counterparts of all buses in the user's state directory (`origin` makes and reads one): which buses there are, and
+//! which of them are gone.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::bus_json;
+use crate::sys::fs::disk::{RealDisk, file_system};
+use crate::sys::fs::forget_deleted::{self, Place};
+use crate::sys::fs::user_state_dir::StateDirectory;
+
+/// The directory of all counterparts in the user's state directory.
+const COUNTERPARTS: &str = "buses";
+
+/// What is read of a counterpart here.
+#[derive(Deserialize)]
+struct Kept {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    #[serde(default)]
+    file_system: u64,
+}
+
+impl Kept {
+    /// Says whether the directory is still where it was.
+    fn place(&self) -> Place {
+        let was_on = |around: &Path| {
+            let device = fs::metadata(around).map(|around| around.dev());
+            let same = file_system(around).is_ok_and(|id| id != 0 && id == self.file_system);
+            same || device.is_ok_and(|device| device == self.device)
+        };
+        match forget_deleted::look(&self.path, was_on) {
+            // Another bus has been made there since.
+            Place::There if self.is_replaced() => Place::Gone,
+            place => place,
+        }
+    }
+
+    fn is_replaced(&self) -> bool {
+        let now = fs::symlink_metadata(&self.path);
+        now.is_ok_and(|now| now.dev() == self.device && now.ino() != self.inode)
+    }
+}
+
+/// Returns the directories in which this user's processes have made buses, as far as they are known.
+pub fn known(state: &StateDirectory) -> io::Result<Vec<PathBuf>> {
+    let counterparts = state.inner(COUNTERPARTS);
+    let mut known = Vec::new();
+    for (name, _) in counterparts.names()? {
+        let text = counterparts.read(&name)?.unwrap_or_default();
+        known.extend(serde_json::from_slice(&text).map(|kept: Kept| kept.path));
+    }
+    known.sort();
+    known.dedup();
+    Ok(known)
+}
+
+/// Notes that a bus is in use, wherever its project was moved since it was made.
+pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
+    let counterparts = state.inner(COUNTERPARTS);
+    let known = bus_json::look(&RealDisk, directory).ok().flatten();
+    let Some(id) = known.and_then(|known| known.id) else {
+        return Ok(());
+    };
+    let inode = fs::symlink_metadata(directory)?.ino();
+    let name = format!("{id}-{inode}.json");
+    let Some(text) = counterparts.read(&name)? else {
+        return Ok(()); // It was taken over where nothing is kept.
+    };
+    let Ok(mut kept) = serde_json::from_slice::<Value>(&text) else {
+        return Ok(());
+    };
+    let path = directory.to_string_lossy();
+    if kept["path"] == *path {
+        return counterparts.renew(&name);
+    }
+    kept["path"] = Value::String(path.into_owned());
+    counterparts.write(&name, &serde_json::to_vec(&kept)?)
+}
+
+/// Removes the counterparts of buses that are long gone; returns how many. Looks at a bounded number of places.
+pub fn forget_the_gone(state: &StateDirectory, now_ms: i64) -> io::Result<usize> {
+    let place_of = |_: &str, text: &[u8]| {
+        let kept: Option<Kept> = serde_json::from_slice(text).ok();
+        kept.map_or(Place::Unknown, |kept| kept.place())
+    };
+    forget_deleted::forget(&state.inner(COUNTERPARTS), now_ms, place_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::storage::file::{FileLog, Foreign, Options, Origin, Proof};
+
+    struct User {
+        base: tempfile::TempDir,
+        state: StateDirectory,
+    }
+
+    impl User {
+        fn new() -> Self {
+            let base = tempfile::tempdir().unwrap();
+            let state = StateDirectory::find(|name| (name == "HOME").then(|| base.path().into()));
+            let state = state.unwrap();
+            Self { base, state }
+        }
+
+        fn bus(&self, project: &str) -> PathBuf {
+            self.base.path().join(project).join(".claude/bridge")
+        }
+
+        /// Opens or makes a bus, and closes it; says whether one was put aside.
+        fn open(&self, project: &str) -> bool {
+            let (state, foreign) = (Some(self.state.clone()), Foreign::PutAside);
+            let options = Options {
+                origin: Origin::Proven(Proof { state, foreign }),
+                ..Options::default()
+            };
+            fs::create_dir_all(self.base.path().join(project)).unwrap();
+            let log = FileLog::open(&self.bus(project), Arc::new(RealDisk), options);
+            log.unwrap().put_aside().is_some()
+        }
+
+        fn known(&self) -> Vec<PathBuf> {
+            known(&self.state).unwrap()
+        }
+    }
+
+    #[test]
+    fn the_counterparts_of_deleted_projects_are_forgotten_and_no_others() {
+        let user = User::new();
+        for project in ["kept", "deleted", "made anew"] {
+            user.open(project);
+        }
+        let all = ["deleted", "kept", "made anew"];
+        assert_eq!(user.known(), all.map(|name| user.bus(name)));
+        fs::remove_dir_all(user.base.path().join("deleted")).unwrap();
+        // It is not removed, so that the new one has another inode.
+        fs::rename(user.bus("made anew"), user.base.path().join("old")).unwrap();
+        user.open("made anew");
+
+        let soon = crate::sys::clock::now().wall_ms;
+        assert_eq!(forget_the_gone(&user.state, soon).unwrap(), 0);
+        assert_eq!(forget_the_gone(&user.state, i64::MAX).unwrap(), 2);
+        assert_eq!(
+            user.known(),
+            ["kept", "made anew"].map(|name| user.bus(name))
+        );
+        assert!(!user.open("kept") && !user.open("made anew"));
+    }
+
+    #[test]
+    fn a_bus_that_was_moved_is_remembered_where_it_is_used() {
+        let user = User::new();
+        user.open("here");
+        let [here, there] = ["here", "there"].map(|name| user.base.path().join(name));
+        fs::rename(here, there).unwrap();
+        note_use(&user.state, &user.bus("there")).unwrap();
+        assert_eq!(user.known(), [user.bus("there")]);
+        assert_eq!(forget_the_gone(&user.state, i64::MAX).unwrap(), 0);
+        assert!(!user.open("there"), "it is its own still");
+    }
+
+    #[test]
+    fn a_bus_on_a_disk_that_is_not_there_is_not_forgotten() {
+        let user = User::new();
+        user.open("away");
+        fs::remove_dir_all(user.base.path().join("away")).unwrap();
+        let counterparts = user.state.inner(COUNTERPARTS);
+        let (name, _) = counterparts.names().unwrap().remove(0);
+        let text = counterparts.read(&name).unwrap().unwrap();
+        let mut kept: Value = serde_json::from_slice(&text).unwrap();
+        kept["device"] = u32::MAX.into();
+        kept["file_system"] = 1.into();
+        counterparts
+            .write(&name, &serde_json::to_vec(&kept).unwrap())
+            .unwrap();
+        assert_eq!(forget_the_gone(&user.state, i64::MAX).unwrap(), 0);
+    }
+}

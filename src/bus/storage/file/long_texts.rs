@@ -1,0 +1,114 @@
+//! Texts beside the log: long bodies, which are durable, and transcripts and the view of members, which are only for reading.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use uuid::Uuid;
+
+use super::failed;
+use crate::bus::storage::LogError;
+use crate::sys::fs::disk::{self, Disk, RealDisk, Writes};
+use crate::sys::random_ids;
+
+/// Stores a long text: it is there whole, and found after a power cut, when this returns.
+///
+/// A crash before leaves at most a temporary file or a text that no event names.
+pub(crate) fn put_blob(
+    disk: &dyn Disk,
+    directory: &Path,
+    id: Uuid,
+    text: &str,
+) -> Result<(), LogError> {
+    let path = directory.join(id.to_string());
+    let temporary = directory.join(format!(".{}.tmp", random_ids::blob()));
+    let write = || -> io::Result<()> {
+        let file = disk.create_new(&temporary)?;
+        file.append_all(text.as_bytes())?;
+        file.sync()?;
+        disk.rename(&temporary, &path)?;
+        disk.sync_directory(directory)
+    };
+    write().map_err(|error| {
+        // It would stay for ever otherwise; when it cannot be removed either, it hurts nobody.
+        let _ = disk.unlink(&temporary);
+        failed("store", &path, error)
+    })
+}
+
+/// Reads a long text.
+pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<String, LogError> {
+    as_text(disk.read(path), path)
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// It is there.
+    Whole,
+    /// The file has had its length: there is a line that says so in its place.
+    Full,
+}
+
+/// Adds a line to a transcript, which is not to be longer than `most` bytes.
+pub(crate) fn add_line(path: &Path, line: &str, most: u64) -> Result<Added, LogError> {
+    let write = || -> io::Result<Added> {
+        let mut file = disk::open_or_create_private(path, Writes::AtTheEnd)?;
+        let line = line.trim_end_matches('\n');
+        if file.metadata()?.len() + line.len() as u64 <= most {
+            file.write_all(format!("{line}\n").as_bytes())?;
+            return Ok(Added::Whole);
+        }
+        let told =
+            format!("the transcript has had its {most} bytes: what follows is not written down");
+        let last = serde_json::json!({ "kind": "full", "told": told });
+        file.write_all(format!("{last}\n").as_bytes())?;
+        Ok(Added::Full)
+    };
+    write().map_err(|error| failed("write to", path, error))
+}
+
+/// Reads a file that is only for reading.
+pub(crate) fn read_view(path: &Path) -> Result<String, LogError> {
+    as_text(RealDisk.read(path), path)
+}
+
+/// Replaces a file that is only for reading, so that a reader finds the old one or the new one whole.
+pub(crate) fn put_view(path: &Path, text: &str) -> Result<(), LogError> {
+    let temporary = path.with_extension(format!("{}.tmp", random_ids::blob()));
+    let write = || -> io::Result<()> {
+        disk::create_private(&temporary, Writes::AtTheEnd)?.write_all(text.as_bytes())?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|error| {
+        // As above.
+        let _ = fs::remove_file(&temporary);
+        failed("write", path, error)
+    })
+}
+
+fn as_text(bytes: io::Result<Vec<u8>>, path: &Path) -> Result<String, LogError> {
+    match bytes {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(LogError::Gone),
+        Err(error) => Err(failed("read", path, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_that_has_had_its_length_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("task.jsonl");
+        assert_eq!(add_line(&path, "12345678", 20).unwrap(), Added::Whole);
+        assert_eq!(add_line(&path, "1234567890\n", 20).unwrap(), Added::Whole);
+        assert_eq!(add_line(&path, "1", 20).unwrap(), Added::Full);
+        let text = read_view(&path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[..2], ["12345678", "1234567890"]);
+        assert!(lines[2].contains("has had its 20 bytes"), "{text}");
+    }
+}

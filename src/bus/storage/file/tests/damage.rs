@@ -1,0 +1,329 @@
+//! Files that are torn, damaged, newer, foreign or gone.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use super::*;
+use crate::bus::storage::file::line_format;
+
+fn with_three_messages() -> (Project, FileLog, Replica) {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    for number in 1..=3 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+    }
+    (project, log, replica)
+}
+
+fn segment(project: &Project) -> PathBuf {
+    project.names("log").pop().unwrap()
+}
+
+/// Returns where each line ends.
+fn ends(bytes: &[u8]) -> Vec<usize> {
+    let is_end = |(index, byte): (usize, &u8)| (*byte == b'\n').then_some(index + 1);
+    bytes.iter().enumerate().filter_map(is_end).collect()
+}
+
+#[test]
+fn a_torn_tail_loses_at_most_the_torn_line() {
+    let (project, _log, _) = with_three_messages();
+    let path = segment(&project);
+    let whole = fs::read(&path).unwrap();
+    let ends = ends(&whole);
+    let (mut log, _) = project.open();
+    for cut in ends[1]..=whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let lines = ends.iter().filter(|end| **end <= cut).count();
+        let mut replica = replay(&mut log);
+        assert_eq!(replica.next_seq, lines as u64 + 2, "cut at {cut}");
+        assert_eq!(replica.place.offset, ends[lines - 1] as u64);
+        assert_eq!(replica.damaged_lines, 0);
+        let seq = append(&mut log, &mut replica, vec![sent(9, "new")]).unwrap();
+        assert_eq!(seq, lines as u64 + 2);
+        assert_same(&replay(&mut log), &replica);
+    }
+}
+
+#[test]
+fn a_reader_takes_an_unfinished_line_when_it_is_finished() {
+    let (project, mut log, _) = with_three_messages();
+    let path = segment(&project);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 10]).unwrap();
+    let mut replica = replay(&mut log);
+    assert_eq!(replica.next_seq, 5);
+    log.catch_up(&mut replica).unwrap();
+    assert_eq!(replica.next_seq, 5);
+    fs::write(&path, &whole).unwrap();
+    log.catch_up(&mut replica).unwrap();
+    assert_eq!((replica.next_seq, replica.damaged_lines), (6, 0));
+}
+
+#[test]
+fn a_damaged_line_is_passed_over_and_counted() {
+    let (project, mut log, _) = with_three_messages();
+    let path = segment(&project);
+    let whole = fs::read(&path).unwrap();
+    let ends = ends(&whole);
+    for at in ends[1]..ends[2] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x04;
+        fs::write(&path, &bytes).unwrap();
+        let mut replica = replay(&mut log);
+        // The newline itself damaged makes one bad line of two.
+        let is_newline = at == ends[2] - 1;
+        assert_eq!(replica.damaged_lines, 1, "byte {at}");
+        assert_eq!(replica.next_seq, if is_newline { 4 } else { 6 });
+        let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+        assert_eq!(entries.len(), if is_newline { 2 } else { 3 });
+        let seq = append(&mut log, &mut replica, vec![sent(9, "new")]).unwrap();
+        assert_eq!(seq, if is_newline { 4 + 1_024 } else { 6 });
+    }
+}
+
+#[test]
+fn seqs_are_left_free_behind_a_damaged_last_line() {
+    let (project, _log, _) = with_three_messages();
+    let path = segment(&project);
+    let mut bytes = fs::read(&path).unwrap();
+    let last = ends(&bytes)[2];
+    bytes[last + 5] ^= 0x04;
+    fs::write(&path, &bytes).unwrap();
+    let (mut log, mut replica) = project.open();
+    assert_eq!((replica.next_seq, replica.damaged_lines), (5, 1));
+    let seq = append(&mut log, &mut replica, vec![sent(9, "new")]).unwrap();
+    assert_eq!(seq, 5 + 1_024);
+    assert_same(&project.open().1, &replica);
+}
+
+#[test]
+fn a_line_without_an_end_is_never_held_whole() {
+    let (project, mut log, replica) = with_three_messages();
+    let path = segment(&project);
+    let mut bytes = fs::read(&path).unwrap();
+    let length = bytes.len();
+    bytes.resize(length + 3 * line_format::MAX_LINE_BYTES, b'x');
+    fs::write(&path, &bytes).unwrap();
+    let mut read = replay(&mut log);
+    assert_same(&read, &replica);
+    assert!(log.segments.buffer_bytes() <= 2 * line_format::MAX_LINE_BYTES);
+    append(&mut log, &mut read, vec![sent(9, "new")]).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < length as u64 + 1_000);
+
+    bytes.push(b'\n');
+    bytes.extend_from_slice(&fs::read(&path).unwrap()[length..]);
+    fs::write(&path, &bytes).unwrap();
+    let again = replay(&mut log);
+    assert_eq!((again.next_seq, again.damaged_lines), (read.next_seq, 1));
+}
+
+#[test]
+fn a_broken_snapshot_means_the_one_before() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    for number in 0..30 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+    }
+    let snapshots = project.names("snapshot");
+    let newest = log.snapshots.newest().replica.unwrap();
+    for damage in [&b""[..], b"{}\n", b"\0\0\0\0"] {
+        fs::write(&snapshots[1], damage).unwrap();
+        assert!(log.snapshots.newest().replica.unwrap().next_seq < newest.next_seq);
+        assert_same(&project.open_short().1, &replica);
+    }
+    fs::write(&snapshots[0], b"").unwrap();
+    assert!(log.snapshots.newest().replica.is_none());
+    assert_same(&project.open_short().1, &replica);
+}
+
+#[test]
+fn a_snapshot_ahead_of_the_log_is_not_gone_behind() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    for number in 0..6 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+    }
+    let newest = log.snapshots.newest().replica.unwrap();
+    for path in project.names("log") {
+        fs::write(path, b"").unwrap();
+    }
+    let (mut log, mut replica) = project.open_short();
+    assert_eq!(replica.next_seq, newest.next_seq);
+    let seq = append(&mut log, &mut replica, vec![sent(50, "hello")]).unwrap();
+    assert!(seq >= newest.next_seq);
+    assert_same(&project.open_short().1, &replica);
+}
+
+#[test]
+fn a_removed_bus_takes_nothing_more() {
+    for is_made_anew in [false, true] {
+        let (project, mut log, mut replica) = with_three_messages();
+        let durability = log.durability();
+        fs::remove_dir_all(&project.bus).unwrap();
+        if is_made_anew {
+            drop(project.open());
+        }
+        assert!(matches!(durability.sync(), Err(LogError::Removed)));
+        let outcome = append(&mut log, &mut replica, vec![sent(9, "new")]);
+        assert!(matches!(outcome, Err(LogError::Removed)), "{outcome:?}");
+        let outcome = log.catch_up(&mut replica);
+        assert!(matches!(outcome, Err(LogError::Removed)));
+    }
+}
+
+#[test]
+fn a_replaced_segment_or_lock_takes_nothing_more() {
+    for replaced in ["lock", "log/00000000000000000001.jsonl"] {
+        let (project, mut log, mut replica) = with_three_messages();
+        let path = project.bus.join(replaced);
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        // A file in between, so that the system does not give the same inode again.
+        fs::write(project.bus.join("between"), b"").unwrap();
+        fs::write(&path, bytes).unwrap();
+        let outcome = append(&mut log, &mut replica, vec![sent(9, "new")]);
+        assert!(matches!(outcome, Err(LogError::Removed)), "{outcome:?}");
+    }
+}
+
+/// Segments go when they are old; the newest one never does, so an empty log is not what has become of this one.
+#[test]
+fn a_log_whose_newest_segment_is_gone_takes_nothing_more() {
+    let (project, mut log, mut replica) = with_three_messages();
+    let [segment] = project.names("log").try_into().unwrap();
+    fs::rename(segment, project.bus.join("elsewhere")).unwrap();
+    for _ in 0..2 {
+        let outcome = log.catch_up(&mut replica);
+        assert!(matches!(outcome, Err(LogError::Removed)), "{outcome:?}");
+        let outcome = append(&mut log, &mut replica, vec![sent(9, "new")]);
+        assert!(matches!(outcome, Err(LogError::Removed)), "{outcome:?}");
+    }
+    assert!(project.names("log").is_empty());
+}
+
+/// A model is told which, but not where the project is.
+#[test]
+fn what_is_no_segment_is_refused_by_its_name() {
+    for is_pipe in [true, false] {
+        let (project, log, _) = with_three_messages();
+        drop(log);
+        let name = "00000000000000000900.jsonl";
+        let path = project.bus.join("log").join(name);
+        if is_pipe {
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        } else {
+            fs::create_dir(&path).unwrap();
+        }
+        let refused = Log::open(&mut project.try_open().unwrap()).unwrap_err();
+        assert!(refused.to_string().contains(path.to_str().unwrap()));
+        assert_eq!(
+            BusError::from(refused).told(),
+            format!("`.claude/bridge/log/{name}` is refused: it is not a plain file: remove it")
+        );
+    }
+}
+
+fn refusal(project: &Project) -> (PathBuf, String) {
+    match project.try_open().map(drop) {
+        Err(LogError::Refused { path, reason }) => (path, reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_directory_that_others_could_have_changed_is_refused() {
+    let project = Project::new();
+    drop(project.open());
+    for path in [project.bus.clone(), project.bus.join("log")] {
+        for mode in [0o720, 0o702] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let (refused, reason) = refusal(&project);
+            assert_eq!(refused, path);
+            assert!(reason.contains("chmod go-w"), "{reason}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    drop(project.open());
+}
+
+#[test]
+fn links_and_pipes_in_place_of_ours_are_refused() {
+    let project = Project::new();
+    drop(project.open());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("target");
+    fs::write(&target, b"").unwrap();
+    for name in ["bus.json", "lock"] {
+        let path = project.bus.join(name);
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink(&target, &path).unwrap();
+        assert_eq!(refusal(&project).0, path);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+    }
+    let presence = project.bus.join("presence");
+    fs::remove_dir(&presence).unwrap();
+    symlink(elsewhere.path(), &presence).unwrap();
+    assert_eq!(refusal(&project).0, presence);
+    fs::remove_file(&presence).unwrap();
+
+    let moved = elsewhere.path().join("bridge");
+    fs::rename(&project.bus, &moved).unwrap();
+    symlink(&moved, &project.bus).unwrap();
+    let (refused, reason) = refusal(&project);
+    assert_eq!(refused, project.bus);
+    assert!(reason.contains("symbolic link"), "{reason}");
+    assert!(fs::read(&target).unwrap().is_empty());
+}
+
+#[test]
+fn a_newer_format_is_refused_and_a_damaged_one_named() {
+    let project = Project::new();
+    drop(project.open());
+    let path = project.bus.join("bus.json");
+    fs::write(&path, br#"{"format":2,"shape":[]}"#).unwrap();
+    assert!(matches!(project.try_open().map(drop), Err(LogError::Newer)));
+    fs::write(&path, b"{\"for").unwrap();
+    assert_eq!(refusal(&project).0, path);
+}
+
+#[test]
+fn a_newer_event_ends_the_use_of_the_bus_unless_it_may_be_skipped() {
+    let (project, mut log, mut replica) = with_three_messages();
+    let path = segment(&project);
+    let mut bytes = fs::read(&path).unwrap();
+    let head = r#""ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003""#;
+    let skippable = format!(r#"{{"seq":6,{head},"events":[{{"comet":{{"skip":true}}}}]}}"#);
+    bytes.extend(line_format::seal(skippable));
+    fs::write(&path, &bytes).unwrap();
+    log.catch_up(&mut replica).unwrap();
+    assert!(replica.skipped_events);
+    assert_eq!((replica.next_seq, replica.damaged_lines), (7, 0));
+
+    let strict = format!(r#"{{"seq":7,{head},"events":[{{"comet":{{}}}}]}}"#);
+    bytes.extend(line_format::seal(strict));
+    fs::write(&path, &bytes).unwrap();
+    let outcome = append(&mut log, &mut replica, vec![sent(9, "new")]);
+    assert!(matches!(outcome, Err(LogError::Newer)));
+    assert!(matches!(log.catch_up(&mut replica), Err(LogError::Newer)));
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn a_replica_that_skipped_events_writes_no_snapshot() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    replica.skipped_events = true;
+    for number in 0..20 {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+    }
+    assert!(project.names("snapshot").is_empty());
+}

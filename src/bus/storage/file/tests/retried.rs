@@ -1,0 +1,234 @@
+//! Commands that are tried again after a failed sync: what is acknowledged then is on disk, as everything else.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::bus::event::Event;
+use crate::bus::storage::contract::{append, joined, proposal, sent};
+use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
+use crate::bus::storage::file::{FileLog, Options};
+use crate::bus::storage::{Appended, Log, LogError, Place, Replica};
+use crate::domain::ids::MessageId;
+use crate::sys::fs::disk::Disk as _;
+
+fn project() -> (tempfile::TempDir, PathBuf) {
+    let project = tempfile::tempdir().unwrap();
+    let directory = project.path().join(".claude").join("bridge");
+    (project, directory)
+}
+
+/// Opens with so short segments that each has a few lines, and with many snapshots.
+fn try_open(directory: &Path, disk: &SimulatedDisk) -> Result<(FileLog, Replica), LogError> {
+    let options = Options {
+        segment_bytes: 1_500,
+        snapshot_events: 5,
+        snapshot_percent: 0,
+        ..Options::default()
+    };
+    let mut log = FileLog::open(directory, Arc::new(disk.clone()), options)?;
+    let replica = Log::open(&mut log)?;
+    Ok((log, replica))
+}
+
+fn open(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Replica) {
+    try_open(directory, disk).unwrap()
+}
+
+fn knows(replica: &Replica, number: u64) -> bool {
+    let id = MessageId::from_bits(number);
+    replica.state.message(&id).is_some()
+}
+
+/// Sends a message, unless it is there already; returns when that is on disk.
+fn send_once(log: &mut FileLog, replica: &mut Replica, number: u64) -> Result<(), LogError> {
+    let id = MessageId::from_bits(number);
+    let text = "x".repeat(100);
+    let appended = log.append(replica, &mut |state, _| {
+        let is_new = state.message(&id).is_none();
+        Ok(is_new.then(|| proposal(vec![sent(number, &text)])))
+    })?;
+    assert!(matches!(appended, Appended::Written(_) | Appended::Nothing));
+    log.snapshots.finish();
+    log.durability().sync()
+}
+
+/// One message is on disk, and the sync of the next one fails.
+fn with_a_failed_sync(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Replica) {
+    let (mut log, mut replica) = open(directory, disk);
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    send_once(&mut log, &mut replica, 1).unwrap();
+    disk.fail_next(Fault::Sync);
+    let outcome = send_once(&mut log, &mut replica, 2);
+    assert!(matches!(outcome, Err(LogError::OutcomeUnknown { .. })));
+    (log, replica)
+}
+
+#[test]
+fn a_retry_is_acknowledged_only_when_its_line_is_on_disk() {
+    for seed in 0..20 {
+        let (_project, directory) = project();
+        let disk = SimulatedDisk::default();
+        let (mut log, mut replica) = with_a_failed_sync(&directory, &disk);
+        send_once(&mut log, &mut replica, 2).unwrap();
+        let (_, found) = open(&directory, &disk.after_power_cut(seed));
+        assert!(knows(&found, 1) && knows(&found, 2), "seed {seed}");
+    }
+}
+
+#[test]
+fn another_process_acknowledges_only_what_is_on_disk_too() {
+    for seed in 0..20 {
+        let (_project, directory) = project();
+        let disk = SimulatedDisk::default();
+        let (log, _) = with_a_failed_sync(&directory, &disk);
+        drop(log);
+        let (mut other, mut theirs) = open(&directory, &disk);
+        assert!(knows(&theirs, 2));
+        send_once(&mut other, &mut theirs, 2).unwrap();
+        let (_, found) = open(&directory, &disk.after_power_cut(seed));
+        assert!(knows(&found, 1) && knows(&found, 2), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
+    let (_project, directory) = project();
+    let disk = SimulatedDisk::default();
+    let (mut log, mut replica) = with_a_failed_sync(&directory, &disk);
+    let (mut other, mut theirs) = open(&directory, &disk);
+    let failed = theirs.place.segment;
+    send_once(&mut other, &mut theirs, 3).unwrap();
+    assert!(theirs.place.segment > failed);
+    // Who had read the old segment goes on in the new one, and so does who looks back.
+    log.catch_up(&mut replica).unwrap();
+    assert_eq!(
+        (replica.place, replica.next_seq),
+        (theirs.place, theirs.next_seq)
+    );
+    assert_eq!(replica.state, theirs.state);
+    assert_eq!((replica.damaged_lines, theirs.damaged_lines), (0, 0));
+    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    assert!(
+        entries
+            .windows(2)
+            .all(|two| two[0].1.next_seq() <= two[1].1.seq)
+    );
+    let notice = [Event::SegmentFailed { segment: failed }];
+    let count = |events: &[Event]| {
+        entries
+            .iter()
+            .filter(|(_, entry)| entry.events == events)
+            .count()
+    };
+    assert_eq!(count(&notice), 1);
+    assert_eq!(count(&[sent(2, &"x".repeat(100))]), 1);
+    for (place, entry) in &entries {
+        assert_eq!(log.event_at(*place, 0).unwrap(), entry.events[0]);
+    }
+    // All of it is known to be on disk again: snapshots are written.
+    send_once(&mut log, &mut replica, 4).unwrap();
+    assert!(log.syncer.sync_all());
+    for seed in 0..20 {
+        let (_, found) = open(&directory, &disk.after_power_cut(seed));
+        assert_eq!(found.state, replica.state, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_follower_that_was_begun_and_not_finished_is_passed_over() {
+    for bytes in ["", "{\"seq\":"] {
+        let (_project, directory) = project();
+        let disk = SimulatedDisk::default();
+        let (log, replica) = with_a_failed_sync(&directory, &disk);
+        let failed = replica.place.segment;
+        // As an older version leaves it that dies after it has made the file.
+        let left = disk
+            .create_new(&log.segments.path(replica.next_seq))
+            .unwrap();
+        left.append_all(bytes.as_bytes()).unwrap();
+        disk.sync_directory(&directory.join("log")).unwrap();
+        drop(log);
+        let (mut next, mut theirs) = open(&directory, &disk);
+        send_once(&mut next, &mut theirs, 2).unwrap();
+        send_once(&mut next, &mut theirs, 3).unwrap();
+        let (entries, _) = next.read_after(Place::default(), usize::MAX).unwrap();
+        let notice = [Event::SegmentFailed { segment: failed }];
+        assert!(entries.iter().any(|(_, entry)| entry.events == notice));
+        for seed in 0..20 {
+            let (_, found) = open(&directory, &disk.after_power_cut(seed));
+            assert!((1..=3).all(|number| knows(&found, number)), "seed {seed}");
+            assert_eq!(found.state, theirs.state);
+        }
+    }
+}
+
+/// Messages are sent by two processes by turns; syncs fail now and then, and what is unknown is tried again.
+fn work(
+    directory: &Path,
+    disk: &SimulatedDisk,
+    acknowledged: &mut Vec<u64>,
+) -> Result<(), LogError> {
+    let mut both = [try_open(directory, disk)?, try_open(directory, disk)?];
+    let (log, replica) = &mut both[0];
+    append(log, replica, vec![joined(1), joined(2)])?;
+    for number in 0..14 {
+        let turn = usize::from(number % 3 == 1);
+        if number % 4 == 2 {
+            disk.fail_next(Fault::Sync);
+        }
+        if number == 9 {
+            disk.fail_next(Fault::ShortWrite(300));
+        }
+        for attempt in 0.. {
+            // Now and then the other process tries again, or one that has just begun.
+            match (number + attempt) % 5 {
+                4 => both[turn] = try_open(directory, disk)?,
+                3 => both.swap(0, 1),
+                _ => {}
+            }
+            let (log, replica) = &mut both[turn];
+            match send_once(log, replica, number) {
+                Ok(()) => break,
+                Err(error) if attempt > 5 => return Err(error),
+                Err(_) => {}
+            }
+        }
+        acknowledged.push(number);
+    }
+    Ok(())
+}
+
+#[test]
+fn whatever_is_acknowledged_after_failed_syncs_survives_wherever_the_power_is_cut() {
+    let (_project, directory) = project();
+    let whole = SimulatedDisk::default();
+    let mut acknowledged = Vec::new();
+    work(&directory, &whole, &mut acknowledged).unwrap();
+    assert_eq!(acknowledged.len(), 14);
+    for cut in 0..=whole.operations() {
+        let disk = SimulatedDisk::default();
+        disk.cut_power_at(cut);
+        let mut acknowledged = Vec::new();
+        drop(work(&directory, &disk, &mut acknowledged));
+        for seed in 0..3 {
+            println!("power cut at operation {cut}, seed {seed}");
+            let after = disk.after_power_cut(seed ^ (cut as u64).wrapping_mul(0x1000_0001));
+            let (mut log, mut replica) = open(&directory, &after);
+            for number in &acknowledged {
+                assert!(knows(&replica, *number), "message {number} is lost");
+            }
+            send_once(&mut log, &mut replica, 99).unwrap();
+            let (mut again, found) = open(&directory, &after);
+            assert_eq!(found.state, replica.state);
+            let (entries, _) = again.read_after(Place::default(), usize::MAX).unwrap();
+            let sends = |number: u64| {
+                let event = sent(number, &"x".repeat(100));
+                entries
+                    .iter()
+                    .filter(|(_, entry)| entry.events.contains(&event))
+                    .count()
+            };
+            assert!((0..14).all(|number| sends(number) <= 1));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Bells: a file for each session, touched by whoever appends something that concerns it.
+//!
+//! Ringing costs one call and wakes one process. A lost ring is a delay, never a loss: everyone also looks by itself now and then.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::failed;
+use crate::bus::storage::{LogError, OnRing};
+use crate::domain::ids::SessionId;
+use crate::sys::fs::disk::{self, Writes};
+
+/// Polling begins with this and doubles while nothing happens.
+const FIRST_POLL: Duration = Duration::from_millis(50);
+/// A wake by polling comes at most this late.
+const LAST_POLL: Duration = Duration::from_millis(500);
+
+/// What it takes to be told of what is appended to the files in a directory. Linux tells that of the directory; macOS, by kqueue,
+/// only of each file that is watched itself. There its other way, `FSEvents`, tells of a write only when the file is closed.
+const DEPTH: RecursiveMode = if cfg!(target_os = "linux") {
+    RecursiveMode::NonRecursive
+} else {
+    RecursiveMode::Recursive
+};
+
+/// How bells are listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listening {
+    /// By the system's file notifications; by polling when there are none.
+    Notified,
+    /// By polling.
+    Polled,
+}
+
+/// The bells of one bus, as one process rings and hears them.
+pub(crate) struct Bells {
+    directory: PathBuf,
+    listening: Listening,
+    heard: BTreeSet<SessionId>,
+    on_ring: Arc<Mutex<Option<OnRing>>>,
+    ear: Ear,
+}
+
+enum Ear {
+    None,
+    Watcher(RecommendedWatcher),
+    /// The thread ends when the sender is dropped.
+    Poller {
+        _alive: mpsc::Sender<()>,
+    },
+}
+
+impl Bells {
+    pub(crate) fn new(directory: PathBuf, listening: Listening) -> Self {
+        Self {
+            directory,
+            listening,
+            heard: BTreeSet::new(),
+            on_ring: Arc::default(),
+            ear: Ear::None,
+        }
+    }
+
+    fn path(&self, session: SessionId) -> PathBuf {
+        self.directory.join(session.to_string())
+    }
+
+    pub(crate) fn ring(&self, sessions: &BTreeSet<SessionId>) {
+        for session in sessions {
+            match disk::touch_path(&self.path(*session)) {
+                // Nobody listens there.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(%error, "failed to ring a bell"),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    pub(crate) fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_ring: OnRing,
+    ) -> Result<(), LogError> {
+        for session in sessions {
+            let path = self.path(*session);
+            disk::open_or_create_private(&path, Writes::AtTheEnd)
+                .map_err(|error| failed("create", &path, error))?;
+        }
+        *self.on_ring.lock().unwrap_or_else(PoisonError::into_inner) = Some(on_ring);
+        if self.listening == Listening::Notified {
+            match self.watch(sessions) {
+                Ok(()) => {
+                    self.heard.clone_from(sessions);
+                    return Ok(());
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no file notifications here: polling instead");
+                    self.listening = Listening::Polled;
+                }
+            }
+        }
+        self.heard.clone_from(sessions);
+        self.poll()
+    }
+
+    fn watch(&mut self, sessions: &BTreeSet<SessionId>) -> notify::Result<()> {
+        if !matches!(self.ear, Ear::Watcher(_)) {
+            let on_ring = Arc::clone(&self.on_ring);
+            let watcher =
+                notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                    if is_ring(&event) {
+                        call(&on_ring);
+                    }
+                })?;
+            self.ear = Ear::Watcher(watcher);
+        }
+        let paths: Vec<_> = self
+            .heard
+            .difference(sessions)
+            .map(|id| self.path(*id))
+            .collect();
+        let fresh: Vec<_> = sessions
+            .difference(&self.heard)
+            .map(|id| self.path(*id))
+            .collect();
+        let Ear::Watcher(watcher) = &mut self.ear else {
+            return Ok(());
+        };
+        for path in paths {
+            // The watch of a bell that was removed is gone already.
+            let _ = watcher.unwatch(&path);
+        }
+        for path in fresh {
+            watcher.watch(&path, RecursiveMode::NonRecursive)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a thread that looks at the times of the bells, in place of whatever listened before.
+    fn poll(&mut self) -> Result<(), LogError> {
+        let paths: Vec<_> = self.heard.iter().map(|id| self.path(*id)).collect();
+        let on_ring = Arc::clone(&self.on_ring);
+        let (alive, ended) = mpsc::channel();
+        let mut known = times(&paths);
+        std::thread::Builder::new()
+            .name("bus-bells".to_owned())
+            .spawn(move || {
+                let mut pause = FIRST_POLL;
+                while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    let now = times(&paths);
+                    if now == known {
+                        pause = (pause * 2).min(LAST_POLL);
+                    } else {
+                        (known, pause) = (now, FIRST_POLL);
+                        call(&on_ring);
+                    }
+                }
+            })
+            .map_err(|error| failed("listen to", &self.directory, error))?;
+        self.ear = Ear::Poller { _alive: alive };
+        Ok(())
+    }
+}
+
+/// Calls with everything that is appended to the segments in a directory, for as long as the watcher is kept.
+pub(crate) fn watch_log(directory: &Path, on_change: OnRing) -> notify::Result<RecommendedWatcher> {
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if is_ring(&event) {
+            on_change();
+        }
+    })?;
+    watcher.watch(directory, DEPTH)?;
+    Ok(watcher)
+}
+
+/// Reading is no ring; an error may have hidden one.
+fn is_ring(event: &notify::Result<notify::Event>) -> bool {
+    !matches!(event, Ok(event) if matches!(event.kind, EventKind::Access(_)))
+}
+
+fn call(on_ring: &Mutex<Option<OnRing>>) {
+    let on_ring = on_ring
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    if let Some(on_ring) = on_ring {
+        on_ring();
+    }
+}
+
+fn times(paths: &[PathBuf]) -> Vec<Option<i128>> {
+    paths
+        .iter()
+        .map(|path| disk::touched_ns(path).ok())
+        .collect()
+}

@@ -1,0 +1,359 @@
+//! A log in memory: for tests and model checks. Several handles on one shared store stand for several processes.
+//!
+//! Nothing survives the process. It keeps the same promises as any log otherwise; the contract suite runs on both.
+
+use std::collections::btree_map::Entry as Entered;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::file::line_format;
+use super::{
+    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
+    Turn,
+};
+use crate::bus::event::{Entry, Event};
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::time::Now;
+
+/// Where the time of a log in memory comes from.
+pub type Clock = Arc<dyn Fn() -> Now + Send + Sync>;
+
+#[derive(Default)]
+struct Shared {
+    entries: Vec<Entry>,
+    blobs: BTreeMap<uuid::Uuid, String>,
+    transcripts: BTreeMap<TaskId, String>,
+    /// The presences that are held, each with the number of its beats.
+    held: BTreeMap<SessionId, i128>,
+    bells: Vec<(u64, BTreeSet<SessionId>, OnRing)>,
+    view: String,
+    handles: u64,
+    /// What the next readings of texts come to, before they go well again.
+    failing: VecDeque<LogError>,
+}
+
+/// What several [`MemoryLog`]s share.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Mutex<Shared>>,
+    clock: Clock,
+}
+
+/// One process's log over a shared store.
+pub struct MemoryLog {
+    store: Store,
+    number: u64,
+}
+
+impl Store {
+    /// Makes an empty store whose time comes from `clock`.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            shared: Arc::default(),
+            clock,
+        }
+    }
+
+    /// Opens one more log on the store.
+    pub fn log(&self) -> MemoryLog {
+        let mut shared = self.lock();
+        shared.handles += 1;
+        MemoryLog {
+            store: self.clone(),
+            number: shared.handles,
+        }
+    }
+
+    /// Returns the view of members as it was last written.
+    pub fn view(&self) -> String {
+        self.lock().view.clone()
+    }
+
+    /// Lets the next readings of texts fail so, one each.
+    pub fn fail_reads(&self, failures: impl IntoIterator<Item = LogError>) {
+        self.lock().failing.extend(failures);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // Every change is a single step, so a panic elsewhere leaves nothing half-done.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MemoryLog {
+    fn read_into(shared: &Shared, replica: &mut Replica) {
+        let read = usize::try_from(replica.place.offset).unwrap_or(usize::MAX);
+        for (offset, entry) in (replica.place.offset..).zip(shared.entries.iter().skip(read)) {
+            let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
+            replica
+                .state
+                .apply(entry, &indices, Place { segment: 0, offset });
+            replica.next_seq = entry.next_seq();
+            replica.place.offset = offset + 1;
+        }
+    }
+}
+
+impl Log for MemoryLog {
+    fn now(&self) -> Now {
+        (self.store.clock)()
+    }
+
+    fn open(&mut self) -> Result<Replica, LogError> {
+        let mut replica = Replica {
+            next_seq: 1,
+            ..Replica::default()
+        };
+        self.catch_up(&mut replica)?;
+        Ok(replica)
+    }
+
+    fn catch_up(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        Self::read_into(&self.store.lock(), replica);
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Appended, LogError> {
+        let now = self.now();
+        // Compare and append: decided without the lock, and again if anything has come meanwhile.
+        let (mut shared, proposal) = loop {
+            self.catch_up(replica)?;
+            let proposal = match decide(&replica.state, now) {
+                Err(refusal) => return Ok(Appended::Refused(refusal)),
+                Ok(None) => return Ok(Appended::Nothing),
+                Ok(Some(proposal)) => proposal,
+            };
+            let shared = self.store.lock();
+            if shared.entries.len() as u64 == replica.place.offset {
+                break (shared, proposal);
+            }
+        };
+        let entry = Entry {
+            seq: replica.next_seq,
+            ts: now.wall_ms,
+            tick: now.tick,
+            id: proposal.id,
+            by: proposal.by,
+            events: proposal.events,
+        };
+        let bytes = line_format::encode(&entry).len();
+        if bytes > line_format::MAX_LINE_BYTES {
+            return Err(LogError::TooLong {
+                bytes,
+                limit: line_format::MAX_LINE_BYTES,
+            });
+        }
+        shared.entries.push(entry.clone());
+        Self::read_into(&shared, replica);
+        Ok(Appended::Written(entry))
+    }
+
+    fn turn(&self) -> Arc<dyn Turn> {
+        Arc::new(Always)
+    }
+
+    fn durability(&self) -> Arc<dyn Durability> {
+        Arc::new(InMemory {
+            store: self.store.clone(),
+        })
+    }
+
+    fn read_after(
+        &mut self,
+        place: Place,
+        max: usize,
+    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+        let shared = self.store.lock();
+        let from = usize::try_from(place.offset).unwrap_or(usize::MAX);
+        let found: Vec<_> = (place.offset..)
+            .zip(shared.entries.iter().skip(from).take(max))
+            .map(|(offset, entry)| (Place { segment: 0, offset }, entry.clone()))
+            .collect();
+        let next = Place {
+            segment: 0,
+            offset: place.offset + found.len() as u64,
+        };
+        Ok((found, next))
+    }
+
+    fn oldest(&mut self) -> Result<Place, LogError> {
+        Ok(Place::default())
+    }
+
+    fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
+        let mut shared = self.store.lock();
+        if let Some(failure) = shared.failing.pop_front() {
+            return Err(failure);
+        }
+        let entry = usize::try_from(place.offset)
+            .ok()
+            .and_then(|at| shared.entries.get(at));
+        let event = entry.and_then(|entry| entry.events.get(usize::from(index)));
+        event.cloned().ok_or(LogError::Gone)
+    }
+
+    fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError> {
+        self.store
+            .lock()
+            .blobs
+            .get(&id)
+            .cloned()
+            .ok_or(LogError::Gone)
+    }
+
+    fn transcript(&mut self, task: &TaskId, line: &str) -> Result<(), LogError> {
+        let mut shared = self.store.lock();
+        let text = shared.transcripts.entry(task.clone()).or_default();
+        text.push_str(line.trim_end_matches('\n'));
+        text.push('\n');
+        Ok(())
+    }
+
+    fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {
+        match self.store.lock().held.entry(session) {
+            Entered::Vacant(free) => free.insert(0),
+            Entered::Occupied(_) => {
+                return Err(LogError::Busy {
+                    holder: format!("the session {session}"),
+                });
+            }
+        };
+        Ok(Box::new(Held {
+            store: self.store.clone(),
+            session,
+        }))
+    }
+
+    fn held(&mut self, session: SessionId) -> Presence {
+        if self.store.lock().held.contains_key(&session) {
+            Presence::Held
+        } else {
+            Presence::Free
+        }
+    }
+
+    fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
+        self.store.lock().held.get(&session).copied()
+    }
+
+    /// Nothing is left in memory of who holds nothing.
+    fn clear_presences(
+        &mut self,
+        _standing: &dyn Fn(SessionId) -> Standing,
+    ) -> Result<(), LogError> {
+        Ok(())
+    }
+
+    fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
+        let mut rung: Vec<OnRing> = Vec::new();
+        for (number, listened, on_ring) in &self.store.lock().bells {
+            if *number != self.number && !listened.is_disjoint(sessions) {
+                rung.push(Arc::clone(on_ring));
+            }
+        }
+        for on_ring in rung {
+            on_ring();
+        }
+    }
+
+    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_ring: OnRing) -> Result<(), LogError> {
+        let mut shared = self.store.lock();
+        shared.bells.retain(|(number, _, _)| *number != self.number);
+        shared.bells.push((self.number, sessions.clone(), on_ring));
+        Ok(())
+    }
+
+    fn put_view(&mut self, json: &str) -> Result<(), LogError> {
+        json.clone_into(&mut self.store.lock().view);
+        Ok(())
+    }
+}
+
+impl Drop for MemoryLog {
+    fn drop(&mut self) {
+        self.store
+            .lock()
+            .bells
+            .retain(|(number, _, _)| *number != self.number);
+    }
+}
+
+/// Nothing in memory gets more durable than it is.
+struct InMemory {
+    store: Store,
+}
+
+/// Here the turn is whoever's asks for it.
+struct Always;
+
+impl Turn for Always {
+    fn wait(&self) -> Result<(), LogError> {
+        Ok(())
+    }
+
+    fn give_back(&self) {}
+
+    fn holder(&self) -> String {
+        "nobody".to_owned()
+    }
+}
+
+impl Durability for InMemory {
+    fn sync(&self) -> Result<(), LogError> {
+        Ok(())
+    }
+
+    fn sync_if_quick(&self) -> Option<Result<(), LogError>> {
+        Some(Ok(()))
+    }
+
+    fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {
+        self.store.lock().blobs.insert(id, text.to_owned());
+        Ok(())
+    }
+
+    fn read_transcript(&self, task: &TaskId) -> Result<String, LogError> {
+        let shared = self.store.lock();
+        shared.transcripts.get(task).cloned().ok_or(LogError::Gone)
+    }
+}
+
+struct Held {
+    store: Store,
+    session: SessionId,
+}
+
+impl Hold for Held {
+    fn beat(&self) {
+        if let Some(beats) = self.store.lock().held.get_mut(&self.session) {
+            *beats += 1;
+        }
+    }
+
+    fn remove(&self) {
+        self.store.lock().held.remove(&self.session);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::storage::contract;
+    use crate::sys::clock;
+
+    #[test]
+    fn the_log_in_memory_keeps_the_contract() {
+        let store = Store::new(Arc::new(clock::now));
+        contract::contract(&|| Box::new(store.log()));
+    }
+}
