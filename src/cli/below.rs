@@ -16,7 +16,7 @@ use crate::bus::Bus;
 use crate::bus::state::Session;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::supervisor::shim::SHIM;
+use crate::supervisor::shim_process::SHIM;
 use crate::sys::process::descendants;
 use crate::sys::process::pid_namespace::{self, Sight};
 use crate::sys::{process, terminal};

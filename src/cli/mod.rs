@@ -23,7 +23,7 @@ mod watch;
 use std::process::ExitCode;
 
 use self::arguments::{Arguments, Command};
-use crate::supervisor::shim;
+use crate::supervisor::shim_process;
 
 /// What was wrong with how the program was called; the number that most programs use for it.
 const USAGE: u8 = 2;
@@ -34,9 +34,9 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
     let mut words = std::env::args_os();
-    if words.nth(1).is_some_and(|word| word == shim::SHIM) {
+    if words.nth(1).is_some_and(|word| word == shim_process::SHIM) {
         // Before all else: it has one thread, no runtime, and nobody to talk to.
-        return shim::run(words);
+        return shim_process::run(words);
     }
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,

@@ -16,22 +16,22 @@
 //!
 //! What it does not do: restart, or look into stdin and stdout, which belong to the caller.
 
-mod guarded;
-mod handle;
-mod leader;
-mod lifeline;
-mod orphans;
-pub mod shim;
+mod shim_bridge_side;
+mod child;
+mod group_leader;
+mod shim_control_socket;
+mod adopted_orphans;
+pub mod shim_process;
 mod spawn;
-mod sweep;
-mod tail;
-mod watcher;
-mod wish;
+mod kill_leftovers;
+mod stderr_tail;
+mod watch_direct_child;
+mod signal_deadlines;
 
 #[cfg(test)]
 mod tests;
 
-pub use handle::{Exit, StopError, StopPlan, Supervised};
-pub use orphans::adopt_orphans;
+pub use self::adopted_orphans::adopt_orphans;
+pub use self::child::{Exit, StopError, StopPlan, Supervised};
+pub use self::kill_leftovers::{Remains, end_remains};
 pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};
-pub use sweep::{Remains, end_remains};

@@ -246,13 +246,13 @@ async fn a_flood_of_stderr_neither_blocks_the_child_nor_fills_memory() {
     assert_eq!(soon(child.exited()).await.code, Some(0));
     let text = child.stderr_tail();
     let (note, kept) = text.split_once('\n').unwrap();
-    assert_eq!(kept.len(), tail::KEPT_BYTES);
+    assert_eq!(kept.len(), stderr_tail::KEPT_BYTES);
     assert!(kept.ends_with("xend\n"));
     assert_eq!(
         note,
         format!(
             "[{} earlier bytes are not kept]",
-            10_000_004 - tail::KEPT_BYTES
+            10_000_004 - stderr_tail::KEPT_BYTES
         )
     );
     fixture.assert_nothing_is_left();

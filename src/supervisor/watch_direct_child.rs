@@ -6,10 +6,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::handle::{End, Exit};
-use super::leader::Leader;
-use super::orphans::Own;
-use super::wish::{Sent, Wish};
+use super::adopted_orphans::Own;
+use super::child::{End, Exit};
+use super::group_leader::Leader;
+use super::signal_deadlines::{Sent, Wish};
 use crate::sys::process::Signal;
 
 /// How long the killed may take to disappear. They need milliseconds; who needs longer hangs in the kernel (a dead

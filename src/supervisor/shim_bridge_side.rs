@@ -14,14 +14,14 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::handle::{End, Exit, Shared, Supervised};
-use super::lifeline::{Order, Report};
-use super::orphans::{self, Own};
-use super::shim::SHIM;
+use super::adopted_orphans::{self, Own};
+use super::child::{End, Exit, Shared, Supervised};
+use super::shim_control_socket::{Order, Report};
+use super::shim_process::SHIM;
+use super::signal_deadlines::{Sent, Wish};
 use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
-use super::tail::{Tail, drain};
-use super::watcher::end_of;
-use super::wish::{Sent, Wish};
+use super::stderr_tail::{Tail, drain};
+use super::watch_direct_child::end_of;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
@@ -183,7 +183,7 @@ impl Guarded {
             None => self.without_shim().await,
         };
         // What it guarded may have left dead behind, and may do so later.
-        orphans::keep_on();
+        adopted_orphans::keep_on();
         drop(self.own);
         end_of(self.stderr).await;
         self.end.send_replace(Some(end));
@@ -241,7 +241,7 @@ impl Guarded {
         if end.survivors.is_empty() {
             return end;
         }
-        let survivors = orphans::sweep().await.unwrap_or(end.survivors);
+        let survivors = adopted_orphans::sweep().await.unwrap_or(end.survivors);
         End { survivors, ..end }
     }
 
@@ -254,7 +254,7 @@ impl Guarded {
         if let Err(error) = self.shim.kill().await {
             tracing::warn!(shim = self.own.pid(), %error, "cannot end a shim");
         }
-        let survivors = match orphans::sweep().await {
+        let survivors = match adopted_orphans::sweep().await {
             Some(survivors) => survivors,
             None => self.kill_group(),
         };

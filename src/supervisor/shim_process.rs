@@ -14,8 +14,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use super::handle::Exit;
-use super::lifeline::{Order, Report};
+use super::child::Exit;
+use super::shim_control_socket::{Order, Report};
 use crate::sys::blocking_wait::Ears;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::tail::Tail;
-use super::wish::Wish;
+use super::signal_deadlines::Wish;
+use super::stderr_tail::Tail;
 use crate::sys::process::{self, Signal};
 
 /// A child that is being watched. Cheap to clone; when the last clone is dropped, the child is killed.

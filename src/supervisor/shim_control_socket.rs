@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::handle::Exit;
+use super::child::Exit;
 
 /// What the shim is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
