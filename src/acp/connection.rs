@@ -1,13 +1,13 @@
 //! The handle of a connection: what is asked of an agent.
 
-use super::agent_info::{AgentInfo, Feature};
-use super::bounds;
-use super::driver::{ConnectOptions, FileSystem, Progress, Shared, drive};
+use super::data::agent_info::{AgentInfo, Feature};
+use super::data::prompt_result::PromptOutcome;
+use super::data::session_settings::{AcpSessionId, McpServerSpec, SessionInfo};
+use super::data::text_bounds;
 use super::error::{AcpError, Ending};
-use super::events::{AgentEvents, queue};
-use super::lines::LineCounts;
-use super::outcome::PromptOutcome;
-use super::session::{AcpSessionId, McpServerSpec, SessionInfo};
+use super::incoming::event_queue::{AgentEvents, queue};
+use super::line_io::LineCounts;
+use super::transport::{ConnectOptions, FileSystem, Progress, Shared, drive};
 use crate::domain::limits::{AGENT_ERROR_CHARS, AGENT_WORD_CHARS};
 use crate::domain::text::redact::Secrets;
 use agent_client_protocol::v1::ConnectionTo;
@@ -108,7 +108,7 @@ impl Connection {
         let version = self.inner.shared.version.get();
         if let Some(version) = version.filter(|version| **version != 1) {
             return Err(AcpError::Version {
-                version: bounds::line(&version.to_string(), self.secrets(), AGENT_WORD_CHARS)
+                version: text_bounds::line(&version.to_string(), self.secrets(), AGENT_WORD_CHARS)
                     .into(),
             });
         }
@@ -126,7 +126,7 @@ impl Connection {
     ) -> Result<SessionInfo, AcpError> {
         let method = "session/new";
         let answer = self.session_call(method, place(cwd, servers)).await?;
-        let id = bounds::session_id(method, &answer)?;
+        let id = text_bounds::session_id(method, &answer)?;
         Ok(SessionInfo::parse(id, &answer, self.secrets()))
     }
 
@@ -360,10 +360,10 @@ impl Connection {
         AcpError::Refused {
             method,
             code: error.code.value(),
-            message: bounds::line(&error.message, self.secrets(), AGENT_ERROR_CHARS).into(),
+            message: text_bounds::line(&error.message, self.secrets(), AGENT_ERROR_CHARS).into(),
             data: error
                 .data
-                .map(|data| bounds::error_data(&data, self.secrets())),
+                .map(|data| text_bounds::error_data(&data, self.secrets())),
         }
     }
 }

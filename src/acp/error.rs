@@ -1,6 +1,6 @@
 //! What can go wrong with an agent connection, and how one ends.
 
-use super::bounds;
+use super::data::text_bounds;
 use crate::domain::text::visible_letters::one_line;
 use serde_json::Value;
 use std::time::Duration;
@@ -112,7 +112,7 @@ pub enum Ending {
 
 /// Returns the sentence in what an agent adds to an error, as a line that is ready to append.
 fn details(data: Option<&Value>) -> String {
-    let sentence = data.and_then(bounds::sentence);
+    let sentence = data.and_then(text_bounds::sentence);
     sentence
         .map(|text| format!(": {}", one_line(text)))
         .unwrap_or_default()

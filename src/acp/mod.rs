@@ -25,50 +25,39 @@
 //! [`FileSystem`]: crate::acp::FileSystem
 //! [`ConnectOptions::secrets`]: crate::acp::ConnectOptions::secrets
 
-mod agent_info;
-mod arguments;
-mod bounds;
 mod connection;
-mod drain;
-mod driver;
+pub(crate) mod data;
+pub(crate) mod incoming;
+mod transport;
 mod error;
-mod events;
-mod files;
-mod inbound;
-mod lines;
-mod our_tool;
-mod outcome;
-mod patch;
-mod permission;
-mod places;
-mod session;
-mod steering;
-mod tool_calls;
-mod touched;
-mod update;
+mod line_io;
+mod bridge_tool;
+mod steer_request;
 
 #[cfg(test)]
 mod tests;
 
-pub use agent_info::{AgentInfo, AuthMethod, Feature};
-pub use connection::{Connection, connect};
-pub use drain::DrainQuestion;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use driver::read_all;
-pub use driver::{ConnectOptions, Deadlines, FileSystem};
-pub use error::{AcpError, Ending};
-pub use events::{AgentEvent, AgentEvents};
-pub use files::{FileAccess, FileQuestion, FileRequest};
-pub use inbound::AnswerCustom;
-pub use lines::LineCounts;
-pub use our_tool::{OurTools, is_our_tool};
-pub use outcome::{PromptOutcome, StopReason, TokenUsage};
-pub use permission::{
+pub use self::bridge_tool::{OurTools, is_our_tool};
+pub use self::data::agent_info::{AgentInfo, AuthMethod, Feature};
+pub use self::data::places_by_call::Places;
+pub use self::data::prompt_result::{PromptOutcome, StopReason, TokenUsage};
+pub use self::data::session_settings::{
+    AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo,
+};
+pub use self::data::session_update::{Cost, Diff, PlanEntry, ToolCallUpdate, Update};
+pub use self::data::tool_calls::{ToolCall, ToolCalls};
+pub use self::data::touched_paths::Touched;
+pub use self::incoming::dispatch::AnswerCustom;
+pub use self::incoming::drain_request::DrainQuestion;
+pub use self::incoming::event_queue::{AgentEvent, AgentEvents};
+pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest};
+pub use self::incoming::permission_request::{
     Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
 };
-pub use places::Places;
-pub use session::{AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo};
-pub use steering::Steered;
-pub use tool_calls::{ToolCall, ToolCalls};
-pub use touched::Touched;
-pub use update::{Cost, Diff, PlanEntry, ToolCallUpdate, Update};
+pub use self::line_io::LineCounts;
+pub use self::steer_request::Steered;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::transport::read_all;
+pub use self::transport::{ConnectOptions, Deadlines, FileSystem};
+pub use connection::{Connection, connect};
+pub use error::{AcpError, Ending};

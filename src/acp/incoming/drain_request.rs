@@ -9,11 +9,11 @@ use std::time::Duration;
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 
-use super::session::AcpSessionId;
-use super::update::string;
+use crate::acp::data::session_settings::AcpSessionId;
+use crate::acp::data::session_update::string;
 
 /// The method of the question.
-pub(super) const METHOD: &str = "craft/drainMidTurnQueue";
+pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
 
 /// When a question is answered with nothing at the latest: the agent waits 2 s, and has to hear it by then.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -31,7 +31,7 @@ struct Open(Arc<Mutex<Option<Responder>>>);
 
 impl DrainQuestion {
     /// Takes a question in; a runtime has to be there, to keep the time.
-    pub(super) fn new(params: &Value, responder: Responder) -> Self {
+    pub(crate) fn new(params: &Value, responder: Responder) -> Self {
         let open = Open(Arc::new(Mutex::new(Some(responder))));
         let late = open.clone();
         // It ends by itself within its patience, and holds nothing but the responder.

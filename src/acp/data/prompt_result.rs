@@ -1,7 +1,7 @@
 //! The end of a turn: why it ended, and what it used.
 
-use super::bounds;
-use super::update::present;
+use super::session_update::present;
+use super::text_bounds;
 use crate::domain::limits::AGENT_WORD_CHARS;
 use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::Value;
@@ -61,14 +61,14 @@ impl StopReason {
 
 impl StopReason {
     /// Parses a reason.
-    pub(super) fn of(reason: &str, secrets: &Secrets) -> Self {
+    pub(crate) fn of(reason: &str, secrets: &Secrets) -> Self {
         match reason {
             "end_turn" => Self::EndTurn,
             "max_tokens" => Self::MaxTokens,
             "max_turn_requests" => Self::MaxTurnRequests,
             "refusal" => Self::Refusal,
             "cancelled" => Self::Cancelled,
-            other => Self::Other(bounds::line(other, secrets, AGENT_WORD_CHARS)),
+            other => Self::Other(text_bounds::line(other, secrets, AGENT_WORD_CHARS)),
         }
     }
 }
@@ -100,14 +100,14 @@ impl TokenUsage {
     }
 
     /// Reads the counts as the protocol names them.
-    pub(super) fn parse(counts: &Value) -> Option<Self> {
+    pub(crate) fn parse(counts: &Value) -> Option<Self> {
         counts_of(counts, ["inputTokens", "outputTokens", "totalTokens"])
     }
 }
 
 impl PromptOutcome {
     /// Parses the answer to a prompt; `None` when it lacks the reason.
-    pub(super) fn parse(raw: &Value, secrets: &Secrets) -> Option<Self> {
+    pub(crate) fn parse(raw: &Value, secrets: &Secrets) -> Option<Self> {
         Some(Self {
             stop_reason: StopReason::of(raw.get("stopReason")?.as_str()?, secrets),
             usage: usage(raw),
@@ -117,7 +117,7 @@ impl PromptOutcome {
 }
 
 /// Reads the token counts: `usage` (claude, codex) or `_meta.quota.token_count` (gemini). qwen tells them as it goes, see
-/// [`super::Update::Tokens`].
+/// [`crate::acp::Update::Tokens`].
 fn usage(raw: &Value) -> Option<TokenUsage> {
     match raw.get("usage").filter(|usage| usage.is_object()) {
         Some(usage) => TokenUsage::parse(usage),

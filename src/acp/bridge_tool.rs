@@ -3,9 +3,9 @@
 //! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: what
 //! merely contains our words may be another server's tool, or words that a model chose.
 
-use super::permission::PermissionRequest;
-use super::tool_calls::{ToolCall, name_in_meta, stated_name};
-use super::update::ToolCallUpdate;
+use super::data::session_update::ToolCallUpdate;
+use super::data::tool_calls::{ToolCall, name_in_meta, stated_name};
+use super::incoming::permission_request::PermissionRequest;
 use serde_json::Value;
 
 /// The tools of our own endpoint, under the name by which the agent knows our server.
@@ -132,8 +132,8 @@ fn server_and_tool(call: &ToolCallUpdate) -> Option<(&str, &str)> {
     reason = "the literals read better without a reference at every call"
 )]
 mod tests {
-    use super::super::tool_calls::ToolCalls;
     use super::*;
+    use crate::acp::data::tool_calls::ToolCalls;
     use serde_json::json;
 
     const OURS: OurTools<'_> = OurTools {

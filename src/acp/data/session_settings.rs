@@ -4,8 +4,8 @@
 //! that is the legacy `models` block, which is the only list of models that some agents give. Missing and malformed
 //! optional parts are empty.
 
-use super::bounds;
-use super::update::list;
+use super::session_update::list;
+use super::text_bounds;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ pub struct McpServerSpec {
 }
 
 impl McpServerSpec {
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let env: Vec<Value> = self
             .env
             .iter()
@@ -117,20 +117,20 @@ pub struct ConfigOption {
 }
 
 impl SessionInfo {
-    pub(super) fn parse(id: AcpSessionId, raw: &Value, secrets: &Secrets) -> Self {
+    pub(crate) fn parse(id: AcpSessionId, raw: &Value, secrets: &Secrets) -> Self {
         let modes = raw.get("modes");
         Self {
             id,
             modes: modes
                 .map(|modes| choices(modes, "availableModes", "id", secrets))
                 .unwrap_or_default(),
-            mode: modes.and_then(|modes| bounds::word(modes, "currentModeId", secrets)),
+            mode: modes.and_then(|modes| text_bounds::word(modes, "currentModeId", secrets)),
             put_into: None,
             models: raw
                 .get("models")
                 .filter(|models| models.is_object())
                 .map(|models| Models {
-                    current: bounds::word(models, "currentModelId", secrets),
+                    current: text_bounds::word(models, "currentModelId", secrets),
                     available: choices(models, "availableModels", "modelId", secrets),
                 }),
             config_options: raw
@@ -217,7 +217,7 @@ impl SessionInfo {
     }
 
     /// Says whether only the legacy block lists a model: codex has longer names there than in its setting.
-    pub(super) fn is_legacy_model(&self, model: &str) -> bool {
+    pub(crate) fn is_legacy_model(&self, model: &str) -> bool {
         let is = |choice: &Choice| choice.id.as_str() == model;
         let legacy = self.models.as_ref();
         let setting = self.setting("model");
@@ -226,7 +226,7 @@ impl SessionInfo {
     }
 
     /// Returns the setting of a category; one without any category counts by its id.
-    pub(super) fn setting(&self, category: &str) -> Option<&ConfigOption> {
+    pub(crate) fn setting(&self, category: &str) -> Option<&ConfigOption> {
         let mut options = self.config_options.iter();
         options.find(|option| option.is_of(category))
     }
@@ -239,16 +239,16 @@ impl ConfigOption {
 }
 
 /// Parses a list of settings; `None` when it is no list.
-pub(super) fn config_options(raw: &Value, secrets: &Secrets) -> Option<Vec<ConfigOption>> {
+pub(crate) fn config_options(raw: &Value, secrets: &Secrets) -> Option<Vec<ConfigOption>> {
     let options = raw.as_array()?.iter().filter_map(|option| {
-        let id = bounds::name(option, "id", secrets)?;
+        let id = text_bounds::name(option, "id", secrets)?;
         let value = option.get("currentValue");
         Some(ConfigOption {
-            name: bounds::word(option, "name", secrets).unwrap_or_else(|| id.clone()),
-            category: bounds::word(option, "category", secrets),
+            name: text_bounds::word(option, "name", secrets).unwrap_or_else(|| id.clone()),
+            category: text_bounds::word(option, "category", secrets),
             current: match value.and_then(Value::as_bool) {
                 Some(on) => Some(secrets.hidden(on.to_string())),
-                None => bounds::word(option, "currentValue", secrets),
+                None => text_bounds::word(option, "currentValue", secrets),
             },
             choices: values(option, secrets),
             id,
@@ -275,9 +275,9 @@ fn choices(raw: &Value, field: &str, id: &str, secrets: &Secrets) -> Vec<Choice>
 }
 
 fn choice(raw: &Value, id: &str, secrets: &Secrets) -> Option<Choice> {
-    let id = bounds::name(raw, id, secrets)?;
+    let id = text_bounds::name(raw, id, secrets)?;
     Some(Choice {
-        name: bounds::word(raw, "name", secrets).unwrap_or_else(|| id.clone()),
+        name: text_bounds::word(raw, "name", secrets).unwrap_or_else(|| id.clone()),
         id,
     })
 }

@@ -5,11 +5,11 @@
 //! stdout stops while that is over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the
 //! unread lines wait too, each until its deadline: so whoever waits for a request has to go on taking events.
 
-use super::drain::DrainQuestion;
-use super::files::FileQuestion;
-use super::permission::PermissionQuestion;
-use super::session::AcpSessionId;
-use super::update::Update;
+use super::drain_request::DrainQuestion;
+use super::file_request::FileQuestion;
+use super::permission_request::PermissionQuestion;
+use crate::acp::data::session_settings::AcpSessionId;
+use crate::acp::data::session_update::Update;
 use crate::domain::time::Tick;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -93,7 +93,7 @@ impl Drop for AgentEvents {
 
 /// The queue between the protocol's dispatch and [`AgentEvents`].
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
     limit: usize,
     arrived: Notify,
@@ -111,7 +111,7 @@ struct Waiting {
 }
 
 /// Makes a queue whose weight, in bytes, should stay near a limit.
-pub(super) fn queue(limit: usize) -> (Arc<Queue>, AgentEvents) {
+pub(crate) fn queue(limit: usize) -> (Arc<Queue>, AgentEvents) {
     let queue = Arc::new(Queue {
         waiting: Mutex::default(),
         limit: limit.max(1),
@@ -126,7 +126,7 @@ impl Queue {
     const EVENT: usize = 256;
 
     /// Takes an event at once. The weight is that of its JSON.
-    pub(super) fn push(&self, event: AgentEvent, weight: usize) {
+    pub(crate) fn push(&self, event: AgentEvent, weight: usize) {
         let mut waiting = self.waiting();
         if waiting.unheard || waiting.ended {
             // Dropped after the lock: a question answers itself when it is dropped.
@@ -158,7 +158,7 @@ impl Queue {
     }
 
     /// Waits until there is room for more, or nobody who would take it.
-    pub(super) async fn room(&self) {
+    pub(crate) async fn room(&self) {
         loop {
             let room = self.room.notified();
             {
@@ -172,7 +172,7 @@ impl Queue {
     }
 
     /// Says that no event will come any more.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.waiting().ended = true;
         self.arrived.notify_one();
         self.room.notify_one();
@@ -223,7 +223,7 @@ fn coalesce(last: &mut AgentEvent, event: AgentEvent) -> Option<AgentEvent> {
 }
 
 /// Returns about how many bytes a JSON value takes in memory.
-pub(super) fn weight(value: &Value) -> usize {
+pub(crate) fn weight(value: &Value) -> usize {
     // What serde_json's `Value` takes for itself.
     const NODE: usize = 32;
     NODE + match value {

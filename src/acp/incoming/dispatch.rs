@@ -2,12 +2,12 @@
 //!
 //! It runs inside the protocol's serial dispatch, so every branch only hands over ([`Queue::push`]) or answers at once.
 
-use super::drain::{self, DrainQuestion};
-use super::driver::FileSystem;
-use super::events::{AgentEvent, Queue, weight};
-use super::files::{FileQuestion, FileRequest};
-use super::permission::{PermissionQuestion, PermissionRequest};
-use super::update;
+use super::drain_request::{self, DrainQuestion};
+use super::event_queue::{AgentEvent, Queue, weight};
+use super::file_request::{FileQuestion, FileRequest};
+use super::permission_request::{PermissionQuestion, PermissionRequest};
+use crate::acp::data::session_update;
+use crate::acp::transport::FileSystem;
 use crate::domain::text::redact::Secrets;
 use crate::sys::clock;
 use agent_client_protocol::{
@@ -45,7 +45,7 @@ impl fmt::Debug for AnswerCustom {
 }
 
 /// The handler of all requests and notifications.
-pub(super) struct Inbound {
+pub(crate) struct Inbound {
     events: Arc<Queue>,
     custom: AnswerCustom,
     file_system: FileSystem,
@@ -53,7 +53,7 @@ pub(super) struct Inbound {
 }
 
 impl Inbound {
-    pub(super) fn new(
+    pub(crate) fn new(
         events: Arc<Queue>,
         custom: AnswerCustom,
         file_system: FileSystem,
@@ -72,7 +72,7 @@ impl Inbound {
         match method.as_str() {
             "session/update" => {
                 let weight = weight(&params);
-                let (session, update) = update::parse_notification(params, &self.secrets);
+                let (session, update) = session_update::parse_notification(params, &self.secrets);
                 let read = clock::now().tick;
                 let event = AgentEvent::Update {
                     session,
@@ -117,7 +117,7 @@ impl Inbound {
                 None => responder.respond_with_error(Error::invalid_params()),
             };
         }
-        if method == drain::METHOD {
+        if method == drain_request::METHOD {
             let weight = weight(&params);
             let question = DrainQuestion::new(&params, responder);
             self.events.push(AgentEvent::DrainAsked(question), weight);
@@ -160,20 +160,20 @@ impl HandleDispatchFrom<Agent> for Inbound {
 }
 /// Reads parameters as all that they could be.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(super) fn read_any(params: serde_json::Value) {
+pub(crate) fn read_any(params: serde_json::Value) {
     let secrets = Secrets::default();
-    let _ = super::session::SessionInfo::parse("s".into(), &params, &secrets);
-    let _ = super::agent_info::AgentInfo::parse(&params, &secrets);
-    let _ = super::outcome::PromptOutcome::parse(&params, &secrets);
-    let _ = super::bounds::error_data(&params, &secrets);
-    if let Some(request) = super::permission::PermissionRequest::parse(&params) {
-        let ours = super::OurTools {
+    let _ = crate::acp::data::session_settings::SessionInfo::parse("s".into(), &params, &secrets);
+    let _ = crate::acp::data::agent_info::AgentInfo::parse(&params, &secrets);
+    let _ = crate::acp::data::prompt_result::PromptOutcome::parse(&params, &secrets);
+    let _ = crate::acp::data::text_bounds::error_data(&params, &secrets);
+    if let Some(request) = super::permission_request::PermissionRequest::parse(&params) {
+        let ours = crate::acp::OurTools {
             server: "bridge",
             tools: &["send_message"],
         };
-        let mut calls = super::ToolCalls::default();
+        let mut calls = crate::acp::ToolCalls::default();
         let call = calls.see(request.tool_call.clone());
-        let _ = super::is_our_tool(&request, Some(call), ours);
+        let _ = crate::acp::is_our_tool(&request, Some(call), ours);
     }
-    let _ = super::update::parse_notification(params, &secrets);
+    let _ = crate::acp::data::session_update::parse_notification(params, &secrets);
 }

@@ -42,7 +42,7 @@ const SEARCH: &str = "<<<<<";
 const NO_FILE: &str = "/dev/null";
 
 /// Returns the files of a text that is nothing but a patch of codex or droid; none for any other text.
-pub(super) fn files_of_whole(text: &str) -> Vec<String> {
+pub(crate) fn files_of_whole(text: &str) -> Vec<String> {
     if text.trim_start().starts_with("*** Begin Patch") {
         named_files(text)
     } else {
@@ -51,7 +51,7 @@ pub(super) fn files_of_whole(text: &str) -> Vec<String> {
 }
 
 /// Returns the files of all patches in a text, whatever stands around them; an empty name stands for one that cannot be read.
-pub(super) fn files(text: &str) -> Vec<String> {
+pub(crate) fn files(text: &str) -> Vec<String> {
     let mut files = named_files(text);
     files.extend(files_of_diff(text));
     let mut known = HashSet::new();

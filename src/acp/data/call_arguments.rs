@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::patch;
+use super::patch_files;
 
 /// What the names of arguments that hold paths end with, without their case and their `_`.
 const HOLDS_PATHS: [&str; 10] = [
@@ -148,7 +148,7 @@ const DEPTH: usize = 64;
 
 /// What is found in arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Argument {
+pub(crate) enum Argument {
     /// A place that the call touches.
     Path(String),
     /// What may be a place that it touches.
@@ -160,7 +160,7 @@ pub(super) enum Argument {
 }
 
 /// Reads the arguments of a call.
-pub(super) fn read(arguments: &Value) -> Vec<Argument> {
+pub(crate) fn read(arguments: &Value) -> Vec<Argument> {
     let mut found = Vec::new();
     // On their own they are a patch.
     see("input", arguments, 0, &mut found);
@@ -244,12 +244,12 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
         return;
     }
     let is_content = HOLDS_CONTENT.contains(&name);
-    let whole = patch::files_of_whole(text);
+    let whole = patch_files::files_of_whole(text);
     if !whole.is_empty() {
         found.extend(whole.into_iter().map(Argument::Path));
         if !is_content {
             // A program that applies something else than such patches may find one of its own behind it.
-            found.extend(patch::files(text).into_iter().map(Argument::Suspect));
+            found.extend(patch_files::files(text).into_iter().map(Argument::Suspect));
         }
         return;
     }
@@ -264,7 +264,7 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
         return;
     }
     if HOLDS_A_PATCH.contains(&name) {
-        let files = patch::files(text);
+        let files = patch_files::files(text);
         // What begins with changed lines is a part of a patch whose file is named elsewhere.
         let is_patch = !files.is_empty() || text.starts_with("@@");
         found.extend(files.into_iter().map(Argument::Suspect));

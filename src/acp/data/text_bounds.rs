@@ -1,8 +1,8 @@
 //! What is taken of an agent's words: hidden first, then cut. Nothing behind the connection meets one that is long, that is secret, or
 //! that is more than a line where a line is meant.
 
-use super::error::AcpError;
-use super::session::AcpSessionId;
+use super::session_settings::AcpSessionId;
+use crate::acp::error::AcpError;
 use crate::domain::limits;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::domain::text::visible_letters::{is_invisible, one_line};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Returns a name that is sent back to the agent as it is: one that is too long, has more than letters in it, or has a secret in it is
 /// none, as nobody can choose it.
-pub(super) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
+pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let name = raw.get(field)?.as_str()?;
     if !(1..=limits::MODEL_BYTES).contains(&name.len()) || name.contains(is_invisible) {
         return None;
@@ -20,20 +20,20 @@ pub(super) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden
 }
 
 /// Returns a text as a line that is shown, with a mark where it is cut.
-pub(super) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
+pub(crate) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
     let hidden = secrets.hidden(text);
     // Without what is not seen in it, it may hold another one.
     secrets.hidden(one_line(hidden.as_str())).cut(most)
 }
 
 /// Returns a field that is a text, as a word that is shown.
-pub(super) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
+pub(crate) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let text = raw.get(field)?.as_str()?;
     Some(line(text, secrets, limits::AGENT_WORD_CHARS))
 }
 
 /// Returns the id of a new session, which has to go back to the agent as it is.
-pub(super) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, AcpError> {
+pub(crate) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, AcpError> {
     let id = answer.get("sessionId").and_then(Value::as_str);
     let problem = match id {
         Some(id) if (1..=limits::AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
@@ -51,7 +51,7 @@ pub(super) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, A
 }
 
 /// Returns what an agent adds to an error. Of what is too long the sentence in it is kept, if there is one.
-pub(super) fn error_data(data: &Value, secrets: &Secrets) -> Value {
+pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     let whole = secrets.hidden(data.to_string());
     if !whole.head(limits::AGENT_ERROR_CHARS).1 {
         let is_text = |_| Value::String(whole.as_str().to_owned());
@@ -62,7 +62,7 @@ pub(super) fn error_data(data: &Value, secrets: &Secrets) -> Value {
 }
 
 /// Returns the sentence that agents hide in what they add to an error: qwen's says more than its "Internal error".
-pub(super) fn sentence(data: &Value) -> Option<&str> {
+pub(crate) fn sentence(data: &Value) -> Option<&str> {
     match data {
         Value::String(text) => Some(text),
         Value::Object(fields) => ["details", "message"]
@@ -73,7 +73,7 @@ pub(super) fn sentence(data: &Value) -> Option<&str> {
 }
 
 /// Returns a currency: of another word it is not known how much it is.
-pub(super) fn currency(raw: &Value) -> Option<String> {
+pub(crate) fn currency(raw: &Value) -> Option<String> {
     let currency = raw.get("currency")?.as_str()?;
     let is_one = (1..=limits::CURRENCY_LETTERS).contains(&currency.len())
         && currency.chars().all(|letter| letter.is_ascii_alphabetic());

@@ -1,7 +1,7 @@
 //! What an agent says of itself when it is greeted.
 
-use super::bounds;
-use super::update::list;
+use super::session_update::list;
+use super::text_bounds;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl AgentInfo {
         self.features.contains(&feature)
     }
 
-    pub(super) fn parse(raw: &Value, secrets: &Secrets) -> Self {
+    pub(crate) fn parse(raw: &Value, secrets: &Secrets) -> Self {
         let on = |place: &str| raw.pointer(place) == Some(&Value::Bool(true));
         let session_offers = |capability: &str| {
             raw.pointer(&format!(
@@ -70,16 +70,16 @@ impl AgentInfo {
             .into_iter()
             .flatten()
             .filter_map(|method| {
-                let id = bounds::name(method, "id", secrets)?;
+                let id = text_bounds::name(method, "id", secrets)?;
                 Some(AuthMethod {
-                    name: bounds::word(method, "name", secrets).unwrap_or_else(|| id.clone()),
+                    name: text_bounds::word(method, "name", secrets).unwrap_or_else(|| id.clone()),
                     id,
                 })
             });
         let about = raw.get("agentInfo");
         Self {
-            name: about.and_then(|info| bounds::word(info, "name", secrets)),
-            version: about.and_then(|info| bounds::word(info, "version", secrets)),
+            name: about.and_then(|info| text_bounds::word(info, "name", secrets)),
+            version: about.and_then(|info| text_bounds::word(info, "version", secrets)),
             auth_methods: auth_methods.take(AGENT_CHOICES).collect(),
             features: features
                 .into_iter()

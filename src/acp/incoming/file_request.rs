@@ -1,7 +1,7 @@
 //! An agent's wish to read or write a file through us, where we offer that.
 
-use super::session::AcpSessionId;
-use super::update::string;
+use crate::acp::data::session_settings::AcpSessionId;
+use crate::acp::data::session_update::string;
 use agent_client_protocol::{Error, ErrorCode, Responder};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub enum FileAccess {
 }
 
 impl FileQuestion {
-    pub(super) fn new(request: FileRequest, responder: Responder) -> Self {
+    pub(crate) fn new(request: FileRequest, responder: Responder) -> Self {
         Self {
             request,
             responder: Mutex::new(Some(responder)),
@@ -94,10 +94,10 @@ impl Drop for FileQuestion {
 
 impl FileRequest {
     /// The two methods.
-    pub(super) const METHODS: [&'static str; 2] = ["fs/read_text_file", "fs/write_text_file"];
+    pub(crate) const METHODS: [&'static str; 2] = ["fs/read_text_file", "fs/write_text_file"];
 
     /// Parses the parameters of one of the methods; `None` when something is missing.
-    pub(super) fn parse(method: &str, params: &Value) -> Option<Self> {
+    pub(crate) fn parse(method: &str, params: &Value) -> Option<Self> {
         let count = |key: &str| {
             let count = params.get(key).and_then(Value::as_u64);
             count.map(|count| usize::try_from(count).unwrap_or(usize::MAX))

@@ -3,10 +3,10 @@
 //! The protocol crate's typed form drops an update whose kind it does not know, before any handler sees it. Here nothing
 //! is lost: what is not understood, or lacks what it needs, is [`Update::Unknown`] with its JSON.
 
-use super::bounds;
-use super::outcome::TokenUsage;
-use super::session::{AcpSessionId, ConfigOption, config_options};
-use super::touched::Touched;
+use super::prompt_result::TokenUsage;
+use super::session_settings::{AcpSessionId, ConfigOption, config_options};
+use super::text_bounds;
+use super::touched_paths::Touched;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::Secrets;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub enum Update {
     ThoughtText(String),
     /// A chunk of a user's message, told while a session is loaded.
     UserText(String),
-    /// A tool call begins or changes; which of both, agents do not agree about (see [`super::ToolCalls`]).
+    /// A tool call begins or changes; which of both, agents do not agree about (see [`crate::acp::ToolCalls`]).
     ToolCall(Box<ToolCallUpdate>),
     /// The whole plan, instead of the one before.
     Plan(Vec<PlanEntry>),
@@ -114,7 +114,7 @@ pub struct Cost {
 }
 
 /// Parses the parameters of a `session/update`. Never fails, never panics.
-pub(super) fn parse_notification(params: Value, secrets: &Secrets) -> (AcpSessionId, Update) {
+pub(crate) fn parse_notification(params: Value, secrets: &Secrets) -> (AcpSessionId, Update) {
     let session = string(&params, "sessionId").unwrap_or_default().into();
     let update = match params {
         Value::Object(mut fields) => fields.remove("update").unwrap_or(Value::Object(fields)),
@@ -162,7 +162,7 @@ fn known(raw: &Value, secrets: &Secrets) -> Option<Update> {
         "available_commands_update" => Update::Commands(
             list(raw, "availableCommands")?
                 .iter()
-                .filter_map(|command| bounds::name(command, "name", secrets))
+                .filter_map(|command| text_bounds::name(command, "name", secrets))
                 .map(String::from)
                 .take(AGENT_CHOICES)
                 .collect(),
@@ -186,7 +186,7 @@ fn failing(raw: &Value) -> Option<bool> {
 
 impl ToolCallUpdate {
     /// Parses the fields that `tool_call`, `tool_call_update` and a permission's `toolCall` share; the id alone is needed.
-    pub(super) fn parse(raw: &Value) -> Option<Self> {
+    pub(crate) fn parse(raw: &Value) -> Option<Self> {
         Some(Self {
             id: string(raw, "toolCallId")?,
             begins: string(raw, "sessionUpdate").as_deref() == Some("tool_call"),
@@ -279,22 +279,22 @@ fn plan_entry(entry: &Value) -> Option<PlanEntry> {
 fn cost(cost: &Value) -> Option<Cost> {
     Some(Cost {
         amount: cost.get("amount")?.as_f64()?,
-        currency: bounds::currency(cost)?,
+        currency: text_bounds::currency(cost)?,
     })
 }
 
 /// Returns a field that is a string.
-pub(super) fn string(value: &Value, field: &str) -> Option<String> {
+pub(crate) fn string(value: &Value, field: &str) -> Option<String> {
     value.get(field)?.as_str().map(str::to_owned)
 }
 
 /// Returns a field that is a list.
-pub(super) fn list<'a>(value: &'a Value, field: &str) -> Option<&'a Vec<Value>> {
+pub(crate) fn list<'a>(value: &'a Value, field: &str) -> Option<&'a Vec<Value>> {
     value.get(field)?.as_array()
 }
 
 /// Returns a field that is there and not null.
-pub(super) fn present(value: &Value, field: &str) -> Option<Value> {
+pub(crate) fn present(value: &Value, field: &str) -> Option<Value> {
     value.get(field).filter(|value| !value.is_null()).cloned()
 }
 

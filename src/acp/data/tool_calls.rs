@@ -3,8 +3,8 @@
 //! Agents do not agree how a call begins: gemini may ask permission for a call that it never announced, and send a
 //! `tool_call_update` for an id that is new. So the first sight of an id makes the call, whatever the message.
 
-use super::touched::Touched;
-use super::update::ToolCallUpdate;
+use super::session_update::ToolCallUpdate;
+use super::touched_paths::Touched;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
@@ -166,14 +166,14 @@ fn shorten(text: &mut String, most: usize) {
 
 /// Returns the tool's name where the agent states it as such: `name`, `_meta.toolName` (qwen), or
 /// `_meta.claudeCode.toolName` (claude).
-pub(super) fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
+pub(crate) fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
     call.name
         .as_deref()
         .or_else(|| call.meta.as_ref().and_then(name_in_meta))
 }
 
 /// Returns the tool's name that an agent's additions state.
-pub(super) fn name_in_meta(meta: &Value) -> Option<&str> {
+pub(crate) fn name_in_meta(meta: &Value) -> Option<&str> {
     [
         meta.pointer("/toolName"),
         meta.pointer("/claudeCode/toolName"),

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::domain::limits;
 use crate::domain::permission::is_worse;
 
-use super::arguments::{self, Argument};
-use super::update::{list, string};
+use super::call_arguments::{self, Argument};
+use super::session_update::{list, string};
 
 /// The longest path that is kept; the system takes none that is longer.
 const PATH_BYTES: usize = 4096;
@@ -34,7 +34,7 @@ impl Touched {
     }
 
     /// Reads the fields that all messages about a call share.
-    pub(super) fn parse(raw: &Value) -> Self {
+    pub(crate) fn parse(raw: &Value) -> Self {
         let mut touched = Self::default();
         if let Some(kind) = string(raw, "kind") {
             touched.see_kind(kind);
@@ -88,12 +88,12 @@ impl Touched {
     }
 
     /// Notes that there was more than is known.
-    pub(super) fn miss(&mut self) {
+    pub(crate) fn miss(&mut self) {
         self.see_path(String::new());
     }
 
     /// Returns the bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let paths = self.paths.iter().chain(&self.suspects);
         let paths: usize = paths.map(|path| path.len() + size_of::<String>()).sum();
         paths + self.kind.as_ref().map_or(0, String::len)
@@ -137,7 +137,7 @@ impl Touched {
     }
 
     fn see_arguments(&mut self, arguments: &Value) {
-        for argument in arguments::read(arguments) {
+        for argument in call_arguments::read(arguments) {
             match argument {
                 Argument::Path(path) => self.see_path(path),
                 Argument::Suspect(text) => self.see_suspect(text),

@@ -1,7 +1,7 @@
 //! An agent's question whether it may, and the choice among its options.
 
-use super::session::AcpSessionId;
-use super::update::{ToolCallUpdate, list, present, string};
+use crate::acp::data::session_settings::AcpSessionId;
+use crate::acp::data::session_update::{ToolCallUpdate, list, present, string};
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
@@ -104,7 +104,7 @@ pub fn choose(options: &[PermissionOption], wanted: Wanted) -> Option<&str> {
 }
 
 impl PermissionQuestion {
-    pub(super) fn new(request: PermissionRequest, responder: Responder) -> Self {
+    pub(crate) fn new(request: PermissionRequest, responder: Responder) -> Self {
         Self {
             request: Box::new(request),
             responder: Mutex::new(Some(responder)),
@@ -156,7 +156,7 @@ impl Drop for PermissionQuestion {
 
 impl PermissionRequest {
     /// Parses the parameters of a `session/request_permission`; `None` when there is no call with an id.
-    pub(super) fn parse(params: &Value) -> Option<Self> {
+    pub(crate) fn parse(params: &Value) -> Option<Self> {
         Some(Self {
             session: string(params, "sessionId")?.into(),
             tool_call: ToolCallUpdate::parse(params.get("toolCall")?)?,

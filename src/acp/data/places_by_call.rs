@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::touched::Touched;
-use super::update::ToolCallUpdate;
+use super::session_update::ToolCallUpdate;
+use super::touched_paths::Touched;
 
 /// The calls that are remembered, and the bytes that they take. Beyond either those are forgotten of which nothing was heard for the
 /// longest time: a call spans a handful of turns.

@@ -4,9 +4,9 @@
 //! JSON-RPC message is dropped instead of answered with an error that echoes it, and the pipes stay ours to the end.
 
 use super::error::Ending;
-use super::events::Queue;
-use super::inbound::{AnswerCustom, Inbound};
-use super::lines::{LineReader, LineStats, LineWriter, count};
+use super::incoming::dispatch::{AnswerCustom, Inbound};
+use super::incoming::event_queue::Queue;
+use super::line_io::{LineReader, LineStats, LineWriter, count};
 use crate::domain::text::redact::Secrets;
 use crate::sys::bounded_lines::mend_half_characters;
 use agent_client_protocol::v1::ConnectionTo;
@@ -376,7 +376,7 @@ pub(crate) fn read_all(bytes: &[u8]) -> u64 {
         // What cannot be a message is dropped.
         let _ = frame(&line, &stats);
         if let Ok(params) = serde_json::from_str(&line) {
-            super::inbound::read_any(params);
+            super::incoming::dispatch::read_any(params);
         }
     }
     stats.counts().lines
