@@ -17,7 +17,7 @@ use super::kin::Kin;
 use super::project::ProjectError;
 use super::{Failure, project, served, store, ui};
 use crate::bus::{Bus, Call, Letter, Seat};
-use crate::delivery::hook;
+use crate::delivery::methods::claude_hook;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::message::Way;
@@ -176,7 +176,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
         Ok(letters) if letters.is_empty() => Ok(()),
         Ok(letters) => {
             let more = bus.look(|state| state.unread(seat.name()).count());
-            let words = hook::context(&letters, seat.name(), more);
+            let words = claude_hook::context(&letters, seat.name(), more);
             let said = ui::say_aside(place.answer(&words) + "\n").await;
             said.map_err(Failure::from)
         }
@@ -200,7 +200,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
 
 async fn take(call: &mut Call) -> Result<Vec<Letter>, Failure> {
     call.begin_hook()?;
-    let taken = tokio::time::timeout(LIMIT, call.take(Way::Hook, hook::pick())).await;
+    let taken = tokio::time::timeout(LIMIT, call.take(Way::Hook, claude_hook::pick())).await;
     Ok(taken.map_err(|_| "the bus had no time for the hook")??)
 }
 

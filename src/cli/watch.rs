@@ -15,7 +15,7 @@ use super::{Failure, project, served, store, ui};
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
-use crate::delivery::doorbell::{self, Doorbell};
+use crate::delivery::watch_line::{self, Doorbell};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
@@ -170,12 +170,12 @@ impl Watch {
         let most = if is_first { 1 } else { limits::DOORBELL_LINES };
         let mut lines = Vec::new();
         if messages.len() > most {
-            lines.extend(doorbell::many(&messages));
+            lines.extend(watch_line::many(&messages));
         } else {
             for message in messages {
                 // That its text is not to be had is no reason not to tell of it.
                 let text = bus.text(message.body).unwrap_or_default();
-                lines.push(doorbell::line(&message, &name, &text));
+                lines.push(watch_line::line(&message, &name, &text));
             }
         }
         self.name = Some(name);

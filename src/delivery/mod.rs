@@ -16,21 +16,16 @@
 //! it had, and the next one takes it: the bus sees to it that a message is in one pair of hands. `doorbell` hands nothing over: it
 //! writes the lines that tell of messages.
 //!
-//! [`ladder`]: crate::delivery::ladder
-//! [`reach`]: crate::delivery::reach
+//! [`ladder`]: self::policy
+//! [`reach`]: self::capabilities
 
-pub mod doorbell;
-pub mod drain;
-pub mod frame;
-pub mod hook;
-pub mod inject;
-pub mod interrupt;
-pub mod ladder;
-pub mod primer;
-pub mod reach;
-pub mod reader;
-pub mod steer;
-pub mod wake;
+pub mod methods;
+pub mod watch_line;
+pub mod message_frame;
+pub mod policy;
+pub mod introduction;
+pub mod capabilities;
+pub mod recipient;
 
 #[cfg(test)]
 mod tests;

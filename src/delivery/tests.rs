@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 
-use super::doorbell;
-use super::drain::drained_texts;
-use super::frame::{BEGIN, END, frame};
-use super::inject::task_prompt;
-use super::interrupt::again_prompt;
-use super::primer::{MAX_PRIMER_BYTES, primer};
-use super::reader::Reader;
-use super::steer::steer_text;
-use super::wake::wake_prompt;
+use super::introduction::{MAX_PRIMER_BYTES, primer};
+use super::message_frame::{BEGIN, END, frame};
+use super::methods::before_task::task_prompt;
+use super::methods::drain::drained_texts;
+use super::methods::interrupt::again_prompt;
+use super::methods::steer::steer_text;
+use super::methods::wake_idle::wake_prompt;
+use super::recipient::Reader;
+use super::watch_line;
 use crate::bus::Letter;
 use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::bus::storage::Place;
@@ -186,7 +186,7 @@ proptest! {
         prop_assume!(Name::parse(&from).is_ok());
         let you = name(&"y".repeat(64));
         let header = letter(&from, Audience::One(name(&"z".repeat(64))), "").header;
-        let line = doorbell::line(&header, &you, &parts.concat());
+        let line = watch_line::line(&header, &you, &parts.concat());
         prop_assert!(line.chars().count() <= 300, "{}", line);
         prop_assert!(!line.chars().any(|c| c.is_control() || c == '\u{2028}'), "{:?}", line);
         prop_assert_eq!(line.matches('"').count(), 2);
@@ -198,13 +198,13 @@ proptest! {
 fn a_doorbell_shows_a_text_that_just_fits_and_says_when_there_is_more() {
     let you = name("qwen");
     let header = letter("codex", Audience::One(you.clone()), "").header;
-    let room = 300 - doorbell::line(&header, &you, "").chars().count();
-    let fits = doorbell::line(&header, &you, &"ü".repeat(room));
+    let room = 300 - watch_line::line(&header, &you, "").chars().count();
+    let fits = watch_line::line(&header, &you, &"ü".repeat(room));
     assert!(fits.ends_with("ü\" (call check_messages)"), "{fits}");
-    let longer = doorbell::line(&header, &you, &"ü".repeat(room + 1));
+    let longer = watch_line::line(&header, &you, &"ü".repeat(room + 1));
     assert!(longer.ends_with("ü…\" (call check_messages)"), "{longer}");
     assert_eq!(longer.chars().count(), 300);
-    let spaced = doorbell::line(&header, &you, " a \n\n b ");
+    let spaced = watch_line::line(&header, &you, " a \n\n b ");
     assert!(spaced.contains("\"a b\""), "{spaced}");
 }
 
@@ -221,7 +221,7 @@ fn nothing_that_turns_or_hides_letters_is_shown_in_a_frame_or_by_a_doorbell() {
         shown.contains("[codex → you] a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\n"),
         "{shown:?}"
     );
-    let line = doorbell::line(&said.header, &you, &said.text);
+    let line = watch_line::line(&said.header, &you, &said.text);
     assert!(line.contains("\"a b c d e f\""), "{line:?}");
     // Scripts and pictures that are joined stay what they are.
     let joined = letter(

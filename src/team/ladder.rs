@@ -17,9 +17,9 @@ use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
 use crate::bus::rules::Ask;
 use crate::bus::state::Session;
 use crate::config::MidTurn;
-use crate::delivery::reach::{Reach, Shown};
-use crate::delivery::wake::{self, Tried};
-use crate::delivery::{drain, interrupt, steer};
+use crate::delivery::capabilities::{Reach, Shown};
+use crate::delivery::methods::wake_idle::{self, Tried};
+use crate::delivery::methods::{drain, interrupt, steer};
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::message::Way;
 use crate::domain::task::TaskStatus;
@@ -239,7 +239,7 @@ impl Actor {
         match told {
             Ok(Steered::Taken) => {
                 self.ladder.in_vain = 0;
-                self.ladder.not_before = Some(Instant::now() + wake::GATHER);
+                self.ladder.not_before = Some(Instant::now() + wake_idle::GATHER);
                 if let Some(turn) = &self.turn {
                     self.transcribe(&turn.transcript, transcript::of_taken(self.wall_ms()));
                     let lags = self.profile.mid_turn.value == MidTurn::SteerBetweenCalls;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::bus::state::{State, StopWanted};
-use crate::delivery::ladder::{self, Busy, Mail, Rung};
-use crate::delivery::reach::Reach;
-use crate::delivery::wake::{self, Tried};
+use crate::delivery::capabilities::Reach;
+use crate::delivery::methods::wake_idle::{self, Tried};
+use crate::delivery::policy::{self, Busy, Mail, Rung};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::Tools;
@@ -196,7 +196,7 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             Some(_) => situation.unwritten,
             // Until then nothing that the bus would have to take.
             None if situation.unwritten.is_some() => return Step::Rest(situation.unwritten),
-            None => match ladder::rung(&wishes.mail, &busy(situation, turn)) {
+            None => match policy::rung(&wishes.mail, &busy(situation, turn)) {
                 Rung::Steer => return Step::Steer,
                 Rung::Interrupt => return Step::Interrupt,
                 Rung::Later(at) => Some(at),
@@ -236,7 +236,7 @@ pub(super) fn next(wishes: &Wishes, situation: &Situation) -> Step {
     if let Some(task) = &wishes.next_task {
         return Step::Begin(task.clone());
     }
-    let due = wake::due(now, situation.woken);
+    let due = wake_idle::due(now, situation.woken);
     match wishes.mail.newest {
         Some(newest) if now >= due => Step::Wake(newest),
         Some(_) => Step::Rest(Some(due)),

@@ -9,7 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::advice::Advice;
 use super::report::Gathered;
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
-use crate::delivery::wake::Tried;
+use crate::delivery::methods::wake_idle::Tried;
 use crate::domain::error_class;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::task::{TaskError, TaskStatus};

@@ -19,9 +19,10 @@ use crate::bus::rules::{Ask, Ending};
 use crate::bus::state::Task;
 use crate::bus::storage::LogError;
 use crate::bus::{BusError, Letter};
-use crate::delivery::reader::Reader;
-use crate::delivery::wake::{self, Tried};
-use crate::delivery::{inject, primer};
+use crate::delivery::introduction;
+use crate::delivery::methods::before_task;
+use crate::delivery::methods::wake_idle::{self, Tried};
+use crate::delivery::recipient::Reader;
 use crate::domain::error_class;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::limits;
@@ -78,7 +79,8 @@ impl Actor {
         let call = random_ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
         let primer = self.primer();
-        let prompt = inject::task_prompt(primer.as_deref(), &letters, self.reader(), more, &text);
+        let prompt =
+            before_task::task_prompt(primer.as_deref(), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
@@ -131,7 +133,7 @@ impl Actor {
         }
         let call = random_ids::call();
         let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
-        let prompt = inject::task_prompt(Some(RESUMED), &letters, self.reader(), more, &text);
+        let prompt = before_task::task_prompt(Some(RESUMED), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
 
@@ -216,7 +218,7 @@ impl Actor {
         }
         let tries = self.tried(&letters, newest);
         let primer = self.primer();
-        let prompt = wake::wake_prompt(primer.as_deref(), &letters, self.reader(), more);
+        let prompt = wake_idle::wake_prompt(primer.as_deref(), &letters, self.reader(), more);
         self.begin_turn(None, prompt, call, &letters);
         if let Some(turn) = &mut self.turn {
             turn.tries = tries;
@@ -272,8 +274,8 @@ impl Actor {
             tracing::warn!("about {}: {error}", self.identity.name);
         }
         let pick = match way {
-            Way::Prompt => wake::pick(self.profile.prompt_bytes.value),
-            _ => inject::pick(),
+            Way::Prompt => wake_idle::pick(self.profile.prompt_bytes.value),
+            _ => before_task::pick(),
         };
         let readable = bus.readable(session, &pick, &[]);
         let pick = readable.pick(pick);
@@ -323,7 +325,7 @@ impl Actor {
             (mates, tools)
         });
         let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
-        Some(primer::primer(self.reader(), &mates, tools))
+        Some(introduction::primer(self.reader(), &mates, tools))
     }
 
     /// Returns the agent as the reader of texts.

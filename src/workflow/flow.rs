@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::given::{self, Given};
 use super::template::{self, Part};
 use crate::bus::api::message_text::part;
-use crate::delivery::frame::indented;
+use crate::delivery::message_frame::indented;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::step_condition::{Field, Source};

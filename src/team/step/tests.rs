@@ -1,7 +1,7 @@
 //! What an actor does next, one situation at a time.
 
 use super::*;
-use crate::delivery::reach::SteerWhen;
+use crate::delivery::capabilities::SteerWhen;
 
 const STALL: Duration = Duration::from_mins(5);
 
@@ -79,7 +79,7 @@ fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_tas
         woken: Some(now),
         ..idle(now)
     };
-    let later = now + wake::GATHER;
+    let later = now + wake_idle::GATHER;
     assert_eq!(next(&wishes, &just_woken), Step::Rest(Some(later)));
     let then = Situation {
         now: later,

@@ -4,9 +4,9 @@
 
 use tokio::time::Instant;
 
-use super::reach::Reach;
-use super::wake::Tried;
-use super::{interrupt, steer, wake};
+use super::capabilities::Reach;
+use super::methods::wake_idle::Tried;
+use super::methods::{interrupt, steer, wake_idle};
 use crate::bus::state::State;
 use crate::domain::message::Priority;
 use crate::domain::name::Name;
@@ -59,11 +59,11 @@ pub enum Rung {
 impl Mail {
     /// Reads it off the state, but for what wakes that failed have tried.
     pub fn of(state: &State, name: &Name, tried: &Tried) -> Self {
-        let urgent = wake::waking(state, name, tried)
+        let urgent = wake_idle::waking(state, name, tried)
             .filter(|message| message.priority == Priority::Urgent)
             .map(|message| message.seq);
         Self {
-            newest: wake::worth_a_turn(state, name, tried),
+            newest: wake_idle::worth_a_turn(state, name, tried),
             urgent: urgent.max(),
         }
     }
@@ -90,7 +90,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::delivery::reach::SteerWhen;
+    use crate::delivery::capabilities::SteerWhen;
 
     const NONE: Mail = Mail {
         newest: None,

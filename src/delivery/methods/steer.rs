@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::frame::frame;
-use super::ladder::{Busy, Mail};
-use super::reach::SteerWhen;
-use super::reader::Reader;
 use crate::bus::Letter;
+use crate::delivery::capabilities::SteerWhen;
+use crate::delivery::message_frame::frame;
+use crate::delivery::policy::{Busy, Mail};
+use crate::delivery::recipient::Reader;
 
 /// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ fn request(reader: Reader<'_>) -> String {
 }
 
 /// Says when the mail is to be put into the turn: now, at some time, or not as things are.
-pub(super) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> {
+pub(crate) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> {
     mail.newest?;
     let waits = busy.asking || (when == SteerWhen::BetweenCalls && busy.calls);
     if busy.steering || (waits && mail.urgent.is_none()) {

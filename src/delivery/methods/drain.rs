@@ -1,8 +1,8 @@
 //! Drain: unread messages as the answer to an agent that asks for them in its turn.
 
-use super::frame::frame;
-use super::reader::Reader;
 use crate::bus::Letter;
+use crate::delivery::message_frame::frame;
+use crate::delivery::recipient::Reader;
 
 /// What the model is told about them.
 fn request(reader: Reader<'_>) -> String {

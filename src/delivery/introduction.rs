@@ -1,6 +1,6 @@
 //! The primer: what an agent is told, once a session, about who it is and how it reaches the others.
 
-use super::reader::Reader;
+use super::recipient::Reader;
 use crate::domain::name::Name;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 

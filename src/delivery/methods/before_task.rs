@@ -1,9 +1,9 @@
 //! Inject: unread messages in front of the next task's prompt.
 
-use super::frame::frame;
-use super::reader::Reader;
 use crate::bus::Letter;
 use crate::bus::rules::Pick;
+use crate::delivery::message_frame::frame;
+use crate::delivery::recipient::Reader;
 use crate::domain::limits;
 
 /// Which messages go in front of a prompt: the oldest ones, up to 16 KiB.

@@ -1,16 +1,16 @@
 //! Interrupt: where nothing gets into a running turn, urgent messages end it, and the agent is prompted again with both.
 
-use super::inject;
-use super::ladder::{Busy, Mail};
-use super::reader::Reader;
+use super::before_task;
 use crate::bus::Letter;
+use crate::delivery::policy::{Busy, Mail};
+use crate::delivery::recipient::Reader;
 
 /// What an agent is told whose turn was ended for a message.
 const INTERRUPTED: &str = "Your turn was interrupted for the messages below. See to them, then look at how far you had come with your \
                            task, and go on from there.";
 
 /// Says whether a turn is ended for its mail. Once is enough: an agent that does not end its turn goes on undisturbed.
-pub(super) fn is_due(mail: &Mail, busy: &Busy) -> bool {
+pub(crate) fn is_due(mail: &Mail, busy: &Busy) -> bool {
     mail.urgent.is_some() && !busy.reach.is_any() && !busy.interrupted
 }
 
@@ -21,5 +21,5 @@ pub fn again_prompt<'r>(
     more: usize,
     task: &str,
 ) -> String {
-    inject::task_prompt(Some(INTERRUPTED), letters, reader, more, task)
+    before_task::task_prompt(Some(INTERRUPTED), letters, reader, more, task)
 }

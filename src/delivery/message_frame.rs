@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::reader::Reader;
+use super::recipient::Reader;
 use crate::bus::Letter;
 use crate::domain::message::{Audience, MessageKind, Priority};
 use crate::domain::text::visible_letters::seen;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::frame::frame;
-use super::reader::Reader;
 use crate::bus::Letter;
 use crate::bus::rules::Pick;
 use crate::bus::state::{Delivery, Message, State};
+use crate::delivery::message_frame::frame;
+use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;

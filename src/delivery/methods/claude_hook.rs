@@ -1,8 +1,8 @@
 //! Hook: messages as additional context of a Claude Code session, between two of its own steps.
 
-use super::frame::frame;
 use crate::bus::Letter;
 use crate::bus::rules::Pick;
+use crate::delivery::message_frame::frame;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
