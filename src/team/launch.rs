@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::trust::Trust;
+use super::project_trust::Trust;
 use crate::acp::McpServerSpec;
 use crate::config::{Brought, Config, MissingProgram, Profile};
 use crate::domain::ids::SessionId;
@@ -41,15 +41,15 @@ pub struct Launch {
 
 /// An agent that is about to be launched.
 #[derive(Clone, Debug)]
-pub(super) struct Identity {
-    pub(super) session: SessionId,
-    pub(super) name: Name,
-    pub(super) token: String,
-    pub(super) cwd: PathBuf,
+pub(crate) struct Identity {
+    pub(crate) session: SessionId,
+    pub(crate) name: Name,
+    pub(crate) token: String,
+    pub(crate) cwd: PathBuf,
     /// The project as this agent sees it: in the worktree that it works in.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The file of the project that its profile needs a yes to.
-    pub(super) needs: Option<Brought>,
+    pub(crate) needs: Option<Brought>,
 }
 
 /// Returns the mark of an agent's processes. It names the bus directory too, so that a copy of the log matches none of them.

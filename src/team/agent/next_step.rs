@@ -1,0 +1,309 @@
+//! What an agent's actor does next: a pure function of what the bus says and what the actor knows.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::bus::state::{State, StopWanted};
+use crate::delivery::capabilities::Reach;
+use crate::delivery::methods::wake_idle::{self, Tried};
+use crate::delivery::policy::{self, Busy, Mail, Rung};
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::member::Tools;
+
+/// How long our endpoint may take to tell its tools, before messages go by prompt only.
+pub(crate) const TOOLS_DEADLINE: Duration = Duration::from_secs(15);
+
+/// How long a running turn may go on after a graceful stop was asked for.
+pub(crate) const TURN_GRACE: Duration = Duration::from_secs(20);
+
+/// How long an agent may take to end a turn that was cancelled. All five real agents took 0.1 s.
+pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(10);
+
+/// The same while the agent is being stopped: the whole stop has 30 s.
+pub(crate) const CANCEL_GRACE_STOPPING: Duration = Duration::from_secs(2);
+
+/// How often signs of life are written on the bus.
+const STIR: Duration = Duration::from_millis(limits::STIR_MS);
+
+/// How often it is looked for signs of life at the least.
+const LISTEN: Duration = Duration::from_secs(15);
+
+/// What the bus says about an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
+pub(crate) struct Wishes {
+    /// Whether the session is still on the bus.
+    pub(crate) live: bool,
+    /// Whether and how it is to end.
+    pub(crate) stop: Option<StopWanted>,
+    /// Whether the end of the running task is asked for.
+    pub(crate) cancel: bool,
+    /// The next task: the one that runs, where no turn plays it.
+    pub(crate) next_task: Option<TaskId>,
+    /// That task, if it is to begin anew.
+    pub(crate) fresh_task: Option<TaskId>,
+    /// Whether its tools are not known yet.
+    pub(crate) unproven: bool,
+    /// The mail that is worth a turn.
+    pub(crate) mail: Mail,
+    /// Whether its silence has been told.
+    pub(crate) stalled: bool,
+    /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
+    pub(crate) waits: bool,
+}
+
+/// What the actor knows itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Situation {
+    /// The time.
+    pub(crate) now: Instant,
+    /// When the agent's session began.
+    pub(crate) session_since: Instant,
+    /// From when on the agent shows its model the tools that our endpoint has listed.
+    pub(crate) settled: Option<Instant>,
+    /// Whether to begin anew takes a new process.
+    pub(crate) renews: bool,
+    /// The turn that runs.
+    pub(crate) turn: Option<TurnSituation>,
+    /// When the wish to stop was first seen.
+    pub(crate) stopping_since: Option<Instant>,
+    /// When the agent was last woken by a message.
+    pub(crate) woken: Option<Instant>,
+    /// What can carry words into a turn.
+    pub(crate) reach: Reach,
+    /// Whether the agent has not yet said what became of the last ones, and before when there are no more.
+    pub(crate) steering: bool,
+    pub(crate) steer_after: Option<Instant>,
+    /// The task whose turn was ended for a message.
+    pub(crate) cut: Option<TaskId>,
+    /// The task in whose turn the agent's process ended before this one was started.
+    pub(crate) interrupted: Option<TaskId>,
+    /// From when on what has happened can be written; nothing where all of it is on the bus.
+    pub(crate) unwritten: Option<Instant>,
+    /// How long a turn may be without a sign of life.
+    pub(crate) stall: Duration,
+}
+
+/// What there is to know of the running turn.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that are independent of each other"
+)]
+pub(crate) struct TurnSituation {
+    /// When it was cancelled.
+    pub(crate) cancelled: Option<Instant>,
+    /// Whether its task has been given up already.
+    pub(crate) given_up: bool,
+    /// Whether it waits for permission.
+    pub(crate) asking: bool,
+    /// When the agent last showed a sign of life.
+    pub(crate) heard: Instant,
+    /// When that was last written on the bus.
+    pub(crate) stirred: Instant,
+    /// Whether it was told to end for a message.
+    pub(crate) interrupted: bool,
+    /// Whether a tool call of it runs.
+    pub(crate) calls: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// End the agent.
+    Stop(StopWanted),
+    /// End the actor: somebody else has written that the session is gone.
+    Abandon,
+    /// Tell the agent to end its turn.
+    CancelTurn,
+    /// End the task, although the agent has not ended its turn.
+    GiveUpTask,
+    /// Write what has happened and is not on the bus yet.
+    Write,
+    /// Say that the agent is silent.
+    Stall,
+    /// Say that the agent is not silent.
+    Stir,
+    /// Put the mail into the turn.
+    Steer,
+    /// End the turn for the mail.
+    Interrupt,
+    /// Go on with the task whose turn was ended for a message.
+    GoOn(TaskId),
+    /// Go on with the task that was interrupted, or end it.
+    Resume(TaskId),
+    /// Say that the tools are missing.
+    MissTools,
+    /// Put a new process in the place of the agent's.
+    Renew,
+    /// Begin the turn of a task.
+    Begin(TaskId),
+    /// Begin a turn with the mail, which goes up to this place.
+    Wake(u64),
+    /// Wait until something changes, or until then.
+    Rest(Option<Instant>),
+}
+
+impl Wishes {
+    /// Reads them off the state. `tried` is the mail of wakes that failed.
+    pub(crate) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
+        let Some(live) = state.session(session) else {
+            return Self::default();
+        };
+        let running = live.running.as_ref().and_then(|task| state.task(task));
+        // Without a turn, what runs was begun, and then it was not known whether the bus had taken that.
+        let next_task = live.running.as_ref().or(live.queue.front());
+        Self {
+            live: true,
+            stop: live.stop,
+            cancel: running.is_some_and(|task| task.cancel_asked),
+            next_task: next_task.cloned(),
+            fresh_task: next_task
+                .filter(|task| state.task(task).is_some_and(|task| task.fresh))
+                .cloned(),
+            unproven: live.tools == Tools::Unproven,
+            mail: Mail::of(state, &live.name, tried),
+            stalled: live.stalled,
+            waits: !live.waits.is_empty(),
+        }
+    }
+}
+
+/// Decides what to do next. A stop goes before everything, and leaves what is not written to the agent's end; then what has
+/// happened goes before what might; a task before mail, and no turn begins while one runs.
+pub(crate) fn next(wishes: &Wishes, situation: &Situation) -> Step {
+    let now = situation.now;
+    match wishes.stop {
+        _ if !wishes.live => return Step::Abandon,
+        Some(StopWanted::AtOnce) => return Step::Stop(StopWanted::AtOnce),
+        Some(StopWanted::Gracefully) => return stopping(situation),
+        None => {}
+    }
+    if let Some(turn) = situation.turn {
+        let until = match turn.cancelled {
+            None if wishes.cancel => return Step::CancelTurn,
+            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => return Step::GiveUpTask,
+            _ if situation.unwritten.is_some_and(|at| now >= at) => return Step::Write,
+            Some(at) if !turn.given_up => {
+                let both = situation.unwritten.into_iter().chain([at + CANCEL_GRACE]);
+                both.min()
+            }
+            Some(_) => situation.unwritten,
+            // Until then nothing that the bus would have to take.
+            None if situation.unwritten.is_some() => return Step::Rest(situation.unwritten),
+            None => match policy::rung(&wishes.mail, &busy(situation, turn)) {
+                Rung::Steer => return Step::Steer,
+                Rung::Interrupt => return Step::Interrupt,
+                Rung::Later(at) => Some(at),
+                Rung::Leave => None,
+            },
+        };
+        return listening(wishes, situation, turn, until);
+    }
+    if let Some(at) = situation.unwritten {
+        let due = now >= at;
+        return if due {
+            Step::Write
+        } else {
+            Step::Rest(Some(at))
+        };
+    }
+    if let Some(task) = &situation.cut {
+        return Step::GoOn(task.clone());
+    }
+    if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
+        return Step::Renew;
+    }
+    if wishes.unproven {
+        let deadline = situation.session_since + TOOLS_DEADLINE;
+        return if now >= deadline {
+            Step::MissTools
+        } else {
+            Step::Rest(Some(deadline))
+        };
+    }
+    if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
+        return Step::Rest(Some(settled));
+    }
+    if let Some(task) = &situation.interrupted {
+        return Step::Resume(task.clone());
+    }
+    if let Some(task) = &wishes.next_task {
+        return Step::Begin(task.clone());
+    }
+    let due = wake_idle::due(now, situation.woken);
+    match wishes.mail.newest {
+        Some(newest) if now >= due => Step::Wake(newest),
+        Some(_) => Step::Rest(Some(due)),
+        None => Step::Rest(None),
+    }
+}
+
+/// What the ladder has to know of a turn that runs.
+fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
+    Busy {
+        now: situation.now,
+        reach: situation.reach,
+        steering: situation.steering,
+        not_before: situation.steer_after,
+        calls: turn.calls,
+        asking: turn.asking,
+        interrupted: turn.interrupted,
+    }
+}
+
+/// Listens for signs of life in a turn that runs, until something else is due.
+fn listening(
+    wishes: &Wishes,
+    situation: &Situation,
+    turn: TurnSituation,
+    until: Option<Instant>,
+) -> Step {
+    let now = situation.now;
+    let silent_at = turn.heard + situation.stall;
+    let is_silent = now >= silent_at && !wishes.waits && !turn.asking;
+    if is_silent && !wishes.stalled {
+        return Step::Stall;
+    }
+    let stir_at = turn.stirred + STIR;
+    if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
+        return Step::Stir;
+    }
+    // What is not told by an event is seen by looking: noise, a line on stderr.
+    let look_at = now + (situation.stall / 4).min(LISTEN);
+    let next = if now < silent_at {
+        silent_at.min(look_at)
+    } else {
+        look_at
+    };
+    Step::Rest(until.into_iter().chain([next]).min())
+}
+
+fn stopping(situation: &Situation) -> Step {
+    let Some(turn) = situation.turn else {
+        return Step::Stop(StopWanted::Gracefully);
+    };
+    let since = situation.stopping_since.unwrap_or(situation.now);
+    let (deadline, then) = match turn.cancelled {
+        // It does not go on without an answer, which nobody needs to give any more.
+        None if turn.asking => return Step::CancelTurn,
+        None => (since + TURN_GRACE, Step::CancelTurn),
+        Some(at) => (
+            at + CANCEL_GRACE_STOPPING,
+            Step::Stop(StopWanted::Gracefully),
+        ),
+    };
+    if situation.now >= deadline {
+        then
+    } else {
+        Step::Rest(Some(deadline))
+    }
+}
+
+#[cfg(test)]
+mod tests;

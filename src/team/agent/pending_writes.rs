@@ -1,0 +1,382 @@
+//! What an agent's actor has to write on the bus and the bus has not taken yet: above all the ends of turns.
+//!
+//! Each fact is written in its order and until the bus has taken or refused it, with pauses that grow. All tries of one carry the
+//! same command id, so it happens once also where the outcome of a try is unknown. Until then the actor begins nothing new
+//! ([`step::next`](super::next_step::next)), and an agent that ends leaves the bus only after its last fact.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::bus::event::{Body, Report};
+use crate::bus::rules::{Ask, Ending};
+use crate::bus::storage::LogError;
+use crate::bus::{Bus, BusError, Seat};
+use crate::domain::error_class;
+use crate::domain::ids::{CommandId, TaskId};
+use crate::domain::limits;
+use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::text::redact::Secrets;
+use crate::sys::random_ids;
+
+/// The pause after the first try in vain. Each further one is twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// The longest pause: a disk is made free by hand.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long it is tried to store the output of a task before the task fails for that. What is short needs no storing, so its end can
+/// be told all the same.
+const STORING: Duration = Duration::from_mins(1);
+
+/// Facts in the order in which they happened.
+#[derive(Default)]
+pub(crate) struct Unwritten {
+    facts: VecDeque<Fact>,
+    /// How often the first was tried in vain.
+    tries: u32,
+    /// Before when it is not tried again.
+    again: Option<Instant>,
+}
+
+struct Fact {
+    id: CommandId,
+    what: What,
+}
+
+enum What {
+    Ask(Ask),
+    End(Box<End>),
+}
+
+/// The end of a task, whose long texts have to be stored before it is written.
+pub(crate) struct End {
+    pub(crate) task: TaskId,
+    pub(crate) ending: Ending,
+    /// What the agent said.
+    pub(crate) output: String,
+    /// Files and failed calls, as JSON.
+    pub(crate) details: Option<String>,
+    /// Since when its texts cannot be stored.
+    pub(crate) since: Option<Instant>,
+}
+
+impl End {
+    /// Makes an end whose texts are not stored.
+    pub(crate) fn new(task: TaskId, ending: Ending, output: String) -> Self {
+        Self {
+            task,
+            ending,
+            output,
+            details: None,
+            since: None,
+        }
+    }
+
+    /// Stores the texts. What is stored is not stored again.
+    async fn store(&mut self, bus: &Bus) -> Result<(), BusError> {
+        if !self.output.is_empty() {
+            self.ending.output = bus.long_body(self.output.clone()).await?;
+            self.output.clear();
+        }
+        if let Some(details) = &self.details {
+            self.ending.report.details = Some(bus.long_body(details.clone()).await?);
+            self.details = None;
+        }
+        Ok(())
+    }
+
+    /// Stores the texts, or says after some time that they are lost.
+    async fn stored(&mut self, bus: &Bus) -> Result<(), BusError> {
+        let Err(error) = self.store(bus).await else {
+            return Ok(());
+        };
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if since.elapsed() < STORING {
+            return Err(error);
+        }
+        let bytes = self.output.len();
+        let message = if bytes == 0 {
+            format!(
+                "the lists of its files and calls could not be stored: {}",
+                error.told()
+            )
+        } else {
+            format!(
+                "its output of {bytes} bytes could not be stored: {}",
+                error.told()
+            )
+        };
+        self.fail(message);
+        Ok(())
+    }
+
+    /// Makes it an end that says why nothing else of it is there.
+    fn fail(&mut self, message: String) {
+        self.output.clear();
+        self.details = None;
+        self.ending = Ending {
+            status: TaskStatus::Failed,
+            output: Body::Text(String::new()),
+            stop_reason: self.ending.stop_reason.take(),
+            error: Some(TaskError::new(error_class::BUS, message)),
+            report: Report::default(),
+        };
+    }
+}
+
+impl Unwritten {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.facts.is_empty()
+    }
+
+    /// Returns when there is something to write: nothing, or a time that may have passed.
+    pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
+        (!self.is_empty()).then(|| self.again.unwrap_or(now))
+    }
+
+    pub(crate) fn push(&mut self, ask: Ask) {
+        self.add(What::Ask(ask));
+    }
+
+    pub(crate) fn push_end(&mut self, end: End) {
+        self.add(What::End(Box::new(end)));
+    }
+
+    fn add(&mut self, what: What) {
+        let id = random_ids::command();
+        self.facts.push_back(Fact { id, what });
+    }
+
+    /// Writes what the bus takes. Dropped at any point, it leaves what may not be written yet.
+    pub(crate) async fn write(&mut self, seat: &Seat) {
+        while let Some(fact) = self.facts.front_mut() {
+            match fact.write(seat).await {
+                Ok(()) => {
+                    self.facts.pop_front();
+                    self.tries = 0;
+                    self.again = None;
+                }
+                Err(error) => {
+                    if self.tries == 0 {
+                        tracing::warn!("what has happened cannot be written yet: {error}");
+                    }
+                    self.tries = self.tries.saturating_add(1);
+                    self.again = Some(Instant::now() + pause(self.tries));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Writes everything, however long that takes; once `hurry` is cancelled, what the bus takes at once.
+    pub(crate) async fn write_all(&mut self, seat: &Seat, hurry: &CancellationToken) {
+        loop {
+            let in_hurry = hurry.is_cancelled();
+            self.write(seat).await;
+            let Some(due) = self.due(Instant::now()) else {
+                return;
+            };
+            if in_hurry {
+                let left = self.facts.len();
+                tracing::warn!("{left} facts about an agent could not be written before the end");
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep_until(due) => {}
+                () = hurry.cancelled() => {}
+            }
+        }
+    }
+}
+
+impl Fact {
+    /// Writes it, unless the world has moved on; an error means that it is to be tried again.
+    async fn write(&mut self, seat: &Seat) -> Result<(), BusError> {
+        if let What::End(end) = &mut self.what {
+            end.stored(seat.bus()).await?;
+        }
+        let ask = match &self.what {
+            What::Ask(ask) => ask.clone(),
+            What::End(end) => Ask::FinishTask(end.task.clone(), Box::new(end.ending.clone())),
+        };
+        let error = match seat.ask_again(self.id, ask).await {
+            Ok(_) => return Ok(()),
+            Err(BusError::Refused(refusal)) => {
+                tracing::debug!("what has happened is of no interest any more: {refusal}");
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        match (&error, &mut self.what) {
+            // There is no bus to write on in this process any more.
+            (BusError::Closed, _) => Ok(()),
+            (BusError::Log(LogError::TooLong { .. }), What::End(end)) if !end.is_failed() => {
+                end.fail(format!("its end could not be written: {error}"));
+                Err(error)
+            }
+            (BusError::Log(LogError::TooLong { .. }), what) => {
+                if let What::Ask(ask) = what
+                    && cut(ask)
+                {
+                    return Err(error);
+                }
+                tracing::warn!("what has happened cannot be written: {error}");
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+}
+
+impl End {
+    fn is_failed(&self) -> bool {
+        let error = self.ending.error.as_ref();
+        error.is_some_and(|error| error.class == error_class::BUS)
+    }
+}
+
+/// Leaves out the words that a fact carries and that it is a fact without; says whether there were any.
+fn cut(ask: &mut Ask) -> bool {
+    let (Ask::Leave {
+        detail: Some(detail),
+        ..
+    }
+    | Ask::Crash { detail, .. }) = ask
+    else {
+        return false;
+    };
+    let most = detail.chars().count().min(limits::ERROR_CHARS) / 2;
+    *detail = Secrets::default().hidden(&**detail).clipped(most);
+    most > 0
+}
+
+/// Returns the pause after so many tries in vain.
+pub(crate) fn pause(tries: u32) -> Duration {
+    let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
+    doubled.min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::Joining;
+    use crate::bus::rules::Wish;
+    use crate::bus::storage::Place;
+    use crate::bus::storage::faulty_log::{Door, Fault, Faults};
+    use crate::bus::storage::in_memory::Store;
+    use crate::domain::member::{Activity, Departure, MemberKind};
+    use crate::domain::name::Name;
+    use crate::sys::clock;
+
+    async fn seat(faults: &Faults) -> Seat {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+        let joining = Joining {
+            wish: Wish::Chosen(Name::parse("lead").unwrap()),
+            kind: MemberKind::Orchestrator,
+            roles: Vec::new(),
+        };
+        Seat::join(&bus, joining).await.unwrap()
+    }
+
+    fn events(seat: &Seat) -> usize {
+        let (entries, _) = seat.bus().read_after(Place::default(), usize::MAX).unwrap();
+        entries.iter().map(|(_, entry)| entry.events.len()).sum()
+    }
+
+    fn activity(seat: &Seat, activity: Activity) -> Ask {
+        Ask::Activity {
+            session: seat.session(),
+            activity,
+        }
+    }
+
+    fn end(output: &str) -> End {
+        let ending = Ending {
+            status: TaskStatus::Done,
+            output: Body::Text(String::new()),
+            stop_reason: None,
+            error: None,
+            report: Report::default(),
+        };
+        End::new(TaskId::from_bits(1), ending, output.to_owned())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn facts_are_written_in_order_once_and_until_the_bus_takes_them() {
+        for fault in [Fault::Busy, Fault::Io, Fault::OutcomeUnknown] {
+            let faults = Faults::default();
+            let seat = seat(&faults).await;
+            let before = events(&seat);
+            let mut unwritten = Unwritten::default();
+            faults.fail(Door::Append, 1, 3, fault);
+            unwritten.push(activity(&seat, Activity::Running));
+            unwritten.push(activity(&seat, Activity::Idle));
+            unwritten.write(&seat).await;
+            let now = Instant::now();
+            assert_eq!(unwritten.due(now), Some(now + FIRST_PAUSE), "{fault:?}");
+            unwritten.write_all(&seat, &CancellationToken::new()).await;
+            assert!(unwritten.is_empty());
+            assert_eq!(events(&seat), before + 2, "{fault:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_long_for_a_line_is_written_without_its_words() {
+        let seat = seat(&Faults::default()).await;
+        let mut unwritten = Unwritten::default();
+        unwritten.push(Ask::Leave {
+            session: seat.session(),
+            departure: Departure::Failed,
+            detail: Some("exit code 3; ".repeat(200_000)),
+        });
+        unwritten.write_all(&seat, &CancellationToken::new()).await;
+        seat.bus().look(|state| {
+            let left = state.departed().last().expect("it has left");
+            assert!(left.detail.as_ref().unwrap().starts_with("exit code 3; "));
+        });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_output_that_cannot_be_stored_for_a_minute_fails_its_task() {
+        let faults = Faults::default();
+        let seat = seat(&faults).await;
+        let mut end = end(&"x".repeat(limits::INLINE_BYTES + 1));
+        faults.fail(Door::Blob, 1, u64::MAX, Fault::Io);
+        assert!(end.stored(seat.bus()).await.is_err());
+        tokio::time::advance(STORING).await;
+        end.stored(seat.bus()).await.unwrap();
+        let error = end.ending.error.unwrap();
+        assert_eq!(error.class, error_class::BUS);
+        assert!(
+            error
+                .message
+                .starts_with("its output of 65537 bytes could not be stored:")
+        );
+        assert_eq!(end.ending.status, TaskStatus::Failed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn in_a_hurry_it_is_tried_once_more() {
+        let faults = Faults::default();
+        let seat = seat(&faults).await;
+        let mut unwritten = Unwritten::default();
+        faults.fail(Door::Append, 1, u64::MAX - 1, Fault::Busy);
+        unwritten.push(activity(&seat, Activity::Running));
+        let hurry = CancellationToken::new();
+        hurry.cancel();
+        unwritten.write_all(&seat, &hurry).await;
+        assert_eq!(faults.failed(), 1);
+    }
+
+    #[test]
+    fn pauses_grow_to_a_limit() {
+        assert_eq!([pause(1), pause(2)], [FIRST_PAUSE, 2 * FIRST_PAUSE]);
+        assert_eq!([pause(9), pause(u32::MAX)], [LONGEST_PAUSE; 2]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether an agent whose process has ended by itself is started again: a pure decision.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::config::Restart;
+use crate::domain::member::Departure;
+
+/// Two restarts are at least so far apart: what ends again at once would do so for ever.
+const APART: Duration = Duration::from_secs(5);
+
+/// At most so many restarts within a time.
+const MOST: usize = 5;
+const WITHIN: Duration = Duration::from_mins(1);
+
+/// The restarts of one agent so far.
+#[derive(Debug, Default)]
+pub(crate) struct Restarts {
+    at: Vec<Instant>,
+    was_ready: bool,
+}
+
+/// What follows from an end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is started again.
+    Again,
+    /// It stays ended.
+    Ended,
+    /// It stays ended, because it ends too often.
+    GivenUp(String),
+}
+
+impl Restarts {
+    /// Notes that the agent was there: what never came up is not tried again.
+    pub(crate) fn note_ready(&mut self) {
+        self.was_ready = true;
+    }
+
+    /// Decides what follows from an end, and notes a restart.
+    pub(crate) fn after(&mut self, policy: Restart, ended: Departure, now: Instant) -> Verdict {
+        if policy == Restart::Never || ended != Departure::Failed || !self.was_ready {
+            return Verdict::Ended;
+        }
+        self.at.retain(|at| now.duration_since(*at) < WITHIN);
+        if self
+            .at
+            .last()
+            .is_some_and(|last| now.duration_since(*last) < APART)
+        {
+            let reason = format!(
+                "it had been started again less than {} s before",
+                APART.as_secs()
+            );
+            return Verdict::GivenUp(reason);
+        }
+        if self.at.len() >= MOST {
+            let reason = format!(
+                "it was started again {MOST} times within {} s",
+                WITHIN.as_secs()
+            );
+            return Verdict::GivenUp(reason);
+        }
+        self.at.push(now);
+        Verdict::Again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn ready() -> Restarts {
+        let mut restarts = Restarts::default();
+        restarts.note_ready();
+        restarts
+    }
+
+    fn fails(restarts: &mut Restarts, now: Instant) -> Verdict {
+        restarts.after(Restart::OnFailure, Departure::Failed, now)
+    }
+
+    #[test]
+    fn only_a_failure_of_what_was_ready_is_followed_by_a_restart_and_only_where_that_is_wanted() {
+        let now = Instant::now();
+        assert_eq!(fails(&mut ready(), now), Verdict::Again);
+        assert_eq!(fails(&mut Restarts::default(), now), Verdict::Ended);
+        let never = ready().after(Restart::Never, Departure::Failed, now);
+        assert_eq!(never, Verdict::Ended);
+        for asked in [Departure::Stopped, Departure::Closed, Departure::Dead] {
+            let verdict = ready().after(Restart::OnFailure, asked, now);
+            assert_eq!(verdict, Verdict::Ended);
+        }
+    }
+
+    #[test]
+    fn what_fails_again_within_5_s_is_given_up() {
+        let (mut restarts, now) = (ready(), Instant::now());
+        assert_eq!(fails(&mut restarts, now), Verdict::Again);
+        let GivenUp(reason) = fails(&mut restarts, now + APART - SECOND / 10) else {
+            panic!("it is too soon");
+        };
+        assert_eq!(reason, "it had been started again less than 5 s before");
+        assert_eq!(fails(&mut restarts, now + APART), Verdict::Again);
+    }
+
+    #[test]
+    fn the_sixth_failure_within_60_s_is_given_up_and_old_ones_are_forgotten() {
+        let (mut restarts, now) = (ready(), Instant::now());
+        for number in 0..5 {
+            assert_eq!(
+                fails(&mut restarts, now + 6 * SECOND * number),
+                Verdict::Again
+            );
+        }
+        let GivenUp(reason) = fails(&mut restarts, now + 59 * SECOND) else {
+            panic!("it is too often");
+        };
+        assert_eq!(reason, "it was started again 5 times within 60 s");
+        assert_eq!(fails(&mut restarts, now + WITHIN), Verdict::Again);
+    }
+
+    use Verdict::GivenUp;
+}

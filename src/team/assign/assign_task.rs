@@ -1,0 +1,363 @@
+//! Assigning work: to a live agent's queue, or to a new agent of a profile.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::resume_agent::{Origin, told_return};
+use crate::bus::api::membership::token_hash;
+use crate::bus::event::{Body, Event, Starting};
+use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
+use crate::bus::state::{Permission, Task};
+use crate::bus::storage::LogError;
+use crate::bus::{Bus, BusError, Receipt};
+use crate::config::Profile;
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::permission::Policy;
+use crate::domain::text::suggest::nearest;
+use crate::domain::workflow::StepOf;
+use crate::sys::random_ids;
+use crate::team::agent::lifetime::Begin;
+use crate::team::agent::model_and_mode::{What, check};
+use crate::team::launch::Identity;
+use crate::team::team::{Team, TeamError};
+
+/// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
+const ANNOUNCEMENTS: usize = 5;
+
+/// Work for an agent.
+#[derive(Clone, Debug, Default)]
+pub struct Assignment {
+    /// A live agent, or a profile.
+    pub agent: String,
+    /// What to do.
+    pub prompt: String,
+    /// The name of a new agent of the profile.
+    pub name: Option<String>,
+    /// The model to use.
+    pub model: Option<String>,
+    /// Where a new agent works: inside the project or in a worktree of its repository, relative to where its leader stands.
+    pub cwd: Option<String>,
+    /// Whether to begin a new session of the agent.
+    pub fresh: bool,
+    /// Whether an ended agent of this name is meant, also where a profile is called so.
+    pub resume: bool,
+    /// What the agent may do in it, instead of what its profile says.
+    pub permissions: Option<Policy>,
+    /// The step of a workflow that it is.
+    pub step: Option<StepOf>,
+}
+
+/// Work that is on the bus.
+#[derive(Clone, Debug)]
+pub struct Assigned {
+    /// The task.
+    pub task: TaskId,
+    /// The agent that has it.
+    pub agent: Name,
+    /// What the user has to know about it.
+    pub note: Option<String>,
+}
+
+/// A task as it is after waiting for it.
+#[derive(Clone, Debug)]
+pub struct Waited {
+    /// The task.
+    pub task: Task,
+    /// Whether its agent waits for an orchestrator's answer.
+    pub asks: bool,
+}
+
+/// Where an agent works.
+struct Ground {
+    cwd: PathBuf,
+    /// See [`Identity::root`].
+    root: PathBuf,
+}
+
+impl Team {
+    /// Assigns work. A live member's name wins; else a profile of that name starts a new agent.
+    pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
+        self.bus().refresh()?;
+        let live = match (&assignment.name, Name::parse(&assignment.agent)) {
+            (None, Ok(name)) => self.bus().look(|state| {
+                state
+                    .live(&name)
+                    .map(|live| (live.id, live.name.clone(), live.cwd.clone()))
+            }),
+            _ => None,
+        };
+        let prompt = Bus::body(assignment.prompt.clone());
+        if let Some((session, name, cwd)) = live {
+            return self
+                .queue(assignment, prompt, session, name, cwd.as_deref())
+                .await;
+        }
+        let past = self.past(&assignment)?;
+        let origin = past.unwrap_or_else(|| Origin::of_profile(&assignment));
+        self.begin(assignment, prompt, origin).await
+    }
+
+    /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
+    pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
+        self.bus().refresh()?;
+        let prompt = Bus::body(assignment.prompt.clone());
+        let origin = Origin::of_profile(&assignment);
+        self.begin(assignment, prompt, origin).await
+    }
+
+    async fn queue(
+        &self,
+        assignment: Assignment,
+        prompt: Body,
+        session: SessionId,
+        agent: Name,
+        cwd: Option<&str>,
+    ) -> Result<Assigned, TeamError> {
+        if let Some(given) = &assignment.cwd {
+            let wanted = self.cwd(Some(given))?.cwd;
+            if cwd.is_some_and(|cwd| Path::new(cwd) != wanted) {
+                return Err(TeamError::OtherCwd { agent });
+            }
+        }
+        if let Some(model) = &assignment.model {
+            // Of another bridge's agent it is not known here: then the task itself fails.
+            let known = self.inner.offers.models(session);
+            check(What::Model, model, &known).map_err(|error| TeamError::Model {
+                agent: agent.clone(),
+                problem: error.message,
+            })?;
+        }
+        let task = NewTask {
+            prompt,
+            model: assignment.model,
+            fresh: assignment.fresh,
+            permissions: assignment.permissions,
+            step: assignment.step,
+        };
+        let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
+        Ok(Assigned {
+            task: assigned_in(&receipt)?,
+            agent,
+            note: None,
+        })
+    }
+
+    pub(crate) async fn begin(
+        &self,
+        assignment: Assignment,
+        prompt: Body,
+        origin: Origin,
+    ) -> Result<Assigned, TeamError> {
+        let profile = self.profile(&origin.profile, &assignment)?;
+        self.agreed([profile.name.as_str()])?;
+        let needs = self.file_of(&profile.name);
+        let program = self.inner.launch.program(&profile)?;
+        let Ground { cwd, root } = self.cwd_of(&assignment, &origin)?;
+        let wish = match (&origin.name, &assignment.name) {
+            (Some(name), _) if origin.made_up => Wish::Like(name.clone()),
+            (Some(name), _) => Wish::Chosen(name.clone()),
+            (None, Some(name)) => Wish::Chosen(Name::parse(name)?),
+            (None, None) => Wish::Like(profile.name.clone()),
+        };
+        let (session, token) = (random_ids::session(), random_ids::token());
+        let starting = Starting {
+            session,
+            name: profile.name.clone(),
+            chosen: matches!(wish, Wish::Chosen(_)),
+            profile: profile.name.to_string(),
+            model: assignment.model.clone().or(origin.model),
+            cwd: cwd.to_string_lossy().into_owned(),
+            roles: profile.roles.value.clone(),
+            owner: self.inner.seat.session(),
+            token_hash: token_hash(&token),
+        };
+        // A new agent's session is fresh by itself.
+        let task = NewTask {
+            prompt,
+            model: assignment.model,
+            fresh: false,
+            permissions: assignment.permissions,
+            step: assignment.step,
+        };
+        self.bus().hold(session)?;
+        let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
+        if let Err(error) = self.announce(ask).await {
+            self.bus().release(session);
+            return Err(error.into());
+        }
+        let (task, agent) = self.announced(session)?;
+        let called_back = origin
+            .name
+            .map(|name| told_return(&name, origin.earlier.as_ref()));
+        let notes: Vec<_> = self
+            .note(&profile, &program)
+            .into_iter()
+            .chain(called_back)
+            .collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        let identity = Identity {
+            session,
+            name: agent.clone(),
+            token,
+            cwd,
+            root,
+            needs,
+        };
+        self.start(Begin {
+            seat: self.inner.seat.clone(),
+            launch: self.inner.launch.clone(),
+            profile,
+            program,
+            identity,
+            hurry: self.hurry(),
+            human: self.inner.human.clone(),
+            stall: self.inner.config.limits().stall(),
+            output_per_second: self.inner.config.limits().output_per_second.value,
+            earlier: origin.earlier,
+            offers: self.inner.offers.clone(),
+        });
+        Ok(Assigned { task, agent, note })
+    }
+
+    /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
+    /// stands in the log has to be followed by the agent.
+    async fn announce(&self, ask: Ask) -> Result<(), BusError> {
+        let id = random_ids::command();
+        let mut more = 1..ANNOUNCEMENTS;
+        loop {
+            match self.inner.seat.ask_again(id, ask.clone()).await {
+                Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
+                outcome => return outcome.map(drop),
+            }
+        }
+    }
+
+    /// Returns the first task and the name of an agent that is about to start.
+    fn announced(&self, session: SessionId) -> Result<(TaskId, Name), BusError> {
+        let announced = self.bus().look(|state| {
+            let task = state.tasks_of(session).next()?;
+            Some((task.id.clone(), task.agent.clone()))
+        });
+        announced.ok_or(BusError::Closed)
+    }
+
+    fn profile(&self, name: &str, assignment: &Assignment) -> Result<Profile, TeamError> {
+        let config = &self.inner.config;
+        match config.profile(name) {
+            Ok(profile) => Ok(profile.clone()),
+            Err(error) if assignment.name.is_some() || name != assignment.agent => {
+                Err(error.into())
+            }
+            Err(_) => {
+                let profiles: Vec<_> = config
+                    .profiles()
+                    .map(|profile| profile.name.to_string())
+                    .collect();
+                let mut names: Vec<_> = self
+                    .bus()
+                    .look(|state| state.names().map(ToString::to_string).collect());
+                names.extend(profiles.iter().cloned());
+                Err(TeamError::Unknown {
+                    nearest: nearest(&assignment.agent, &names),
+                    name: assignment
+                        .agent
+                        .chars()
+                        .take(limits::SHOWN_NAME_CHARS)
+                        .collect(),
+                    profiles,
+                })
+            }
+        }
+    }
+
+    /// Resolves where a new agent works. A conversation that is to be taken up again stays where it was.
+    fn cwd_of(&self, assignment: &Assignment, origin: &Origin) -> Result<Ground, TeamError> {
+        let ground = self.cwd(assignment.cwd.as_deref().or(origin.cwd.as_deref()))?;
+        match (&origin.name, &origin.cwd) {
+            (Some(agent), Some(before))
+                if origin.earlier.is_some() && Path::new(before) != ground.cwd =>
+            {
+                Err(TeamError::OtherCwd {
+                    agent: agent.clone(),
+                })
+            }
+            _ => Ok(ground),
+        }
+    }
+
+    /// Resolves where an agent works: where its leader stands, or a directory inside the project, or in any worktree of its
+    /// repository.
+    fn cwd(&self, given: Option<&str>) -> Result<Ground, TeamError> {
+        let launch = &self.inner.launch;
+        let Some(given) = given else {
+            return Ok(Ground {
+                cwd: launch.ground.clone(),
+                root: launch.ground.clone(),
+            });
+        };
+        let refused = |problem| TeamError::Cwd {
+            given: given.to_owned(),
+            problem,
+        };
+        let resolved = launch
+            .ground
+            .join(given)
+            .canonicalize()
+            .map_err(|_| refused("does not exist"))?;
+        let root = launch.root_of(&resolved);
+        let root = root.ok_or_else(|| refused("is outside the project"))?;
+        if resolved.is_dir() {
+            Ok(Ground {
+                cwd: resolved,
+                root,
+            })
+        } else {
+            Err(refused("is not a directory"))
+        }
+    }
+
+    /// Names the command that a project's own file brings, at its first start: the project's author chose it, not the user.
+    fn note(&self, profile: &Profile, program: &Path) -> Option<String> {
+        if !profile.comes_from_project_file() || !self.tell_once(&profile.name) {
+            return None;
+        }
+        let fields = profile.fields_from_project_file().join(", ");
+        let note = format!(
+            "the profile `{}` runs `{}` {:?}; its {fields} come from the project's own bridge.toml",
+            profile.name,
+            program.display(),
+            profile.args.value,
+        );
+        tracing::warn!("{note}");
+        Some(note)
+    }
+
+    /// Waits for the end of a task, or until it does not go on without an orchestrator's answer; returns how it is then.
+    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
+        let look = |bus: &Bus| {
+            bus.look(|state| {
+                let task = state.task(id).cloned()?;
+                let mut open = state.open_permissions().into_iter();
+                let is_told = |permission: &Permission| {
+                    permission.question.task.as_ref() == Some(id) && permission.notice.is_some()
+                };
+                let asks = open.any(is_told);
+                Some(Waited { task, asks })
+            })
+        };
+        let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
+        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over))
+            .await;
+        look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    }
+}
+
+fn assigned_in(receipt: &Receipt) -> Result<TaskId, BusError> {
+    let id = receipt.events.iter().find_map(|event| match event {
+        Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
+        _ => None,
+    });
+    id.ok_or(BusError::Closed)
+}

@@ -1,0 +1,137 @@
+//! Who could be given work: profiles, with or without their program, and live members.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::bus::BusError;
+use crate::bus::state::{Session, Task};
+use crate::config::{Config, Profile};
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
+use crate::sys::process::{find_program, has_directory};
+use crate::team::launch::Launch;
+use crate::team::team::Team;
+
+/// Everybody who could be asked to do something.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The profiles whose program is there.
+    pub profiles: Vec<Name>,
+    /// The profiles whose program is not there, with the reason.
+    pub missing: Vec<(Name, String)>,
+    /// The live agents.
+    pub agents: Vec<Name>,
+    /// The live members that are no agents.
+    pub others: Vec<Name>,
+    /// Where the programs of gates are looked for, as in `PATH`; nowhere, if it is not known.
+    pub search_path: Option<OsString>,
+}
+
+/// Who is to get a piece of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taker {
+    /// A live agent, whose queue it joins.
+    Live(Name),
+    /// A new agent of that profile.
+    New(String),
+}
+
+impl Known {
+    /// Returns the profiles of a configuration, where nobody is live.
+    pub fn profiles(config: &Config, launch: &Launch) -> Self {
+        let mut known = Self {
+            search_path: launch.search_path().map(OsStr::to_owned),
+            ..Self::default()
+        };
+        for profile in config.profiles() {
+            match launch.program(profile) {
+                Ok(_) => known.profiles.push(profile.name.clone()),
+                Err(missing) => {
+                    let reason = missing.to_string();
+                    known.missing.push((profile.name.clone(), reason));
+                }
+            }
+        }
+        known
+    }
+
+    /// Says why a program of a gate cannot be run, where that is known before anything runs: what a relative path names a step may
+    /// make.
+    pub fn missing_program(&self, program: &str) -> Option<String> {
+        let search = self.search_path.as_deref()?;
+        let path = Path::new(program);
+        if path.is_absolute() {
+            return (!path.exists()).then(|| format!("the program `{program}` does not exist"));
+        }
+        let can_be_found = has_directory(path) || find_program(path, Some(search)).is_some();
+        (!can_be_found).then(|| format!("the program `{program}` is not on PATH"))
+    }
+}
+
+impl Team {
+    /// Returns where agents work unless told otherwise: the project, or its like in the leader's own worktree. Links are resolved.
+    pub fn ground(&self) -> &Path {
+        &self.inner.launch.ground
+    }
+
+    /// Returns everybody who could be given work now.
+    pub fn known(&self) -> Known {
+        let mut known = Known::profiles(self.config(), &self.inner.launch);
+        self.bus().look(|state| {
+            for live in state.live_sessions() {
+                match live.kind {
+                    MemberKind::Agent => known.agents.push(live.name.clone()),
+                    _ => known.others.push(live.name.clone()),
+                }
+            }
+        });
+        known
+    }
+
+    /// Chooses who does a piece of work that names a profile or a live agent, so that work of one profile is done at once.
+    ///
+    /// A profile means any agent of it that this bridge started under a made-up name and that has nothing to do, else a new one.
+    /// Any other name of a live member means that member.
+    pub fn taker(&self, wanted: &str) -> Taker {
+        let new = || Taker::New(wanted.to_owned());
+        let Ok(name) = Name::parse(wanted) else {
+            return new();
+        };
+        let profile = self.config().profile(wanted).ok();
+        self.bus().look(|state| {
+            let is_of = |live: &Session, profile: &Profile| {
+                live.profile.as_deref() == Some(profile.name.as_str())
+            };
+            let made_up = |live: &Session| state.is_made_up(&live.name);
+            if let Some(live) = state.live(&name)
+                && profile.is_none_or(|profile| !(is_of(live, profile) && made_up(live)))
+            {
+                return Taker::Live(live.name.clone());
+            }
+            let Some(profile) = profile else {
+                return new();
+            };
+            let root = self.inner.launch.ground.to_string_lossy();
+            let is_free = |live: &&&Session| {
+                is_of(live, profile)
+                    && made_up(live)
+                    && live.owner == Some(self.inner.seat.session())
+                    && live.cwd.as_deref() == Some(root.as_ref())
+                    && live.stop.is_none()
+                    && !live.stuck
+                    && live.running.is_none()
+                    && live.queue.is_empty()
+            };
+            let all = state.live_sessions();
+            all.iter()
+                .find(is_free)
+                .map_or_else(new, |free| Taker::Live(free.name.clone()))
+        })
+    }
+
+    /// Returns the files that have changed in a task that is over, as its result lists them.
+    pub fn changed_files(&self, task: &Task) -> Result<Vec<String>, BusError> {
+        let details = self.details(task)?.unwrap_or_default();
+        Ok(details.files.into_iter().map(|file| file.path).collect())
+    }
+}

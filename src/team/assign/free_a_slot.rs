@@ -1,0 +1,174 @@
+//! Room for one more agent where as many live as may: one that was started for steps of workflows and has nothing to do any more
+//! gives way.
+
+use crate::bus::rules::Ask;
+use crate::bus::state::{Session, State};
+use crate::domain::ids::SessionId;
+use crate::domain::member::Activity;
+use crate::domain::time::Now;
+use crate::team::team::{Team, TeamError};
+
+/// How long a message may take to wake an idle agent, in milliseconds: it is woken at once, and its turn begins a moment later.
+/// What is unread for longer could not be brought.
+const WAKING_MS: i64 = 10_000;
+
+/// Why an agent ends that gives way.
+const REASON: &str = "its place is needed for a step of a workflow";
+
+/// Whether there will be a place for one more agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// As soon as an agent has ended, or has nothing more to do.
+    Soon,
+    /// Only when somebody ends an agent.
+    Never,
+}
+
+impl Team {
+    /// Makes room for one more agent, by ending one in good order that nobody needs now; or says whether there may be room later.
+    ///
+    /// It ends nobody whose name somebody chose, in a plan too, who had work of any other kind than steps of workflows, or for whom
+    /// anything waits. Of several it ends the one that has been idle longest, and none while another is ending.
+    pub async fn make_room(&self) -> Result<Room, TeamError> {
+        self.bus().refresh()?;
+        let me = self.inner.seat.session();
+        let root = self.inner.launch.ground.to_string_lossy();
+        let now = self.bus().now();
+        let (spare, is_work) = self.bus().look(|state| {
+            let mut mine = state.live_sessions();
+            mine.retain(|live| live.owner == Some(me));
+            let works = mine.iter().any(|live| has_work(state, live, now));
+            if mine.iter().any(|live| live.stop.is_some()) {
+                return (None, true);
+            }
+            let in_root = |live: &Session| live.cwd.as_deref() == Some(root.as_ref());
+            mine.retain(|live| in_root(live) && self.can_give_way(state, live));
+            let spare = mine.into_iter().min_by_key(|live| live.last_ms);
+            (spare.map(|live| live.name.clone()), works)
+        });
+        match spare {
+            Some(agent) => {
+                tracing::info!("`{agent}` gives way to a step of another profile");
+                self.shutdown_agent(agent.as_str(), Some(REASON.to_owned()))
+                    .await?;
+                Ok(Room::Soon)
+            }
+            None if is_work => Ok(Room::Soon),
+            None => Ok(Room::Never),
+        }
+    }
+
+    /// Ends the agents that were started for steps of workflows and do not end their turns. Others take their places.
+    pub async fn end_stuck(&self) {
+        let me = self.inner.seat.session();
+        let stuck: Vec<_> = self.bus().look(|state| {
+            let mine = state.live_sessions().into_iter();
+            let stuck = mine.filter(|live| {
+                live.owner == Some(me)
+                    && live.running.is_none()
+                    && live.stuck
+                    && live.stop.is_none()
+                    && self.is_for_steps(state, live)
+            });
+            stuck.map(|live| live.name.to_string()).collect()
+        });
+        for agent in stuck {
+            tracing::info!("`{agent}` does not end its turn and is ended");
+            let kill = Ask::Stop {
+                agent,
+                reason: None,
+                kill: true,
+            };
+            if let Err(error) = self.inner.seat.ask(kill).await {
+                // It may have ended; else the next look tries again.
+                tracing::debug!("a stuck agent was not ended: {error}");
+            }
+        }
+    }
+
+    fn can_give_way(&self, state: &State, live: &Session) -> bool {
+        state.is_at_rest(live) && self.is_for_steps(state, live)
+    }
+
+    /// Says whether an agent was started for steps of workflows, and nobody means this very one.
+    fn is_for_steps(&self, state: &State, live: &Session) -> bool {
+        let is_profile = self.config().profile(live.name.as_str()).is_ok();
+        state.is_made_up(&live.name)
+            && did_only_steps(state, live.id)
+            && (is_profile || !is_named_by_a_plan(state, live))
+    }
+}
+
+/// Says whether an agent is at something whose end can leave it with nothing to do.
+fn has_work(state: &State, live: &Session, now: Now) -> bool {
+    let now_ms = state.ran_to_ms(now);
+    let waking = |sent_ms: i64| now_ms.saturating_sub(sent_ms) < WAKING_MS;
+    // A turn that was given up may never end.
+    if live.stuck && live.stop.is_none() {
+        return false;
+    }
+    live.stop.is_some()
+        || live.activity != Activity::Idle
+        || live.running.is_some()
+        || !live.queue.is_empty()
+        || !live.handed.is_empty()
+        || state
+            .unread(&live.name)
+            .any(|message| waking(message.sent_ms))
+}
+
+fn did_only_steps(state: &State, session: SessionId) -> bool {
+    state.tasks_of(session).all(|task| task.workflow.is_some())
+}
+
+/// Says whether a step that is not over wants this very agent.
+fn is_named_by_a_plan(state: &State, live: &Session) -> bool {
+    let running = state.workflows().into_iter();
+    let running = running.filter(|workflow| !workflow.status.is_final());
+    let mut open = running
+        .flat_map(|workflow| &workflow.steps)
+        .filter(|step| !step.status.is_final());
+    open.any(|step| step.wanted().eq_ignore_ascii_case(live.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::bus::rules::Wish;
+    use crate::bus::storage::in_memory::Store;
+    use crate::bus::{Bus, Joining, Seat};
+    use crate::domain::member::MemberKind;
+    use crate::domain::name::Name;
+    use crate::sys::clock;
+
+    async fn join(bus: &Bus, name: &str) -> Seat {
+        let wish = Wish::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        joined.unwrap()
+    }
+
+    #[tokio::test]
+    async fn mail_is_on_its_way_for_a_while_of_the_machines_own_time_whatever_the_clock_says() {
+        let time = Arc::new(Mutex::new(clock::now()));
+        let told = Arc::clone(&time);
+        let store = Store::new(Arc::new(move || *told.lock().unwrap()));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let mut call = ann.call();
+        call.send("bob".into(), "hello".into(), None).await.unwrap();
+        let works = || {
+            let now = bus.now();
+            bus.look(|state| has_work(state, state.session(bob.session()).unwrap(), now))
+        };
+        assert!(works());
+        time.lock().unwrap().wall_ms += 60 * 60 * 1000;
+        assert!(works(), "somebody has set the clock");
+        let waking_ms = WAKING_MS.unsigned_abs();
+        time.lock().unwrap().tick.ms += waking_ms;
+        assert!(!works(), "it could not be brought");
+        bus.close().await;
+    }
+}

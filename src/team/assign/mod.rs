@@ -1,0 +1,6 @@
+//! Assigning work: the candidates, the choice among them, and room for a new agent.
+
+pub(crate) mod assign_task;
+pub(crate) mod candidates;
+pub(crate) mod free_a_slot;
+pub(crate) mod resume_agent;

@@ -1,0 +1,154 @@
+//! Files that an agent reads and writes through us: of the project only, never of the bus, and writes as the policy says.
+
+use std::path::{Path, PathBuf};
+
+use super::ask::{Asker, Wanting};
+use super::look_at_paths::Found;
+use crate::acp::{FileAccess, FileQuestion, Touched};
+use crate::bus::event::Question;
+use crate::domain::limits;
+use crate::domain::permission::{Decision, Policy, Verdict, judge};
+use crate::sys::fs::contained_dir::Beneath;
+use crate::team::agent::actor::Actor;
+
+impl Actor {
+    /// Takes in a wish for a file: fulfils it, refuses it, or asks.
+    pub(crate) fn consider_file(&mut self, asked: FileQuestion) {
+        let request = asked.request();
+        let cancelled = self
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.cancelled.is_some());
+        if request.session != self.acp.id || cancelled {
+            // Dropped, it is refused: what it was for is over.
+            return;
+        }
+        // The place itself, without a link: a link that is put there later is not followed.
+        let survey = self.survey(std::iter::once(request.path.as_path()));
+        self.questions.look(Wanting::File(asked), survey);
+    }
+
+    /// Goes on when it is known where the file is.
+    pub(crate) fn decide_file(&mut self, asked: FileQuestion, found: Option<Found>) {
+        let request = asked.request();
+        let Some(found) = found else {
+            let why = "the disk did not tell in time where this file is";
+            return asked.answer(Err(why.to_owned()));
+        };
+        let Found { ground, places, .. } = &found;
+        let is_ours = judge(Policy::Rules, "read", places, ground) == Verdict::Allow;
+        let inner = places
+            .first()
+            .and_then(Option::as_deref)
+            .and_then(|place| place.strip_prefix(&ground.project).ok())
+            .filter(|_| is_ours)
+            .map(Path::to_path_buf);
+        let Some(inner) = inner else {
+            let why = "this file is not one of the project's that the bridge gives out";
+            return asked.answer(Err(why.to_owned()));
+        };
+        if matches!(request.access, FileAccess::Read { .. }) {
+            return self.fulfil(asked, inner);
+        }
+        let path = request.path.to_string_lossy().into_owned();
+        let question = Question {
+            kind: "edit".to_owned(),
+            paths: self.shown_paths("edit", &Touched::of_path(path.clone()), Some(&found)),
+            ..self.question_of(&format!("write {path}"), std::iter::empty())
+        };
+        let decision = match judge(self.policy(), "edit", places, ground) {
+            Verdict::Allow => Decision::AllowOnce,
+            Verdict::Reject => Decision::Reject,
+            Verdict::Ask => return self.ask_somebody(question, Asker::Write(asked, inner)),
+        };
+        self.settle_question(question, Asker::Write(asked, inner), decision);
+    }
+
+    /// Does what is wished, off this thread: a disk may take its time.
+    pub(crate) fn fulfil(&mut self, asked: FileQuestion, inner: PathBuf) {
+        // What has ended is forgotten; a failure in it was answered by being dropped.
+        while self.files.try_join_next().is_some() {}
+        if self.files.len() >= limits::FILES_AT_ONCE {
+            let why = "too many files are being read and written at once: try again";
+            return asked.answer(Err(why.to_owned()));
+        }
+        let project = self.identity.root.clone();
+        self.files.spawn_blocking(move || {
+            let done = perform(&project, &inner, &asked.request().access);
+            asked.answer(done);
+        });
+    }
+}
+
+/// Reads or writes a file below the project. The reason names no path: the agent knows it.
+fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, String> {
+    let told = |error: &dyn std::fmt::Display| format!("the file cannot be had: {error}");
+    let beneath = Beneath::open(project).map_err(|error| told(&error))?;
+    match access {
+        FileAccess::Read { line, limit } => {
+            let bytes = beneath
+                .read(inner, limits::MAX_FILE_BYTES)
+                .map_err(|error| told(&error))?;
+            let text = String::from_utf8(bytes).map_err(|_| told(&"it is not text in UTF-8"))?;
+            Ok(lines(text, *line, *limit))
+        }
+        FileAccess::Write { content } if content.len() as u64 > limits::MAX_FILE_BYTES => {
+            let limit = limits::MAX_FILE_BYTES;
+            Err(told(&format!("it would be longer than {limit} bytes")))
+        }
+        FileAccess::Write { content } => beneath
+            .write(inner, content.as_bytes())
+            .map(|()| String::new())
+            .map_err(|error| told(&error)),
+    }
+}
+
+/// Returns so many lines from one on, which is counted from 1.
+fn lines(text: String, line: Option<usize>, limit: Option<usize>) -> String {
+    if line.is_none() && limit.is_none() {
+        return text;
+    }
+    let skipped = line.unwrap_or(1).saturating_sub(1);
+    let lines = text.split_inclusive('\n').skip(skipped);
+    lines.take(limit.unwrap_or(usize::MAX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let check = |line, limit, expected: &str| {
+            assert_eq!(lines("a\nb\r\nc".to_owned(), line, limit), expected);
+        };
+        check(None, None, "a\nb\r\nc");
+        check(Some(1), None, "a\nb\r\nc");
+        check(Some(0), Some(1), "a\n");
+        check(Some(2), Some(1), "b\r\n");
+        check(Some(2), None, "b\r\nc");
+        check(None, Some(0), "");
+        check(Some(9), Some(9), "");
+    }
+
+    #[test]
+    fn only_text_of_a_bearable_length_is_read_and_written() {
+        let project = tempfile::tempdir().unwrap();
+        let check = |access: FileAccess, problem: &str| {
+            let refused = perform(project.path(), Path::new("file"), &access).unwrap_err();
+            assert!(refused.contains(problem), "{refused}");
+        };
+        let read = FileAccess::Read {
+            line: None,
+            limit: Some(1),
+        };
+        check(read.clone(), "No such file");
+        std::fs::write(project.path().join("file"), [b'a', 0xff]).unwrap();
+        check(read.clone(), "UTF-8");
+        let file = std::fs::File::create(project.path().join("file")).unwrap();
+        file.set_len(limits::MAX_FILE_BYTES + 1).unwrap();
+        check(read, "longer than 8388608 bytes");
+        let content = "x".repeat(usize::try_from(limits::MAX_FILE_BYTES).unwrap() + 1);
+        check(FileAccess::Write { content }, "longer than 8388608 bytes");
+    }
+}

@@ -1,0 +1,382 @@
+//! What the user has said yes to: files that a project brings, each by its place and the hash of its bytes.
+//!
+//! A yes is a file of its own in the user's state directory, so that one is never lost to another.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use super::team::{Team, TeamError};
+use crate::config::{Brought, Config, ProjectFile, quoted};
+use crate::domain::name::Name;
+use crate::sys::fs::forget_deleted::{self, Place};
+use crate::sys::fs::user_state_dir::{self, StateDirectory};
+
+/// The folder of the yeses in the state directory.
+const FOLDER: &str = "trusted";
+
+/// Characters that a sentence repeats of what a file would run.
+const SHOWN_CHARS: usize = 1_000;
+
+/// The command by which a user says yes.
+const COMMAND: &str = "cli-team-bridge trust";
+
+/// The user's yeses. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// None where there is no place for them: then the user has said yes to nothing.
+    kept_in: Option<StateDirectory>,
+    /// The yeses of which people were told that they cannot be read, until they can: it may be tried again every moment.
+    told: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, who were told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's stderr names: {0}"
+)]
+pub struct UnreadableYes(String);
+
+impl Trust {
+    /// Keeps the yeses in a state directory.
+    pub fn kept_in(state: Option<&StateDirectory>) -> Self {
+        Self {
+            kept_in: state.map(|state| state.inner(FOLDER)),
+            told: Arc::default(),
+        }
+    }
+
+    /// Says whether the user has said yes to these bytes at this place. What cannot be read is no yes, and no no: it may be
+    /// readable in a moment.
+    pub fn has(&self, file: &Brought) -> Result<bool, UnreadableYes> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(false);
+        };
+        let name = name_of(file);
+        let read = directory.read(&name);
+        // Every change is whole by itself.
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match read {
+            Ok(text) => {
+                told.remove(&name);
+                Ok(text.is_some_and(|text| text == record(file).as_bytes()))
+            }
+            Err(error) => {
+                if told.insert(name) {
+                    tracing::warn!("what you have said yes to cannot be read: {error}");
+                }
+                Err(UnreadableYes(user_state_dir::without_path(&error)))
+            }
+        }
+    }
+
+    /// Notes that the user says yes to these bytes at this place. It is on disk when this returns.
+    pub fn add(&self, file: &Brought) -> io::Result<()> {
+        let Some(directory) = &self.kept_in else {
+            let why = "there is no place to keep it: set HOME, or XDG_STATE_HOME";
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        };
+        directory.write(&name_of(file), record(file).as_bytes())
+    }
+
+    /// Returns all that the user has said yes to: of each file its SHA-256, and where it is, quoted.
+    pub fn all(&self) -> io::Result<Vec<(String, String)>> {
+        let mut all = Vec::new();
+        for (_, record) in self.records()? {
+            let read = record.trim_end().split_once(' ');
+            all.extend(read.map(|(sha256, place)| (sha256.to_owned(), place.to_owned())));
+        }
+        all.sort_by(|one, other| (&one.1, &one.0).cmp(&(&other.1, &other.0)));
+        Ok(all)
+    }
+
+    /// Takes back every yes to a file at this place, whatever it held; returns how many there were.
+    pub fn revoke(&self, place: &Path) -> io::Result<usize> {
+        self.revoke_quoted(&quoted(place))
+    }
+
+    /// Does the same with a place as [`Trust::all`] returns it: not every place can be read from that.
+    pub fn revoke_quoted(&self, place: &str) -> io::Result<usize> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(0);
+        };
+        let ending = format!(" {place}\n");
+        let mut revoked = 0;
+        for (name, record) in self.records()? {
+            if record.ends_with(&ending) {
+                directory.remove(&name)?;
+                revoked += 1;
+            }
+        }
+        Ok(revoked)
+    }
+
+    /// Removes each yes to a file whose project is long gone; returns how many.
+    pub fn forget_the_gone(&self, now_ms: i64) -> io::Result<usize> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(0);
+        };
+        forget_deleted::forget(directory, now_ms, |_, record| {
+            let record = std::str::from_utf8(record).unwrap_or_default();
+            let place = record.trim_end().split_once(' ').map(|(_, place)| place);
+            let path = place.and_then(|place| place.strip_prefix('"')?.strip_suffix('"'));
+            match path {
+                // With something else still there, it is no empty place at which a disk is missing.
+                Some(path) if !path.contains('\\') => {
+                    forget_deleted::look(Path::new(path), holds_something)
+                }
+                _ => Place::Unknown,
+            }
+        })
+    }
+
+    /// Returns the names of all yeses, and what they say.
+    fn records(&self) -> io::Result<Vec<(String, String)>> {
+        let Some(directory) = &self.kept_in else {
+            return Ok(Vec::new());
+        };
+        let mut records = Vec::new();
+        for (name, _) in directory.names()? {
+            let text = directory.read(&name)?;
+            let text = text.and_then(|text| String::from_utf8(text).ok());
+            records.extend(text.map(|text| (name, text)));
+        }
+        Ok(records)
+    }
+
+    /// Notes in a configuration whether its project's file is agreed to.
+    pub fn settle(&self, config: &mut Config) {
+        // What cannot be read does not count, of which `has` tells.
+        let agreed = |file: &ProjectFile| self.has(&file.file).unwrap_or(false);
+        if config.unagreed().is_some_and(agreed) {
+            config.agree();
+        }
+    }
+}
+
+fn holds_something(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Returns the name of a yes: that of the place and the bytes together.
+fn name_of(file: &Brought) -> String {
+    let mut hash = Sha256::new();
+    hash.update(file.path.as_os_str().as_encoded_bytes());
+    hash.update([0]);
+    hash.update(&file.sha256);
+    data_encoding::HEXLOWER.encode(&hash.finalize())
+}
+
+/// Returns what a yes says, for people too.
+fn record(file: &Brought) -> String {
+    format!("{} {}\n", file.sha256, file.quoted())
+}
+
+/// What is not done before the user has said yes to a file.
+#[derive(Clone, Debug)]
+pub struct Consent {
+    /// Which bytes of which file.
+    pub file: Brought,
+    /// What would be done, in one sentence's part.
+    what: String,
+    /// The command by which a user says yes.
+    command: String,
+    /// All that the yes is to, line by line.
+    pub lines: Vec<String>,
+    trust: Trust,
+}
+
+impl Consent {
+    /// Notes that the user has said yes.
+    pub fn give(&self) -> io::Result<()> {
+        self.trust.add(&self.file)
+    }
+}
+
+impl fmt::Display for Consent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, and your user has not said yes to that file: the user looks at it and says yes with `{}`",
+            self.what, self.command
+        )
+    }
+}
+
+impl Team {
+    /// Refuses profiles that the project's own file has made or widened, unless the user has said yes to it. What is no profile
+    /// passes.
+    pub fn agreed<'a>(&self, profiles: impl IntoIterator<Item = &'a str>) -> Result<(), TeamError> {
+        // Also where the user had said yes when this bridge was started: they may have taken it back.
+        let asking = self.config().project_file();
+        let Some(file) = asking.filter(|file| file.needs_yes()) else {
+            return Ok(());
+        };
+        let demanded = |name: &str| {
+            let name = Name::parse(name).ok()?;
+            Some((file.demanded_of(&name)?, name))
+        };
+        let mut demanded = profiles.into_iter().filter_map(demanded);
+        let Some((demand, name)) = demanded.next() else {
+            return Ok(());
+        };
+        let what = format!(
+            "`{name}` is not started: the project's own bridge.toml says what it is. It {demand}"
+        );
+        // Said meanwhile, perhaps in another program.
+        if self.said(&file.file, &what)? {
+            return Ok(());
+        }
+        Err(TeamError::Unagreed(Arc::new(Consent {
+            file: file.file.clone(),
+            what,
+            command: COMMAND.to_owned(),
+            lines: file.lines(),
+            trust: self.inner.launch.trust.clone(),
+        })))
+    }
+
+    /// Returns the project's own file, if it has made or widened this profile.
+    pub(super) fn file_of(&self, profile: &Name) -> Option<Brought> {
+        let asking = self.config().project_file();
+        let file = asking.filter(|file| file.demanded_of(profile).is_some());
+        file.map(|file| file.file.clone())
+    }
+
+    /// Says whether the user has said yes to these bytes at this place, and not taken it back.
+    pub fn has_yes_to(&self, file: &Brought) -> Result<bool, UnreadableYes> {
+        self.inner.launch.trust.has(file)
+    }
+
+    /// Says the same; where it cannot be read, `what` says what is not done for that.
+    fn said(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
+        self.has_yes_to(file)
+            .map_err(|why| TeamError::UnreadableYes {
+                what: what.to_owned(),
+                why,
+            })
+    }
+
+    /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
+    pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let path = file.path.strip_prefix(self.ground());
+        let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
+        let secrets = self.inner.launch.all_secrets(&self.inner.config);
+        let shown = secrets.hidden(runs.join(", ")).clipped(SHOWN_CHARS);
+        let what = format!("the plan {named:?} is not run: {shown}");
+        if self.said(file, &what)? {
+            return Ok(());
+        }
+        Err(TeamError::Unagreed(Arc::new(Consent {
+            file: file.clone(),
+            what,
+            command: format!("{COMMAND} {named:?}"),
+            lines: runs,
+            trust: self.inner.launch.trust.clone(),
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_yes_is_to_the_very_bytes_at_the_very_place() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let path = home.path().join("bridge.toml");
+        std::fs::write(&path, "one").unwrap();
+        let file = Brought::of(&path, b"one");
+        assert_eq!(trust.has(&file), Ok(false));
+        trust.add(&file).unwrap();
+        assert_eq!(trust.has(&file), Ok(true));
+        assert_eq!(trust.has(&Brought::of(&path, b"two")), Ok(false));
+        let elsewhere = Brought::of(Path::new("/elsewhere"), b"one");
+        assert_eq!(trust.has(&elsewhere), Ok(false));
+        trust.add(&Brought::of(&path, b"two")).unwrap();
+        assert_eq!(trust.has(&file), Ok(true), "one yes takes no other back");
+        assert_eq!(Trust::default().has(&file), Ok(false));
+        assert!(Trust::default().add(&file).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_a_yes_nor_a_no() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let file = Brought::at("/a/bridge.toml".into(), b"1");
+        trust.add(&file).unwrap();
+        let directory = state.unwrap().path();
+        let open_to = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&directory, mode).unwrap();
+        };
+        open_to(0o770);
+        let told = trust.has(&file).unwrap_err().to_string();
+        assert!(told.contains(": others may write to it"), "{told}");
+        assert!(!told.contains(home.path().to_str().unwrap()), "{told}");
+        open_to(0o700);
+        assert_eq!(trust.has(&file), Ok(true));
+    }
+
+    #[test]
+    fn yeses_are_listed_and_all_to_one_place_are_taken_back_together() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        assert_eq!(trust.all().unwrap(), []);
+        let [one, other] = ["/a/one.toml", "/a/two.toml"].map(Path::new);
+        let files = [
+            Brought::at(one.into(), b"1"),
+            Brought::at(one.into(), b"2"),
+            Brought::at(other.into(), b"1"),
+        ];
+        for file in &files {
+            trust.add(file).unwrap();
+        }
+        let listed = trust.all().unwrap();
+        let places: Vec<_> = listed.iter().map(|(_, place)| place.as_str()).collect();
+        assert_eq!(
+            places,
+            ["\"/a/one.toml\"", "\"/a/one.toml\"", "\"/a/two.toml\""]
+        );
+        assert_eq!(listed[2].0, files[2].sha256);
+        assert_eq!(trust.revoke(one).unwrap(), 2);
+        assert_eq!(trust.revoke(one).unwrap(), 0);
+        let left = files.map(|file| trust.has(&file).unwrap());
+        assert_eq!(left, [false, false, true]);
+        assert_eq!(Trust::default().revoke(one).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_yes_to_a_file_whose_project_is_long_gone_is_forgotten() {
+        let home = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
+        let trust = Trust::kept_in(state.as_ref());
+        let [there, gone, empty] = ["there", "gone/a", "disk/a"].map(|name| home.path().join(name));
+        std::fs::write(&there, "").unwrap();
+        // Of a disk that is not mounted only the empty directory is left.
+        std::fs::create_dir(home.path().join("disk")).unwrap();
+        for path in [&there, &gone, &empty] {
+            trust.add(&Brought::at(path.clone(), b"x")).unwrap();
+        }
+        let long = i64::MAX;
+        assert_eq!(trust.forget_the_gone(long).unwrap(), 1);
+        let left = [there, gone, empty].map(|path| {
+            let file = Brought::at(path, b"x");
+            trust.has(&file).unwrap()
+        });
+        assert_eq!(left, [true, false, true]);
+    }
+}

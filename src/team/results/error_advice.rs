@@ -1,0 +1,167 @@
+//! What an error of an agent means for a task, and what is to be done about it: how to log in, when to try again.
+
+use crate::acp::AcpError;
+use crate::config::Profile;
+use crate::domain::error_class;
+use crate::domain::task::TaskError;
+
+/// What is known that an error does not tell itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Advice<'a> {
+    /// How to log in: the end of a sentence that begins "to log in,".
+    pub(crate) login: Option<&'a str>,
+    /// When a limit that is used up begins anew, in seconds since 1970, if the agent has told.
+    pub(crate) resets_at: Option<f64>,
+    /// The wall time.
+    pub(crate) now_ms: i64,
+}
+
+impl<'a> Advice<'a> {
+    /// Knows what a profile says.
+    pub(crate) fn of(profile: &'a Profile, now_ms: i64) -> Self {
+        let login = profile.login.as_ref();
+        Self {
+            login: login.map(|login| login.value.as_str()),
+            resets_at: None,
+            now_ms,
+        }
+    }
+
+    /// Says what an agent's answer to a request means.
+    pub(crate) fn on(&self, error: &AcpError) -> TaskError {
+        let class = match error {
+            AcpError::Refused { code, .. } => error_class::class(Some(*code), &error.words()),
+            AcpError::Deadline { .. } => Some(error_class::SILENT),
+            _ => None,
+        };
+        self.complete(
+            class.unwrap_or(error_class::AGENT),
+            error.to_string(),
+            &error.words(),
+        )
+    }
+
+    /// Says what it means that an agent answers so, or not at all, while it gets ready.
+    pub(crate) fn on_start(&self, error: &AcpError) -> TaskError {
+        let AcpError::Deadline { method, after } = error else {
+            return self.on(error);
+        };
+        let message = format!(
+            "it did not answer `{method}` within {} s: see whether its command runs by itself and is an agent; if it only needs longer \
+             without a word on stderr, give it more `start_seconds` in its profile",
+            after.as_secs()
+        );
+        TaskError::new(error_class::START, message)
+    }
+
+    /// Says what the words mean with which an agent has given up.
+    pub(crate) fn on_words(&self, words: &str, message: String) -> TaskError {
+        let class = error_class::class(None, words).unwrap_or(error_class::AGENT);
+        self.complete(class, message, words)
+    }
+
+    fn complete(&self, class: &str, message: String, words: &str) -> TaskError {
+        let mut error = TaskError::new(class, message);
+        match class {
+            error_class::AUTH => {
+                if let Some(login) = self.login {
+                    error.message.push_str("; to log in, ");
+                    error.message.push_str(login);
+                    error.login = Some(login.to_owned());
+                }
+            }
+            error_class::QUOTA | error_class::UNAVAILABLE => {
+                let told = || error_class::at_ms(self.resets_at?, self.now_ms);
+                error.retry_ms = error_class::retry_ms(words, self.now_ms).or_else(told);
+            }
+            _ => {}
+        }
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Duration;
+
+    const NOW: i64 = 1_790_000_000_000;
+
+    fn refused(code: i32, message: &str, data: Option<serde_json::Value>) -> AcpError {
+        AcpError::Refused {
+            method: "session/prompt".into(),
+            code,
+            message: message.into(),
+            data,
+        }
+    }
+
+    fn advice() -> Advice<'static> {
+        Advice {
+            login: Some("set KEY"),
+            resets_at: None,
+            now_ms: NOW,
+        }
+    }
+
+    #[test]
+    fn who_does_not_get_ready_is_told_of_with_the_setting_that_helps() {
+        let error = AcpError::Deadline {
+            method: "initialize".into(),
+            after: Duration::from_mins(2),
+        };
+        let told = advice().on_start(&error);
+        assert_eq!(told.class, "start");
+        assert!(
+            told.message
+                .starts_with("it did not answer `initialize` within 120 s: "),
+            "{}",
+            told.message
+        );
+        assert!(told.message.contains("`start_seconds`"), "{}", told.message);
+        let refused = advice().on_start(&refused(-32000, "Authentication required", None));
+        assert_eq!(refused.class, error_class::AUTH);
+    }
+
+    #[test]
+    fn a_missing_login_says_how_to_log_in() {
+        let error = advice().on(&refused(-32000, "Authentication required", None));
+        assert_eq!(error.class, error_class::AUTH);
+        assert_eq!(error.login.as_deref(), Some("set KEY"));
+        assert!(error.message.ends_with("; to log in, set KEY"), "{error:?}");
+        let unknown = Advice::default().on(&refused(401, "no key", None));
+        assert_eq!((unknown.class.as_str(), unknown.login), ("auth", None));
+    }
+
+    #[test]
+    fn a_used_up_quota_says_when_to_try_again() {
+        let data = Some(json!({ "errorKind": "rate_limit", "retry_after": 60 }));
+        let error = advice().on(&refused(-32603, "Internal error", data));
+        assert_eq!(error.class, error_class::QUOTA);
+        assert_eq!(error.retry_ms, Some(NOW + 60_000));
+        let told = Advice {
+            resets_at: Some(1_790_000_600.0),
+            ..advice()
+        };
+        let error = told.on(&refused(429, "slow down", None));
+        assert_eq!(error.retry_ms, Some(NOW + 600_000));
+        assert_eq!(told.on(&refused(400, "no", None)).retry_ms, None);
+    }
+
+    #[test]
+    fn what_does_not_answer_is_silent_and_the_rest_is_the_agents() {
+        let class = |error: AcpError| advice().on(&error).class;
+        let late = AcpError::Deadline {
+            method: "session/new".into(),
+            after: Duration::from_mins(1),
+        };
+        assert_eq!(class(late), error_class::SILENT);
+        assert_eq!(class(refused(-32603, "odd", None)), error_class::AGENT);
+        let malformed = AcpError::Malformed {
+            method: "session/new".into(),
+            problem: "it says 401".into(),
+        };
+        assert_eq!(class(malformed), error_class::AGENT);
+    }
+}

@@ -1,0 +1,423 @@
+//! What git can tell of the files that a task changes: a look at its start and one at its end, each a bounded child process.
+//!
+//! A task's prompt waits for the first look, but not for long ([`HELD`]). A look writes nothing into the repository and runs nothing that the repository names. It
+//! fails without harm: then the result says what could not be told, and why. What it finds may be somebody else's doing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::git_compare::{Look, Mark, committed, compare};
+use crate::domain::task_result::{Change, GitLook};
+use crate::supervisor::{self, ChildSpec, SpawnError};
+use crate::sys::fs::{bounded_file, disk};
+
+/// How long one look may take: the end of a task waits for the last one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the prompt of a task waits for the look before it, as an agent may change files at once and tell of none. A look takes
+/// some ten milliseconds, and an agent seconds. Where git takes longer the result says that something may be missing.
+const HELD: Duration = Duration::from_millis(500);
+
+/// The most that is read of what git says: some ten thousand files.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The most that is read of a `.git` file: it holds one path.
+const LINK_BYTES: u64 = 8 * 1024;
+
+/// What git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
+const PASSED: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
+
+/// What git gets besides: it takes no lock of the repository, where an agent may be committing, speaks English, and fetches nothing,
+/// as the transport, too, is a program that the repository names.
+const SET: [(&str, &str); 4] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("LC_ALL", "C"),
+];
+
+/// What a repository may name to be run, and none of it is. A bare repository among the files of a project is not taken for the one
+/// around it (from git 2.38 on; [`Repository::place`] holds it for all).
+const FIXED: [&str; 9] = [
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "status.submoduleSummary=false",
+    "-c",
+    "safe.bareRepository=explicit",
+];
+
+/// How many filters a repository may name: Git LFS names one. Each takes three words of git's arguments.
+const MOST_FILTERS: usize = 64;
+
+/// Says whether git tracks anything in a directory, as far as git can be asked.
+///
+/// Where it cannot (it is slow, or the repository is another user's, as in many containers), the answer is no, with a warning: a yes
+/// would keep the bus from being opened at all, and what a clone brings is not believed anyway.
+pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>) -> bool {
+    // As git sees it: without links on the way.
+    let Ok(directory) = directory.canonicalize() else {
+        return false;
+    };
+    let around = directory.parent().unwrap_or(&directory);
+    let Some(repository) = Repository::of(around, &environment) else {
+        return false;
+    };
+    // Asked in the directory itself, whose path need not be text.
+    let repository = Repository {
+        project: directory,
+        ..repository
+    };
+    match repository.git(&[], &["ls-files", "-z", "--", "."]).await {
+        Ok(files) => !files.is_empty(),
+        Err(Trouble::NoGit) => false,
+        Err(Trouble::Long) => true,
+        Err(trouble) => {
+            tracing::warn!("it is not known whether git tracks the bus: {trouble}");
+            false
+        }
+    }
+}
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub(crate) struct Repository {
+    /// The directory that has `.git`.
+    root: PathBuf,
+    /// The project, in it or the same.
+    project: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+}
+
+/// A look at the start of a task, under way or done.
+pub(crate) struct Before {
+    repository: Repository,
+    looking: AbortOnDropHandle<Result<Look, Trouble>>,
+    hold: Hold,
+}
+
+/// What the prompt of a task waits for.
+#[derive(Clone)]
+pub(crate) struct Hold {
+    looked: CancellationToken,
+    /// Whether the agent had its prompt before git had looked.
+    late: Arc<AtomicBool>,
+}
+
+impl Hold {
+    /// Waits until git has looked, within a limit.
+    pub(crate) async fn wait(&self) {
+        self.wait_for(HELD).await;
+    }
+
+    async fn wait_for(&self, limit: Duration) {
+        let looked = tokio::time::timeout(limit, self.looked.cancelled()).await;
+        if looked.is_err() {
+            self.late.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Why git could not tell.
+#[derive(Clone, Debug, thiserror::Error)]
+enum Trouble {
+    /// There is no git.
+    #[error("git is not there")]
+    NoGit,
+    /// It could not be started or heard.
+    #[error("git could not be asked: {0}")]
+    Unheard(String),
+    /// It says no.
+    #[error("git refuses: {0}")]
+    Refused(String),
+    /// It is not done in time.
+    #[error("git took longer than {} s", PATIENCE.as_secs())]
+    Slow,
+    /// It says too much.
+    #[error("git says more than is read of it")]
+    Long,
+}
+
+impl Repository {
+    /// Finds the repository of a project, by looking for `.git` upwards.
+    pub(crate) fn of(project: &Path, environment: &[(OsString, OsString)]) -> Option<Self> {
+        let root = project
+            .ancestors()
+            .find(|directory| is_repository(&directory.join(".git")))?;
+        let passed = |(name, _): &&(OsString, OsString)| PASSED.iter().any(|known| name == known);
+        let mut environment: Vec<_> = environment.iter().filter(passed).cloned().collect();
+        environment.extend(SET.map(|(name, value)| (name.into(), value.into())));
+        Some(Self {
+            root: root.to_owned(),
+            project: project.to_owned(),
+            environment,
+        })
+    }
+
+    /// Begins the look at a task's start; `done` is told when it is done.
+    pub(crate) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
+        let repository = self.clone();
+        let hold = Hold {
+            looked: CancellationToken::new(),
+            late: Arc::default(),
+        };
+        let looked = hold.looked.clone().drop_guard();
+        let looking = tokio::spawn(async move {
+            let _looked = looked;
+            let look = self.look(&BTreeMap::new()).await;
+            match &look {
+                Ok(look) => done(&format!("looked: {} files differ", look.dirty.len())),
+                Err(trouble) => done(&trouble.to_string()),
+            }
+            look
+        });
+        Before {
+            repository,
+            looking: AbortOnDropHandle::new(looking),
+            hold,
+        }
+    }
+
+    /// Looks at the working tree, and at files that are of interest anyway.
+    async fn look(
+        &self,
+        also: &BTreeMap<String, super::git_compare::State>,
+    ) -> Result<Look, Trouble> {
+        let status = [
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=dirty",
+            "--",
+            ".",
+        ];
+        let filters_off = self.filters_off().await?;
+        let said = self.git(&filters_off, &status).await?;
+        let mut look = Look::parse(&said)
+            .ok_or_else(|| Trouble::Unheard("its words are not understood".to_owned()))?;
+        let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
+        let root = self.root.clone();
+        let marking = tokio::task::spawn_blocking(move || marks(&root, paths));
+        look.marks = marking
+            .await
+            .map_err(|error| Trouble::Unheard(error.to_string()))?;
+        Ok(look)
+    }
+
+    /// Returns what commits did between two of them.
+    async fn commits(
+        &self,
+        before: &Look,
+        after: &Look,
+    ) -> Result<BTreeMap<String, Change>, Trouble> {
+        if before.head == after.head {
+            return Ok(BTreeMap::new());
+        }
+        let (from, to) = (before.tree(), after.tree());
+        let diff = [
+            "diff-tree",
+            "--no-ext-diff",
+            "--no-textconv",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--name-status",
+            from,
+            to,
+            "--",
+            ".",
+        ];
+        Ok(committed(&self.git(&[], &diff).await?))
+    }
+
+    /// Returns the settings that turn every filter off that any configuration names: git runs them on files that seem changed.
+    ///
+    /// To take the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
+    async fn filters_off(&self) -> Result<Vec<String>, Trouble> {
+        let keys = self
+            .git(&[], &["config", "-z", "--list", "--name-only"])
+            .await?;
+        settings_against(&keys)
+    }
+
+    /// Says which repository is meant: the one that [`Repository::of`] has found, and no other one on the way to it.
+    fn place(&self) -> Vec<OsString> {
+        if !self.is_ours() {
+            // Named so, git would not ask any more whose it is (`safe.directory`).
+            return Vec::new();
+        }
+        let named = |option: &str, path: &Path| {
+            let mut word = OsString::from(option);
+            word.push(path);
+            word
+        };
+        vec![
+            named("--git-dir=", &self.root.join(".git")),
+            named("--work-tree=", &self.root),
+        ]
+    }
+
+    /// Tells whether all of the repository that git asks about belongs to this user. In a linked worktree `.git` is a file that names
+    /// the directory.
+    fn is_ours(&self) -> bool {
+        let named = self.root.join(".git");
+        if !disk::belongs_to_us(&self.root) || !disk::belongs_to_us(&named) {
+            return false;
+        }
+        // Whatever is in its place is read no further than a path is long.
+        let text = bounded_file::read(&named, LINK_BYTES).ok();
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        let directory = text.and_then(|text| Some(text.strip_prefix("gitdir:")?.trim().to_owned()));
+        directory.is_none_or(|directory| disk::belongs_to_us(&self.root.join(directory)))
+    }
+
+    /// Asks git, within limits of time and length. What is too slow or says too much is ended.
+    async fn git(&self, settings: &[String], arguments: &[&str]) -> Result<Vec<u8>, Trouble> {
+        let fixed = FIXED.iter().map(OsString::from);
+        let settings = settings.iter().map(OsString::from);
+        let arguments = arguments.iter().map(OsString::from);
+        let own = fixed.chain(self.place()).chain(settings);
+        let spec = ChildSpec {
+            program: "git".into(),
+            args: own.chain(arguments).collect(),
+            env: self.environment.clone(),
+            cwd: self.project.clone(),
+            shim: None,
+        };
+        let (child, pipes) = match supervisor::spawn(spec).await {
+            Ok(spawned) => spawned,
+            Err(SpawnError::NotOnPath { .. }) => return Err(Trouble::NoGit),
+            Err(error) => return Err(Trouble::Unheard(error.to_string())),
+        };
+        drop(pipes.stdin);
+        let mut said = Vec::new();
+        let listening = async {
+            let mut stdout = pipes.stdout.take(MOST_BYTES + 1);
+            stdout
+                .read_to_end(&mut said)
+                .await
+                .map_err(|error| Trouble::Unheard(error.to_string()))?;
+            if said.len() as u64 > MOST_BYTES {
+                return Err(Trouble::Long);
+            }
+            let exit = child.exited().await;
+            if exit.code == Some(0) {
+                return Ok(());
+            }
+            let words = child.stderr_tail();
+            Err(Trouble::Refused(
+                words.lines().next().unwrap_or_default().to_owned(),
+            ))
+        };
+        let heard = tokio::time::timeout(PATIENCE, listening).await;
+        // Dropped, a child that still runs is killed.
+        heard.unwrap_or(Err(Trouble::Slow)).map(|()| said)
+    }
+
+    /// Returns where a path of the repository is from the project, if it is in it.
+    fn in_project(&self, path: &str) -> Option<String> {
+        let whole = self.root.join(path);
+        let inner = whole.strip_prefix(&self.project).ok()?;
+        Some(inner.to_string_lossy().into_owned())
+    }
+}
+
+impl Before {
+    /// Returns what the prompt waits for.
+    pub(crate) fn hold(&self) -> Hold {
+        self.hold.clone()
+    }
+
+    /// Looks again, and says what has changed since the start, by path from the project.
+    pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
+        let Self {
+            repository,
+            looking,
+            hold,
+        } = self;
+        let compared = async {
+            let before = match looking.await {
+                Ok(look) => look?,
+                Err(error) => return Err(Trouble::Unheard(error.to_string())),
+            };
+            let after = repository.look(&before.dirty).await?;
+            let commits = repository.commits(&before, &after).await?;
+            Ok(compare(&before, &after, &commits))
+        };
+        let changes = match compared.await {
+            Ok(changes) => changes,
+            Err(Trouble::NoGit) => return (BTreeMap::new(), GitLook::Absent),
+            Err(trouble) => return (BTreeMap::new(), GitLook::Partly(trouble.to_string())),
+        };
+        let inner = changes.into_iter().filter_map(|(path, change)| {
+            let path = repository.in_project(&path)?;
+            Some((path, change))
+        });
+        let look = if hold.late.load(Ordering::Relaxed) {
+            let why =
+                "the agent was at work before git had looked: what it did first may be missing";
+            GitLook::Partly(why.to_owned())
+        } else {
+            GitLook::Compared
+        };
+        (inner.collect(), look)
+    }
+}
+
+/// Tells whether git would take what is called `.git` for a repository, or for a file that names one.
+fn is_repository(named: &Path) -> bool {
+    named.is_file() || (named.join("HEAD").exists() && named.join("objects").is_dir())
+}
+
+/// Makes the settings that turn off the filters among these keys of a configuration, each with a zero byte behind it.
+fn settings_against(keys: &[u8]) -> Result<Vec<String>, Trouble> {
+    let unusable = |why: &str| Trouble::Refused(format!("the repository's filters {why}"));
+    let name = |key: &[u8]| {
+        let name = key.strip_prefix(b"filter.")?;
+        let end = name.iter().rposition(|byte| *byte == b'.')?;
+        Some(std::str::from_utf8(&name[..end]).map(str::to_owned))
+    };
+    let names: Result<BTreeSet<String>, _> =
+        keys.split(|byte| *byte == 0).filter_map(name).collect();
+    let names = names.map_err(|_| unusable("have names that are no text"))?;
+    if names.len() > MOST_FILTERS {
+        return Err(unusable("are too many"));
+    }
+    // On a command line the value begins behind the first `=`.
+    if names.iter().any(|name| name.contains('=')) {
+        return Err(unusable("cannot be turned off: one has `=` in its name"));
+    }
+    let off = names.into_iter().flat_map(|name| {
+        ["clean=", "process=", "required=false"]
+            .into_iter()
+            .flat_map(|what| ["-c".to_owned(), format!("filter.{name}.{what}")])
+            .collect::<Vec<_>>()
+    });
+    Ok(off.collect())
+}
+
+/// Returns the marks of those files that are there.
+fn marks(root: &Path, paths: Vec<String>) -> BTreeMap<String, Mark> {
+    let marked = paths.into_iter().filter_map(|path| {
+        let mark = disk::size_and_touched_ns(&root.join(&path)).ok()?;
+        Some((path, mark))
+    });
+    marked.collect()
+}
+
+#[cfg(test)]
+mod tests;

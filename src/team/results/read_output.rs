@@ -1,0 +1,120 @@
+//! What came of a task: its output, whole or in parts, also while it runs.
+
+use crate::bus::BusError;
+use crate::bus::api::message_text::shown_part;
+use crate::bus::rules::Refusal;
+use crate::bus::state::Task;
+use crate::bus::storage::LogError;
+use crate::domain::ids::TaskId;
+use crate::domain::limits;
+use crate::domain::task_result::Details;
+use crate::team::team::{Team, TeamError};
+use crate::team::turn::transcript;
+
+/// A part of a task's output.
+#[derive(Clone, Debug)]
+pub struct TaskOutput {
+    /// The task as it is now.
+    pub task: Task,
+    /// The text from `offset` on.
+    pub text: String,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// Where the rest begins, if there is one.
+    pub next_offset: Option<usize>,
+    /// The length of the whole so far.
+    pub total: usize,
+    /// Which files changed and which calls failed, once it is over.
+    pub details: Option<Details>,
+    /// Whether it runs, and its agent has shown no sign of life for too long.
+    pub is_silent: bool,
+}
+
+impl TaskOutput {
+    /// Says whether this is all that will ever come of the task: who has assigned it needs no other word of its end.
+    pub fn is_the_end(&self) -> bool {
+        self.task.status.is_final() && self.next_offset.is_none()
+    }
+}
+
+impl Team {
+    /// Returns a task.
+    pub fn task(&self, id: &TaskId) -> Result<Task, TeamError> {
+        self.bus().refresh()?;
+        let task = self.bus().find_task(id)?;
+        task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    }
+
+    /// Says at which place in its agent's queue a task is; 1 is next. None when it does not wait.
+    pub fn position(&self, task: &Task) -> Option<usize> {
+        self.bus().look(|state| {
+            let queue = &state.session(task.session)?.queue;
+            queue
+                .iter()
+                .position(|queued| *queued == task.id)
+                .map(|index| index + 1)
+        })
+    }
+
+    /// Reads a part of a task's output; of a running one what it has said so far.
+    pub async fn output(
+        &self,
+        id: &TaskId,
+        offset: usize,
+        max: usize,
+    ) -> Result<TaskOutput, TeamError> {
+        let task = self.task(id)?;
+        let whole = match task.output {
+            Some(body) if body.bytes > 0 => self.bus().text(body)?,
+            // It runs, or its agent ended before its end and could not say more: what it had said is in the transcript.
+            _ => self.said_so_far(id).await?,
+        };
+        // What comes along with the first part has to fit into the same answer.
+        let max = if offset == 0 && task.has_details {
+            max.min(limits::ANSWER_BYTES - 2 * limits::LIST_BYTES)
+        } else {
+            max
+        };
+        let (offset, text) = shown_part(&whole, offset, max);
+        let end = offset + text.len();
+        let next_offset = (end < whole.len()).then_some(end);
+        let is_silent = !task.status.is_final()
+            && self.bus().look(|state| {
+                let agent = state.session(task.session);
+                agent.is_some_and(|agent| agent.stalled && agent.running.as_ref() == Some(id))
+            });
+        Ok(TaskOutput {
+            details: self.details(&task)?,
+            is_silent,
+            text: text.to_owned(),
+            offset,
+            next_offset,
+            total: whole.len(),
+            task,
+        })
+    }
+
+    pub(crate) fn details(&self, task: &Task) -> Result<Option<Details>, BusError> {
+        let Some(output) = task.output.filter(|_| task.has_details) else {
+            return Ok(None);
+        };
+        let text = self.bus().details(output)?;
+        let details = text.and_then(|text| match serde_json::from_str(&text) {
+            Ok(details) => Some(details),
+            Err(error) => {
+                tracing::warn!("the details of {} are not understood: {error}", task.id);
+                None
+            }
+        });
+        Ok(details)
+    }
+
+    async fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {
+        match self.bus().read_transcript(id, transcript::said).await {
+            Ok(said) => Ok(said),
+            // It has not begun.
+            Err(BusError::Log(LogError::Gone)) => Ok(String::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

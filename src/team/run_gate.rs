@@ -1,0 +1,112 @@
+//! A command that must succeed: run without a shell in the project, with a time limit, and ended with all that it started.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::ChildStdout;
+
+use super::team::Team;
+use crate::domain::limits;
+use crate::domain::text::redact::Secrets;
+use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
+use crate::sys::process::has_directory;
+
+/// Ends a command that has had its time.
+const OVERDUE: StopPlan = StopPlan {
+    polite: Duration::ZERO,
+    term_grace: Duration::from_secs(2),
+    kill_grace: Duration::from_secs(3),
+};
+
+/// The end of each stream that is told: where what went wrong mostly stands.
+const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
+
+/// What is kept of a stream: so much more that a key which the cut goes through is still known as one.
+const KEPT_BYTES: usize = TOLD_BYTES + 8 * 1024;
+
+impl Team {
+    /// Runs a command where this bridge's agents work; returns why it did not succeed, with the end of what it said. Of this
+    /// bridge's own environment it gets what any agent gets, and what `gate_env` lets through: it runs what agents wrote. Keys that
+    /// this bridge or any agent is given are hidden in what it said.
+    ///
+    /// Dropped, it kills the command with all that it started; so does the death of this process.
+    pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
+        let secrets = self.inner.launch.all_secrets(&self.inner.config);
+        let outcome = self.run(command, limit, &secrets).await;
+        outcome.map_err(|why| secrets.hidden(why).into())
+    }
+
+    async fn run(
+        &self,
+        command: &[String],
+        limit: Duration,
+        secrets: &Secrets,
+    ) -> Result<(), String> {
+        let Some((program, args)) = command.split_first() else {
+            return Err("there is no command to run".to_owned());
+        };
+        let launch = &self.inner.launch;
+        let spec = ChildSpec {
+            program: program_in(&launch.ground, program),
+            args: args.iter().map(OsString::from).collect(),
+            env: self
+                .config()
+                .gate_environment(launch.environment.iter().cloned(), |file| {
+                    self.has_yes_to(file).unwrap_or(false)
+                }),
+            cwd: launch.ground.clone(),
+            shim: Some(Shim {
+                binary: launch.own_binary.clone(),
+                presence: None,
+            }),
+        };
+        let spawned = supervisor::spawn(spec).await;
+        let (child, pipes) = spawned.map_err(|error| error.to_string())?;
+        drop(pipes.stdin);
+        let running = async { tokio::join!(child.exited(), tail(pipes.stdout)) };
+        let told = command.join(" ");
+        match tokio::time::timeout(limit, running).await {
+            Ok((exit, _)) if exit.code == Some(0) => Ok(()),
+            Ok((exit, said)) => {
+                let streams = [said, child.stderr_tail()];
+                let said = streams.map(|text| {
+                    let text = secrets.hidden(text);
+                    text.tail(TOLD_BYTES).0.trim().to_owned()
+                });
+                Err(format!(
+                    "`{told}` ended with {exit}:\n{}",
+                    said.join("\n").trim()
+                ))
+            }
+            Err(_) => {
+                let seconds = limit.as_secs();
+                // What cannot be killed is told by its own warning.
+                let _ = child.stop(OVERDUE).await;
+                Err(format!("`{told}` took longer than {seconds} s"))
+            }
+        }
+    }
+}
+
+/// Reads a stream to its end, and returns the last of it.
+async fn tail(mut stdout: ChildStdout) -> String {
+    let (mut kept, mut chunk) = (Vec::new(), vec![0; 8 * 1024]);
+    // A stream that cannot be read has ended.
+    while let Ok(read @ 1..) = stdout.read(&mut chunk).await {
+        kept.extend_from_slice(&chunk[..read]);
+        let excess = kept.len().saturating_sub(KEPT_BYTES);
+        kept.drain(..excess);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// Returns where the program is: a path is meant from the project, wherever this process runs; a name is looked up.
+fn program_in(project: &Path, program: &str) -> PathBuf {
+    if has_directory(Path::new(program)) {
+        project.join(program)
+    } else {
+        program.into()
+    }
+}

@@ -1,0 +1,157 @@
+//! Sweeping up behind dead bridges: what is left of their agents is ended, and what they have left on the bus is put in order.
+//!
+//! An agent is swept when the bus says that it is dead, or when its bridge is gone and its shim does not come to its end by
+//! itself, because it was stopped, say. What belongs to agents that this bus does not know is never touched, nor what was started
+//! for another bus directory: a log that was copied names the processes of the original.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::bus::rules::Ask;
+use crate::bus::state::{Run, State};
+use crate::domain::ids::SessionId;
+use crate::supervisor::{Remains, end_remains};
+use crate::team::launch::RUN_MARK;
+use crate::team::team::{Team, TeamError};
+
+/// How often a running bridge looks.
+const EVERY: Duration = Duration::from_mins(1);
+
+/// How often it looks while a shim is given time to end by itself.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How long a shim may take to end after its bridge is gone: its own grace is 1.5 s, and the killing takes 1.5 s at the most.
+const SHIM_GRACE: Duration = Duration::from_secs(5);
+
+impl Team {
+    /// Sweeps now and then every minute, until it is dropped.
+    pub async fn keep_swept(&self) {
+        let mut orphaned = BTreeMap::new();
+        loop {
+            let pause = match self.sweep(&mut orphaned).await {
+                Ok(()) if orphaned.is_empty() => EVERY,
+                Ok(()) => SOON,
+                Err(error) => {
+                    tracing::warn!("failed to sweep up behind dead bridges: {error}");
+                    EVERY
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Sweeps once. `orphaned` has the agents whose bridge is gone and whose presence is still held, and since when.
+    async fn sweep(&self, orphaned: &mut BTreeMap<SessionId, Instant>) -> Result<(), TeamError> {
+        self.bus().bury_the_dead().await?;
+        let now = Instant::now();
+        let without_bridge = self.bus().look(without_bridge);
+        orphaned.retain(|session, _| without_bridge.contains_key(session));
+        for session in without_bridge.keys() {
+            orphaned.entry(*session).or_insert(now);
+        }
+        let is_late = |session: &SessionId| {
+            let since = orphaned.get(session);
+            since.is_some_and(|since| now.duration_since(*since) >= SHIM_GRACE)
+        };
+        let mut dead: BTreeMap<SessionId, Option<Run>> = self.bus().look(|state| {
+            let unswept = state.unswept();
+            unswept.map(|(id, run)| (id, run.cloned())).collect()
+        });
+        let late = without_bridge.into_iter().filter(|(id, _)| is_late(id));
+        dead.extend(late);
+        if !dead.is_empty() {
+            self.end_what_is_left(dead).await?;
+            // Whose shim was ended is dead now.
+            self.bus().bury_the_dead().await?;
+        }
+        self.bus().clear_presences()?;
+        Ok(())
+    }
+
+    /// Ends what may be left of an agent that was found dead; returns whether it is certain now that nothing is.
+    pub(crate) async fn sweep_up_behind(&self, session: SessionId) -> Result<bool, TeamError> {
+        let unswept = |state: &State| {
+            let mut unswept = state.unswept();
+            let found = unswept.find(|(id, _)| *id == session);
+            found.map(|(_, run)| run.cloned())
+        };
+        let Some(run) = self.bus().look(unswept) else {
+            return Ok(true);
+        };
+        self.end_what_is_left(BTreeMap::from([(session, run)]))
+            .await?;
+        Ok(self.bus().look(unswept).is_none())
+    }
+
+    async fn end_what_is_left(
+        &self,
+        dead: BTreeMap<SessionId, Option<Run>>,
+    ) -> Result<(), TeamError> {
+        let boot = self.bus().now().tick.boot;
+        let launch = &self.inner.launch;
+        let place = launch.place();
+        let of_here = |run: &&Run| run.place.is_some() && run.place == place;
+        let remains = dead.iter().map(|(session, run)| Remains {
+            mark: launch.mark(*session),
+            processes: run
+                .iter()
+                .filter(of_here)
+                .flat_map(|run| processes(run, boot))
+                .collect(),
+        });
+        let left = end_remains(RUN_MARK, remains.collect()).await;
+        for session in dead.into_keys() {
+            match left.get(&launch.mark(session)) {
+                // A live one becomes a dead one first, and is looked for once more.
+                None => drop(self.inner.seat.ask(Ask::Swept(session)).await?),
+                Some(pids) => tracing::warn!(
+                    %session, ?pids, "something of a dead agent could not be ended: trying again in a minute"
+                ),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the live agents whose bridge is not on the bus any more.
+fn without_bridge(state: &State) -> BTreeMap<SessionId, Option<Run>> {
+    let live = state.live_sessions().into_iter();
+    let orphans = live.filter(|session| {
+        let owner = session.owner;
+        owner.is_some_and(|owner| state.session(owner).is_none())
+    });
+    orphans
+        .map(|session| (session.id, session.run.clone()))
+        .collect()
+}
+
+/// Names the processes that were written down; those of another boot are no more, and one without a start time is nobody.
+fn processes(run: &Run, boot: u32) -> Vec<(u32, u64)> {
+    let marks = run.shim.iter().chain([&run.agent]);
+    let of_now = marks.filter(|_| run.boot == boot);
+    of_now
+        .filter_map(|mark| Some((mark.pid, mark.started?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::member::ProcessMark;
+
+    #[test]
+    fn a_pid_without_its_start_time_or_of_another_boot_names_nobody() {
+        let mark = |pid, started| ProcessMark { pid, started };
+        let run = Run {
+            boot: 1,
+            agent: mark(10, Some(5)),
+            shim: Some(mark(9, None)),
+            acp_session: None,
+            place: None,
+        };
+        assert_eq!(processes(&run, 1), [(10, 5)]);
+        assert_eq!(processes(&run, 2), []);
+    }
+}

@@ -1,0 +1,136 @@
+//! The transcript of a turn: one JSON line for everything that was said, for reading only.
+
+use serde_json::{Value, json};
+
+use super::turn::Outcome;
+use crate::acp::{TokenUsage, Update};
+use crate::domain::message::Way;
+use crate::domain::text::redact::Hidden;
+use crate::domain::time::iso8601;
+
+/// Writes the line of the prompt.
+pub(crate) fn of_prompt(wall_ms: i64, agent: &str, text: &str) -> String {
+    line(wall_ms, "prompt", &json!({ "agent": agent, "text": text }))
+}
+
+/// Writes the line of words that went into a turn that ran.
+pub(crate) fn of_words(wall_ms: i64, way: Way, text: &str) -> String {
+    line(wall_ms, way.as_str(), &json!({ "text": text }))
+}
+
+/// Writes the line of what an agent has taken into its turn of such words.
+pub(crate) fn of_taken(wall_ms: i64) -> String {
+    line(wall_ms, "taken", &json!({}))
+}
+
+/// Writes the line of the end: why, what went wrong, and the tokens of the turn where the agent tells.
+pub(crate) fn of_end(wall_ms: i64, outcome: &Outcome) -> String {
+    let error = outcome.error.as_ref().map(|error| error.message.as_str());
+    let usage = outcome.usage.map(tokens_told);
+    let body = json!({ "stop_reason": outcome.stop_reason, "error": error, "usage": usage });
+    line(wall_ms, "end", &body)
+}
+
+fn tokens_told(usage: TokenUsage) -> Value {
+    json!({ "input": usage.input, "output": usage.output, "cached": usage.cached, "total": usage.total })
+}
+
+/// Writes the line of what git was seen to tell.
+pub(crate) fn of_git(wall_ms: i64, told: &str) -> String {
+    line(wall_ms, "git", &json!({ "told": told }))
+}
+
+/// Writes the line of a permission question and its answer.
+pub(crate) fn of_permission(wall_ms: i64, title: &str, answer: &str) -> String {
+    line(
+        wall_ms,
+        "permission",
+        &json!({ "title": title, "answer": answer }),
+    )
+}
+
+/// Writes the line of an update.
+pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
+    let (kind, body) = match update {
+        Update::MessageText(text) => ("text", json!({ "text": text })),
+        Update::ThoughtText(text) => ("thought", json!({ "text": text })),
+        Update::UserText(text) => ("user", json!({ "text": text })),
+        Update::ToolCall(call) => (
+            "tool_call",
+            json!({
+                "id": call.id, "title": call.title, "name": call.name, "tool": call.kind, "status": call.status,
+                "locations": call.locations, "input": call.raw_input, "content": call.content,
+            }),
+        ),
+        Update::Plan(entries) => {
+            let entries: Vec<_> = entries
+                .iter()
+                .map(|entry| json!({ "content": entry.content, "status": entry.status }))
+                .collect();
+            ("plan", json!({ "entries": entries }))
+        }
+        Update::Tokens(tokens) => ("tokens", tokens_told(*tokens)),
+        Update::Usage {
+            used, size, cost, ..
+        } => {
+            let cost = cost
+                .as_ref()
+                .map(|cost| json!({ "amount": cost.amount, "currency": cost.currency }));
+            ("usage", json!({ "used": used, "size": size, "cost": cost }))
+        }
+        Update::Mode(mode) => ("mode", json!({ "mode": mode })),
+        Update::Commands(commands) => ("commands", json!({ "commands": commands })),
+        Update::ConfigOptions(options) => {
+            let options: Vec<_> = options
+                .iter()
+                .map(|option| {
+                    let current = option.current.as_ref().map(Hidden::as_str);
+                    json!({ "id": option.id.as_str(), "current": current })
+                })
+                .collect();
+            ("config_options", json!({ "options": options }))
+        }
+        Update::Failing(failing) => ("failing", json!({ "failing": failing })),
+        Update::Unknown { raw, .. } => ("unknown", json!({ "update": raw })),
+    };
+    line(wall_ms, kind, &body)
+}
+
+/// Returns what the agent has said so far, from its transcript.
+pub(crate) fn said(transcript: &str) -> String {
+    let texts = transcript.lines().filter_map(|line| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        (value["kind"] == "text")
+            .then(|| value["text"].as_str().map(str::to_owned))
+            .flatten()
+    });
+    texts.collect()
+}
+
+fn line(wall_ms: i64, kind: &str, body: &Value) -> String {
+    let mut whole = json!({ "at": iso8601(wall_ms), "kind": kind });
+    if let (Some(whole), Some(body)) = (whole.as_object_mut(), body.as_object()) {
+        let told = body.iter().filter(|(_, value)| !value.is_null());
+        whole.extend(told.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    whole.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::task::TaskStatus;
+
+    #[test]
+    fn what_was_said_is_read_back_from_the_transcript() {
+        let lines = [
+            of_prompt(0, "codex", "text of a prompt"),
+            of_update(1, &Update::MessageText("one\n".to_owned())),
+            of_update(2, &Update::ThoughtText("hm".to_owned())),
+            of_update(3, &Update::MessageText("two".to_owned())),
+            of_end(4, &Outcome::plain(TaskStatus::Done)),
+        ];
+        assert_eq!(said(&lines.join("\n")), "one\ntwo");
+        assert_eq!(said("torn {"), "");
+    }
+}
