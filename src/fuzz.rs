@@ -162,7 +162,7 @@ pub fn read_plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let problem = match workflow::file::read_text(text) {
+    let problem = match workflow::plan::toml_plan::read_text(text) {
         Err(error) => error.to_string(),
         Ok(written) => {
             match workflow::plan::validate(written.draft.clone(), &crate::team::Known::default()) {
@@ -424,7 +424,7 @@ mod tests {
         assert!(
             corpus("plan")
                 .iter()
-                .any(|bytes| workflow::file::read_text(&text(bytes)).is_ok())
+                .any(|bytes| workflow::plan::toml_plan::read_text(&text(bytes)).is_ok())
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::config::Brought;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::terminal;
 use crate::team::Trust;
-use crate::workflow::file;
+use crate::workflow::plan::toml_plan;
 
 /// What to say yes to.
 #[derive(Clone, Debug, Args)]
@@ -153,7 +153,7 @@ struct Asking {
 /// Reads what is asked for: by a plan, if a file is named, else by the `bridge.toml` of a project. Nothing if that needs no yes.
 fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
     if let Some(plan) = path.filter(|path| path.is_file()) {
-        let written = file::read(plan, &plan.display().to_string())?;
+        let written = toml_plan::read(plan, &plan.display().to_string())?;
         let (file, lines) = (written.brought(plan), written.gates());
         return Ok((!lines.is_empty()).then_some(Asking { file, lines }));
     }

@@ -5,22 +5,13 @@
 //! the next orchestrator can go on where one was killed. This module knows nothing of MCP and of terminals.
 //!
 //! [`plan`]: crate::workflow::plan
-//! [`engine`]: crate::workflow::engine
+//! [`engine`]: self::run::next_actions
 //! [`Workflows`]: crate::workflow::Workflows
 
 pub mod plan;
-pub mod file;
-mod template;
-mod given;
-mod condition;
-mod flow;
-mod material;
-mod hindrance;
-pub mod engine;
-mod starting;
-mod gates;
-mod runner;
-mod workflows;
+mod gate_consent;
+mod control;
+pub mod run;
 
-pub use self::condition::Weighed;
-pub use self::workflows::{WorkflowError, Workflows};
+pub use self::control::{WorkflowError, Workflows};
+pub use self::plan::condition::Weighed;

@@ -25,7 +25,7 @@ use crate::domain::name::Name;
 use crate::supervisor;
 use crate::team::{Human, Known, Launch, RUN_MARK, Team};
 use crate::workflow::Workflows;
-use crate::workflow::file::{self, Written};
+use crate::workflow::plan::toml_plan::{self, Written};
 use crate::workflow::plan::{Plan, validate};
 
 /// What this session is called on the bus.
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut config = orchestrator::load(&project.root, arguments.config.as_deref())?;
     let wanted = match (&arguments.file, &arguments.resume) {
         (Some(path), _) => {
-            let written = file::read(path, &path.display().to_string())?;
+            let written = toml_plan::read(path, &path.display().to_string())?;
             Wanted::Plan(Box::new(written))
         }
         (None, Some(id)) => Wanted::Resume(WorkflowId::parse(id)?),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::condition;
+use super::placeholders::{self, Part};
 use super::{Draft, Problem, StepDraft};
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
@@ -9,8 +11,6 @@ use crate::domain::step_condition::{Field, Source, When};
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::{Approver, Gate, Repeat, Step};
 use crate::team::Known;
-use crate::workflow::condition;
-use crate::workflow::template::{self, Part};
 
 /// How a list is named.
 const LIST_FORM: &str = "write `steps.NAME.json` or `steps.NAME.json.FIELD`, which is to be a list";
@@ -317,7 +317,7 @@ impl Check {
 
     pub(super) fn for_each(&mut self, index: usize, draft: &StepDraft) -> Option<Source> {
         let given = draft.for_each.as_deref()?;
-        match template::source(given.trim()) {
+        match placeholders::source(given.trim()) {
             Ok(source) if matches!(source.field, Field::Json(_)) => {
                 if !draft.repeat_steps.is_empty() {
                     let what =
@@ -412,7 +412,7 @@ impl Check {
 
     pub(super) fn prompt(&mut self, index: usize, draft: &StepDraft, steps: &[Step]) {
         let place = place(index, "prompt");
-        let (parts, problems) = template::parse(&draft.prompt);
+        let (parts, problems) = placeholders::parse(&draft.prompt);
         for problem in problems {
             self.add(&*place, problem);
         }

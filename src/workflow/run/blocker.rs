@@ -17,38 +17,38 @@ use crate::team::TeamError;
 const HINDERED: Duration = Duration::from_mins(1);
 
 /// A step of a workflow.
-pub(super) type Key = (WorkflowId, Name);
+pub(crate) type Key = (WorkflowId, Name);
 
 /// Since when steps are hindered by what goes away by itself.
 #[derive(Default)]
-pub(super) struct Hindered(BTreeMap<Key, Instant>);
+pub(crate) struct Hindered(BTreeMap<Key, Instant>);
 
 impl Hindered {
     /// Notes that a step is hindered; says whether that has lasted so long that it fails.
-    pub(super) fn note(&mut self, key: Key) -> bool {
+    pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
         since.elapsed() >= HINDERED
     }
 
     /// Says whether a step has been hindered for so long that it fails.
-    pub(super) fn has_lasted(&self, key: &Key) -> bool {
+    pub(crate) fn has_lasted(&self, key: &Key) -> bool {
         let since = self.0.get(key);
         since.is_some_and(|since| since.elapsed() >= HINDERED)
     }
 
     /// Notes that nothing hinders a step any more.
-    pub(super) fn end(&mut self, key: &Key) {
+    pub(crate) fn end(&mut self, key: &Key) {
         self.0.remove(key);
     }
 
     /// Forgets the steps of all other workflows.
-    pub(super) fn retain(&mut self, ids: &[WorkflowId]) {
+    pub(crate) fn retain(&mut self, ids: &[WorkflowId]) {
         self.0.retain(|(id, _), _| ids.contains(id));
     }
 }
 
 /// Why a step could not begin now.
-pub(super) enum Hindrance {
+pub(crate) enum Hindrance {
     /// Somebody else has moved the step or the workflow; the next look says what to do.
     MovedOn,
     /// The bus or the agent cannot take it now.
@@ -71,7 +71,7 @@ impl From<BusError> for Hindrance {
 
 impl Hindrance {
     /// Says what it means that an agent was not given a step.
-    pub(super) fn of(error: TeamError) -> Self {
+    pub(crate) fn of(error: TeamError) -> Self {
         match error {
             TeamError::Bus(BusError::Refused(refusal)) => match refusal {
                 Refusal::UnknownWorkflow { .. }

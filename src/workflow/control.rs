@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::file::{self, FileError};
-use super::gates;
+use super::gate_consent;
+use super::plan::toml_plan::{self, FileError};
 use super::plan::{self, Draft, Plan, Problems};
-use super::runner;
+use super::run::runner;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
 use crate::bus::state::{State, Workflow};
@@ -111,7 +111,7 @@ impl Workflows {
     /// read.
     pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
-        let (written, brought) = file::read_in(self.inner.team.ground(), given)?;
+        let (written, brought) = toml_plan::read_in(self.inner.team.ground(), given)?;
         let plan = plan::validate(written.draft.clone(), &self.inner.team.known())
             .map_err(|problems| written.locate(&problems))?;
         Ok((plan, brought))
@@ -132,7 +132,7 @@ impl Workflows {
 
     /// Does the same with a plan that was read from a file of the project, whose gates need the user's yes from now on.
     pub async fn create_from(&self, plan: Plan, file: &Brought) -> Result<Workflow, WorkflowError> {
-        let file = gates::agreed(&self.inner.team, &plan, file)?;
+        let file = gate_consent::agreed(&self.inner.team, &plan, file)?;
         self.make(plan, file).await
     }
 
@@ -167,7 +167,7 @@ impl Workflows {
         let workflow = self.find(id)?;
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
         self.agreed(left.map(|step| &step.plan))?;
-        gates::agreed_again(&self.inner.team, &workflow)?;
+        gate_consent::agreed_again(&self.inner.team, &workflow)?;
         let seat = self.inner.team.seat();
         seat.ask(Ask::ResumeWorkflow(id.clone())).await?;
         self.lead();

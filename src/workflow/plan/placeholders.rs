@@ -19,7 +19,7 @@ const FIELDS: [&str; 4] = ["output", "status", "files", "json"];
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// As it stands.
     Text(String),
     /// Something of another step.
@@ -29,7 +29,7 @@ pub(super) enum Part {
 }
 
 /// A prompt in pieces, and what is wrong with it. A placeholder that is wrong stays as text.
-pub(super) fn parse(prompt: &str) -> (Vec<Part>, Vec<String>) {
+pub(crate) fn parse(prompt: &str) -> (Vec<Part>, Vec<String>) {
     let (mut parts, mut problems) = (Vec::new(), Vec::new());
     let (mut text, mut rest) = (String::new(), prompt);
     while let Some(at) = rest.find("{{") {
@@ -99,7 +99,7 @@ const FORMS: &str =
     "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
 
 /// Reads what is asked of a step, as it stands between braces. An error says what was perhaps meant, where that can be said.
-pub(super) fn source(path: &str) -> Result<Source, Option<String>> {
+pub(crate) fn source(path: &str) -> Result<Source, Option<String>> {
     let (step, field) = path
         .strip_prefix("steps.")
         .and_then(|rest| match rest.split_once(JSON) {

@@ -176,5 +176,8 @@ pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
     })
 }
 
+pub(crate) mod condition;
+pub(crate) mod placeholders;
 #[cfg(test)]
 mod tests;
+pub mod toml_plan;

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::plan::{Draft, Problems, StepDraft};
+use super::{Draft, Problems, StepDraft};
 use crate::config::toml_reader::{Entry, Reader, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;
@@ -60,7 +60,7 @@ pub enum FileError {
 
 impl FileError {
     /// Says whether the file may be there as it was: it cannot be read now.
-    pub(super) fn is_fault(&self) -> bool {
+    pub(crate) fn is_fault(&self) -> bool {
         use io::ErrorKind::{InvalidData, NotADirectory, NotFound};
         let Self::Read { source, .. } = self else {
             return false;

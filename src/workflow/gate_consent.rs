@@ -1,8 +1,8 @@
 //! The yes that the gates of a project's plan file need: when their workflow is made, when it is resumed, and before each of them runs.
 
-use super::file::{self, FileError};
+use super::control::WorkflowError;
 use super::plan::Plan;
-use super::workflows::WorkflowError;
+use super::plan::toml_plan::{self, FileError};
 use crate::bus::state::Workflow;
 use crate::config::Brought;
 use crate::domain::workflow::PlanFile;
@@ -59,7 +59,7 @@ pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), Workf
         }
     }
     // What the user is shown is read from the file itself, and only if a yes to it is one to these gates.
-    match file::read_in(team.ground(), &file.place) {
+    match toml_plan::read_in(team.ground(), &file.place) {
         Ok((written, now)) if now == brought(team, file) => {
             Ok(team.agreed_to(&now, written.gates())?)
         }

@@ -11,32 +11,32 @@ use crate::domain::workflow::StepStatus;
 
 /// What a step has come to, for those that depend on it.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     /// Which step.
-    pub(super) step: Name,
+    pub(crate) step: Name,
     /// Who did it.
-    pub(super) agent: Option<Name>,
+    pub(crate) agent: Option<Name>,
     /// How it ended.
-    pub(super) status: StepStatus,
+    pub(crate) status: StepStatus,
     /// Its task, by which its output is read on.
-    pub(super) task: Option<TaskId>,
+    pub(crate) task: Option<TaskId>,
     /// What its agent said.
-    pub(super) output: String,
+    pub(crate) output: String,
     /// The files that its agent changed, as far as it told.
-    pub(super) files: Vec<String>,
+    pub(crate) files: Vec<String>,
     /// What was done for each item of its list, where it has one; then the words and files are theirs.
-    pub(super) items: Option<Vec<Given>>,
+    pub(crate) items: Option<Vec<Given>>,
 }
 
 impl Given {
     /// Returns all that was said in it, piece by piece.
-    pub(super) fn said(&self) -> impl Iterator<Item = &Given> {
+    pub(crate) fn said(&self) -> impl Iterator<Item = &Given> {
         let own = self.items.is_none().then_some(self);
         own.into_iter().chain(self.items.iter().flatten())
     }
 
     /// Returns the files that were changed in it, each once.
-    pub(super) fn files(&self) -> Vec<&str> {
+    pub(crate) fn files(&self) -> Vec<&str> {
         let mut files: Vec<&str> = Vec::new();
         for file in self.said().flat_map(|said| &said.files) {
             if !files.contains(&file.as_str()) {
@@ -48,7 +48,7 @@ impl Given {
 
     /// Returns the JSON in what was said, or a field of it. Of a step that was done for a list it is a list, of the JSON of each item,
     /// or of its words.
-    pub(super) fn json(&self, path: &[String]) -> Result<Value, String> {
+    pub(crate) fn json(&self, path: &[String]) -> Result<Value, String> {
         let step = &self.step;
         let document = match &self.items {
             Some(items) => Some(items.iter().map(Self::document).collect()),
@@ -70,7 +70,7 @@ impl Given {
     }
 
     /// Returns the items of a list that was said in it. One that was not needed has none.
-    pub(super) fn list(&self, path: &[String]) -> Result<Vec<Value>, String> {
+    pub(crate) fn list(&self, path: &[String]) -> Result<Vec<Value>, String> {
         if self.status == StepStatus::Unneeded {
             return Ok(Vec::new());
         }
@@ -103,7 +103,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// Follows a path of keys and indices.
-pub(super) fn field<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
+pub(crate) fn field<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(document, |value, key| match value {
         Value::Array(items) => items.get(key.parse::<usize>().ok()?),
         other => other.get(key),
@@ -111,7 +111,7 @@ pub(super) fn field<'a>(document: &'a Value, path: &[String]) -> Option<&'a Valu
 }
 
 /// Returns a value as a text: a text as it is, anything else as JSON.
-pub(super) fn as_text(value: &Value) -> Cow<'_, str> {
+pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
         other => Cow::Owned(other.to_string()),
@@ -141,7 +141,7 @@ fn json_in(output: &str) -> Option<Value> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::condition::{self, Weighed};
-use super::flow::Item;
-use super::given::Given;
-use super::hindrance::Hindrance;
-use super::template::{self, Part};
+use super::blocker::Hindrance;
+use super::step_output::Given;
+use super::step_prompt::Item;
 use crate::bus::BusError;
 use crate::bus::state::{PlayedStep, Workflow};
 use crate::domain::error_class;
@@ -17,11 +15,13 @@ use crate::domain::name::Name;
 use crate::domain::step_condition::{Field, Source};
 use crate::domain::workflow::StepStatus;
 use crate::team::Team;
+use crate::workflow::plan::condition::{self, Weighed};
+use crate::workflow::plan::placeholders::{self, Part};
 
 /// Reads what the steps of one workflow have come to.
-pub(super) struct Material<'a> {
-    pub(super) team: &'a Team,
-    pub(super) workflow: &'a Workflow,
+pub(crate) struct Material<'a> {
+    pub(crate) team: &'a Team,
+    pub(crate) workflow: &'a Workflow,
 }
 
 /// What is read of a step.
@@ -33,8 +33,8 @@ enum Wanted {
 
 impl Material<'_> {
     /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
-    pub(super) fn given(&self, step: &PlayedStep, template: &str) -> Result<Vec<Given>, BusError> {
-        let (parts, _) = template::parse(template);
+    pub(crate) fn given(&self, step: &PlayedStep, template: &str) -> Result<Vec<Given>, BusError> {
+        let (parts, _) = placeholders::parse(template);
         let depends_on = step.plan.depends_on.iter().cloned();
         let mut names: BTreeMap<Name, Wanted> =
             depends_on.map(|name| (name, Wanted::Words)).collect();
@@ -83,7 +83,7 @@ impl Material<'_> {
     }
 
     /// Looks whether the condition of a step holds.
-    pub(super) fn weigh(&self, step: &PlayedStep) -> Result<Weighed, BusError> {
+    pub(crate) fn weigh(&self, step: &PlayedStep) -> Result<Weighed, BusError> {
         let Some(when) = &step.plan.when else {
             return Ok(Weighed::Holds);
         };
@@ -96,7 +96,7 @@ impl Material<'_> {
     }
 
     /// Finds the list that a step is to be done for, as JSON, and how many items it has.
-    pub(super) fn list(&self, step: &PlayedStep) -> Result<(String, u32), Hindrance> {
+    pub(crate) fn list(&self, step: &PlayedStep) -> Result<(String, u32), Hindrance> {
         let wrong = |why: String| Hindrance::Never("flow", why);
         let none = || wrong("the step is not done for a list".to_owned());
         let source = step.plan.for_each.as_ref().ok_or_else(none)?;
@@ -119,7 +119,7 @@ impl Material<'_> {
     }
 
     /// Reads the item that a step is for, if it is for one.
-    pub(super) fn item(&self, step: &PlayedStep) -> Result<Option<Item>, Hindrance> {
+    pub(crate) fn item(&self, step: &PlayedStep) -> Result<Option<Item>, Hindrance> {
         let Some(item) = &step.item else {
             return Ok(None);
         };

@@ -13,13 +13,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::condition::Weighed;
-use super::engine::{self, Action, Seen, TaskEnd, after_failure};
-use super::flow;
-use super::gates::{self, Barred};
-use super::hindrance::{Hindered, Hindrance};
-use super::material::Material;
-use super::starting;
+use super::blocker::{Hindered, Hindrance};
+use super::next_actions::{self, Action, Seen, TaskEnd, after_failure};
+use super::start_step;
+use super::step_inputs::Material;
+use super::step_prompt;
 use crate::bus::rules::{Ask, NewItems};
 use crate::bus::state::{PlayedStep, Task, Workflow};
 use crate::bus::{Bus, BusError};
@@ -29,12 +27,14 @@ use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{StepMove, StepOf, StepStatus};
 use crate::team::{Assignment, Team, TeamError};
+use crate::workflow::gate_consent::{self, Barred};
+use crate::workflow::plan::condition::Weighed;
 
 /// How long to wait before something is tried again that the bus or an agent could not take.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Leads all workflows of a team's bridge until it is told to stop.
-pub(super) async fn run(team: Team, ending: CancellationToken) {
+pub(crate) async fn run(team: Team, ending: CancellationToken) {
     let mut changes = team.bus().changes();
     let mut runner = Runner {
         team,
@@ -153,7 +153,7 @@ impl Runner {
                 Weighed::Later
             }
         };
-        let actions = engine::next(&workflow, width, seen, weighed);
+        let actions = next_actions::next(&workflow, width, seen, weighed);
         for key in later.into_inner() {
             self.hindered.note(key);
             self.again();
@@ -223,7 +223,7 @@ impl Runner {
     /// of the moves.
     fn gate(&mut self, workflow: &Workflow, step: Name, moves: &mut Vec<(Name, StepMove)>) -> bool {
         let key = (workflow.id.clone(), step.clone());
-        let why = match gates::barred(&self.team, workflow) {
+        let why = match gate_consent::barred(&self.team, workflow) {
             Ok(()) => {
                 self.hindered.end(&key);
                 return self.look_at_gate(workflow, &step);
@@ -236,7 +236,7 @@ impl Runner {
             Err(Barred::Now(why) | Barred::Ever(why)) => why,
         };
         // For good: neither another try nor another round brings the yes back.
-        moves.push((step, StepMove::Fail(engine::short(&why))));
+        moves.push((step, StepMove::Fail(next_actions::short(&why))));
         false
     }
 
@@ -386,9 +386,9 @@ impl Runner {
             workflow,
         };
         let (given, item) = (material.given(step, template)?, material.item(step)?);
-        let prompt = flow::fill(template, &step.plan, &given, item.as_ref())
+        let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
             .map_err(|why| Hindrance::Never("flow", why))?;
-        let prompt = flow::with_feedback(prompt, step.feedback.as_deref());
+        let prompt = step_prompt::with_feedback(prompt, step.feedback.as_deref());
         let assignment = Assignment {
             agent: step.wanted().to_owned(),
             prompt,
@@ -400,7 +400,7 @@ impl Runner {
             }),
             ..Assignment::default()
         };
-        starting::give(&self.team, step, assignment).await
+        start_step::give(&self.team, step, assignment).await
     }
 
     /// Does a step for each item of its list from here on.

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::given::{Given, as_text};
-use super::template;
+use super::placeholders;
 use crate::domain::limits;
 use crate::domain::step_condition::{Field, Relation, Source, When};
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepStatus;
+use crate::workflow::run::step_output::{Given, as_text};
 
 /// What a condition has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Weighed {
 }
 
 /// Reads a condition. An error says what would be right.
-pub(super) fn parse(text: &str) -> Result<When, String> {
+pub(crate) fn parse(text: &str) -> Result<When, String> {
     const FORM: &str = "write `steps.NAME.FIELD == VALUE`, with `status`, `output` or `json.FIELD` and one of == != < <= > >= \
         contains";
     if text.chars().count() > limits::WHEN_CHARS {
@@ -39,7 +39,8 @@ pub(super) fn parse(text: &str) -> Result<When, String> {
         .into_iter()
         .find(|relation| rest.starts_with(relation.as_str()))
         .ok_or(FORM)?;
-    let source = template::source(path).map_err(|hint| hint.unwrap_or_else(|| FORM.to_owned()))?;
+    let source =
+        placeholders::source(path).map_err(|hint| hint.unwrap_or_else(|| FORM.to_owned()))?;
     let value = unquoted(rest[relation.as_str().len()..].trim());
     if value.is_empty() && !rest.ends_with(['"', '\'']) {
         return Err(format!("it has nothing to compare with: {FORM}"));
@@ -96,7 +97,7 @@ fn check(when: &When) -> Result<(), String> {
 }
 
 /// Looks whether a condition holds for a step that is over.
-pub(super) fn weigh(when: &When, given: &Given) -> Weighed {
+pub(crate) fn weigh(when: &When, given: &Given) -> Weighed {
     let Source { step, field } = &when.source;
     let value = match field {
         Field::Status => Value::from(given.status.as_str()),
@@ -162,8 +163,8 @@ fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::given::tests::given;
     use super::*;
+    use crate::workflow::run::step_output::tests::given;
 
     #[track_caller]
     fn weighed(condition: &str, output: &str) -> Weighed {

@@ -8,39 +8,39 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::given::{self, Given};
-use super::template::{self, Part};
+use super::step_output::{self, Given};
 use crate::bus::api::message_text::part;
 use crate::delivery::message_frame::indented;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::step_condition::{Field, Source};
 use crate::domain::workflow::Step;
+use crate::workflow::plan::placeholders::{self, Part};
 
 /// An item of the list that a step is done for.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// The item.
-    pub(super) value: Value,
+    pub(crate) value: Value,
     /// Its place in the list, counted from 1.
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// How many there are.
-    pub(super) count: u32,
+    pub(crate) count: u32,
     /// The step whose list it is.
-    pub(super) of: Name,
+    pub(crate) of: Name,
 }
 
 /// Fills a prompt. `given` has every step that the placeholders and `depends_on` name.
 ///
 /// An error is a sentence about what an output does not have.
-pub(super) fn fill(
+pub(crate) fn fill(
     prompt: &str,
     step: &Step,
     given: &[Given],
     item: Option<&Item>,
 ) -> Result<String, String> {
     let find = |name: &Name| given.iter().find(|given| given.step == *name);
-    let (parts, _) = template::parse(prompt);
+    let (parts, _) = placeholders::parse(prompt);
     // The item stands for the list.
     let mentioned = |name: &Name| {
         parts.iter().any(|part| shows_output(part, name))
@@ -92,7 +92,7 @@ pub(super) fn fill(
 }
 
 /// Appends to a prompt what the last attempt came to.
-pub(super) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> String {
+pub(crate) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> String {
     if let Some(feedback) = feedback {
         prompt.push_str("\n\n--- Why the last attempt does not count ---\n  ");
         prompt.push_str(&indented(feedback));
@@ -139,7 +139,7 @@ fn shown(given: &Given, source: &Source, room: usize) -> Result<String, String> 
 
 fn item_field(item: Option<&Item>, path: &[String]) -> Result<String, String> {
     let item = item.ok_or("there is no item, as the step is not done for a list")?;
-    let field = given::field(&item.value, path).ok_or_else(|| {
+    let field = step_output::field(&item.value, path).ok_or_else(|| {
         let (path, number) = (path.join("."), item.number);
         format!("item {number} of the list has no field `{path}`")
     })?;
@@ -148,7 +148,7 @@ fn item_field(item: Option<&Item>, path: &[String]) -> Result<String, String> {
 
 /// Returns a value as a piece of a prompt, whole; an error names it as `what`.
 fn whole(value: &Value, what: &str) -> Result<String, String> {
-    let text = given::as_text(value);
+    let text = step_output::as_text(value);
     if text.len() > limits::FLOW_BYTES {
         let most = limits::FLOW_BYTES;
         return Err(format!(
@@ -193,9 +193,9 @@ fn files(given: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::given::tests::given;
     use super::*;
     use crate::domain::ids::TaskId;
+    use crate::workflow::run::step_output::tests::given;
 
     fn filled(prompt: &str, given: &[Given]) -> Result<String, String> {
         filled_for(prompt, given, None)

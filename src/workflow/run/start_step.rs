@@ -1,6 +1,6 @@
 //! Giving a step to an agent: to the one that had it when it was interrupted, else to one that is free, else to a new one.
 
-use super::hindrance::Hindrance;
+use super::blocker::Hindrance;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::state::PlayedStep;
@@ -11,7 +11,7 @@ const BEGUN_BEFORE: &str = "This step was begun before, and interrupted when its
                             go on from there. The step is:";
 
 /// Gives a step to an agent. The assignment is for whom the step wants.
-pub(super) async fn give(
+pub(crate) async fn give(
     team: &Team,
     step: &PlayedStep,
     assignment: Assignment,

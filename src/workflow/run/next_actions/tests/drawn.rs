@@ -8,20 +8,20 @@ use crate::domain::workflow::StepStatus;
 
 /// A plan by numbers: each step depends on some that come before it, and ends so.
 #[derive(Clone, Debug)]
-pub(super) struct Drawn {
-    pub(super) depends_on: Vec<usize>,
-    pub(super) fate: Fate,
-    pub(super) retries: u32,
-    pub(super) fallback: bool,
-    pub(super) repeat: bool,
-    pub(super) when: Option<Wants>,
+pub(crate) struct Drawn {
+    pub(crate) depends_on: Vec<usize>,
+    pub(crate) fate: Fate,
+    pub(crate) retries: u32,
+    pub(crate) fallback: bool,
+    pub(crate) repeat: bool,
+    pub(crate) when: Option<Wants>,
     /// How many items of a list it is done for.
-    pub(super) items: Option<u32>,
+    pub(crate) items: Option<u32>,
 }
 
 /// A condition on the first step that it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(crate) enum Wants {
     /// On how that ended.
     Status(StepStatus),
     /// On what was said in it, with the answer.
@@ -29,7 +29,7 @@ pub(super) enum Wants {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Good,
     /// Fails so many times, then ends well.
     Fails(u32),
@@ -39,11 +39,11 @@ pub(super) enum Fate {
 }
 
 /// Rounds of a step that is repeated with the first that it depends on.
-pub(super) const ROUNDS: u32 = 3;
+pub(crate) const ROUNDS: u32 = 3;
 
 /// What may happen between two looks of the engine.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Happens {
+pub(crate) enum Happens {
     /// A task that runs comes to its end.
     TaskEnds(prop::sample::Index),
     /// Only some of what the engine said is done: the rest was cut off.
@@ -54,7 +54,7 @@ pub(super) enum Happens {
     Cancel,
 }
 
-pub(super) fn drawn(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
+pub(crate) fn drawn(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
     let fate = prop_oneof![
         12 => Just(Fate::Good),
         1 => (1..3u32).prop_map(Fate::Fails),
@@ -100,7 +100,7 @@ fn wants() -> impl Strategy<Value = Option<Wants>> {
     ]
 }
 
-pub(super) fn happens() -> impl Strategy<Value = Happens> {
+pub(crate) fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![
         20 => any::<prop::sample::Index>().prop_map(Happens::TaskEnds),
         4 => (0..4u8).prop_map(Happens::Partly),

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use super::condition::Weighed;
 use crate::bus::state::{PlayedStep, Readiness, Workflow};
 use crate::domain::error_class;
 use crate::domain::ids::TaskId;
@@ -13,6 +12,7 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
+use crate::workflow::plan::condition::Weighed;
 
 /// Kinds of errors after which another agent may do better: the agent is missing, has no login or quota left, or has crashed.
 const AGENTS_OWN: [&str; 11] = [
@@ -312,7 +312,7 @@ pub fn after_failure(step: &PlayedStep, class: &str, why: &str) -> StepMove {
 }
 
 /// Returns the beginning of a sentence, as it may go on the bus.
-pub(super) fn short(why: &str) -> String {
+pub(crate) fn short(why: &str) -> String {
     let mut head: String = why.chars().take(limits::WHY_CHARS).collect();
     if head.len() < why.len() {
         head.push('…');

@@ -1,0 +1,9 @@
+//! Running a workflow: what happens next, and doing it.
+
+pub(crate) mod blocker;
+pub mod next_actions;
+pub(crate) mod runner;
+pub(crate) mod start_step;
+pub(crate) mod step_inputs;
+pub(crate) mod step_output;
+pub(crate) mod step_prompt;
