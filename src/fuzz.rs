@@ -127,7 +127,7 @@ type WithSchema = (Box<dyn AnyTool>, Arc<Map<String, Value>>);
 
 /// The tools of an agent, with the schemas of their arguments, which take long to make.
 static TOOLS: LazyLock<Vec<WithSchema>> = LazyLock::new(|| {
-    let tools = mcp::endpoint::tools().into_iter();
+    let tools = mcp::tools::endpoint_tools::tools().into_iter();
     let with_schema = |tool: Box<dyn AnyTool>| {
         let schema = tool.definition().input_schema;
         (tool, schema)

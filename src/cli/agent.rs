@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{Failure, served, store};
-use crate::mcp::endpoint::{self, Identity, IdentityError};
+use crate::mcp::tools::endpoint_tools::{self, Identity, IdentityError};
 use crate::mcp::{Seating, ToolError};
 
 pub(super) fn run() -> Result<(), Failure> {
@@ -22,7 +22,7 @@ pub(super) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(),
     }
     served::run(async move || {
         let seating = Seating::new(move || take(identity.clone()));
-        let server = endpoint::server(seating.clone());
+        let server = endpoint_tools::server(seating.clone());
         served::until_the_end(&server).await?;
         // The session is its bridge's to end.
         served::close_bus(&seating).await;

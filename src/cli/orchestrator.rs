@@ -18,7 +18,7 @@ use crate::config::{Config, Load};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::mcp::orchestrator::{self, Leading};
+use crate::mcp::tools::orchestrator_tools::{self, Leading};
 use crate::mcp::{Seating, ToolError};
 use crate::supervisor;
 use crate::team::{Launch, RUN_MARK};
@@ -105,7 +105,7 @@ async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure
     let place = Arc::new(place);
     let directory = place.outside.directory().to_owned();
     let seating = Seating::new(move || take(place.clone()));
-    let server = orchestrator::server_with_doorbell(seating.clone(), &leading, watch);
+    let server = orchestrator_tools::server_with_doorbell(seating.clone(), &leading, watch);
     let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
     let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(seating.clone(), directory)));
     let mut shutdown = served::until_the_end(&server).await?;

@@ -11,7 +11,8 @@ use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Seat};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::mcp::{Seating, ToolError, endpoint};
+use crate::mcp::tools::endpoint_tools;
+use crate::mcp::{Seating, ToolError};
 
 /// Who joins.
 #[derive(Clone, Debug, Args)]
@@ -53,7 +54,7 @@ pub(super) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     };
     served::run(async move || {
         let seating = Seating::new(move || take(outside.clone(), joining.clone()));
-        let server = endpoint::server_of_peer(seating.clone(), &project.root);
+        let server = endpoint_tools::server_of_peer(seating.clone(), &project.root);
         served::until_the_end(&server).await?;
         served::leave(&seating).await;
         Ok(())

@@ -2,42 +2,37 @@
 //!
 //! [`Server`] speaks both lifecycles of the protocol and stands guard around every call: a panic, a deadline and a
 //! cancellation all end in an answer or in messages given back. A [`Tool`] translates between JSON and the bus, and no more.
-//! Which tools there are is a table: [`endpoint::tools`] has those that everyone has.
+//! Which tools there are is a table: [`tools::endpoint_tools::tools`] has those that everyone has.
 //!
 //! This module never opens a file and never prints; whose calls it answers is the business of a [`Seating`].
 //!
 //! [`Server`]: crate::mcp::Server
 //! [`Tool`]: crate::mcp::Tool
-//! [`endpoint::tools`]: crate::mcp::endpoint::tools
+//! [`tools::endpoint_tools::tools`]: self::tools::endpoint_tools::tools
 //! [`Seating`]: crate::mcp::Seating
 
+pub(crate) mod agent_identity;
 mod error;
-mod schema;
-mod arguments;
 mod caller;
-mod message;
+pub(crate) mod orchestrator_team;
+pub(crate) mod shapes;
 mod tool;
-mod seating;
-mod reading;
-mod wire;
-mod opening;
-mod consent;
-mod user;
+mod lazy_membership;
+mod ask_consent;
+mod ask_user;
 mod server;
-mod serve;
-pub mod endpoint;
-pub mod orchestrator;
 pub mod client;
 
 pub use self::caller::{Caller, Progress};
 pub use self::error::ToolError;
-pub use self::message::MessageView;
+pub use self::lazy_membership::Seating;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use self::opening::opens;
-pub use self::seating::Seating;
-pub use self::serve::{Ended, serve, serve_stdio};
+pub(crate) use self::server::first_message::opens;
+pub use self::server::serve_stdio::{Ended, serve, serve_stdio};
 pub use self::server::{About, Server};
+pub use self::shapes::message_shape::MessageView;
 pub use self::tool::{AnyTool, Mail, Patience, Tool};
 
 #[cfg(test)]
 mod tests;
+pub mod tools;

@@ -16,7 +16,9 @@ use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Seat};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::mcp::{Ended, Seating, Server, endpoint, serve};
+use crate::mcp::serve;
+use crate::mcp::tools::endpoint_tools;
+use crate::mcp::{Ended, Seating, Server};
 use crate::sys::clock;
 
 /// Far more than anything here takes, also on a busy machine.
@@ -57,7 +59,7 @@ impl Team {
     /// Joins as a peer with an endpoint, and introduces a client to it.
     pub(super) async fn member(&self, name: &str) -> Client {
         let seat = self.seat(name).await;
-        let mut client = Client::of(endpoint::server(Seating::taken(seat)));
+        let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
         client.initialize().await;
         client
     }

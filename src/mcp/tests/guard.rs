@@ -12,7 +12,8 @@ use crate::bus::Seat;
 use crate::bus::rules::Pick;
 use crate::bus::state::State;
 use crate::domain::message::Way;
-use crate::mcp::{About, AnyTool, Caller, Ended, Seating, Server, Tool, ToolError, endpoint};
+use crate::mcp::tools::endpoint_tools;
+use crate::mcp::{About, AnyTool, Caller, Ended, Seating, Server, Tool, ToolError};
 
 /// Takes what is unread and then does as its word says.
 struct Odd {
@@ -63,7 +64,7 @@ async fn bob(team: &Team) -> (Client, mpsc::UnboundedReceiver<usize>) {
 /// The same, where no call may take longer than this.
 async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedReceiver<usize>) {
     let (took, taken) = mpsc::unbounded_channel();
-    let mut tools = endpoint::tools();
+    let mut tools = endpoint_tools::tools();
     let odd: Box<dyn AnyTool> = Box::new(Odd { took });
     tools.push(odd);
     let about = About {
@@ -145,7 +146,7 @@ async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
     let team = Team::new();
     let (mut ann, _carl) = (team.member("ann").await, team.seat("carl").await);
     let seat = team.seat("bob").await;
-    let mut bob = Client::of(endpoint::server(Seating::taken(seat.clone())));
+    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat.clone())));
     bob.initialize().await;
     // Every place but one is kept by a wait, so the second call is read and has to wait for the end of the first.
     for _ in 1..64 {
@@ -177,7 +178,7 @@ async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let seat = team.seat("bob").await;
-    let mut bob = Client::of(endpoint::server(Seating::taken(seat.clone())));
+    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat.clone())));
     bob.initialize().await;
     for round in 0..20 {
         let content = format!("number {round}");

@@ -10,7 +10,7 @@ use crate::bus::{Bus, Seat};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Tools;
 use crate::domain::name::Name;
-use crate::mcp::endpoint::{self, Identity};
+use crate::mcp::tools::endpoint_tools::{self, Identity};
 use crate::mcp::{Seating, ToolError};
 use crate::sys::random_ids;
 
@@ -58,7 +58,7 @@ async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
     let team = Team::new();
     let bridge = team.seat("lead").await;
     let session = start(&bridge).await;
-    let mut client = Client::of(endpoint::server(seating(
+    let mut client = Client::of(endpoint_tools::server(seating(
         &team.bus(),
         "codex",
         session,
@@ -99,7 +99,7 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
         ("other", session, "secret"),
         ("codex", random_ids::session(), "secret"),
     ] {
-        let server = endpoint::server(seating(&team.bus(), member, session, token));
+        let server = endpoint_tools::server(seating(&team.bus(), member, session, token));
         let mut client = Client::of(server);
         client.initialize().await;
         let listed = client.request("tools/list", json!({})).await;
@@ -120,7 +120,7 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
     let team = Team::new();
     let (seat, other) = (team.seat("ann").await, team.seat("bob").await);
     let session = seat.session();
-    let mut client = Client::of(endpoint::server(Seating::taken(seat)));
+    let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
     client.initialize().await;
     let mut call = other.call();
     let hello = call.send("ann".into(), "hello".into(), None).await;

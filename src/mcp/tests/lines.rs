@@ -5,7 +5,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio_util::sync::CancellationToken;
 
 use super::fixture::{Client, PATIENCE, Team};
-use crate::mcp::{Ended, Seating, endpoint, serve};
+use crate::mcp::serve;
+use crate::mcp::tools::endpoint_tools;
+use crate::mcp::{Ended, Seating};
 
 /// Sends a raw line and returns the error that answers it.
 async fn refused(client: &mut Client, line: &[u8]) -> Value {
@@ -255,7 +257,7 @@ async fn an_id_that_is_under_way_is_not_taken_twice() {
 async fn a_client_that_reads_no_more_ends_the_server() {
     let team = Team::new();
     let seat = team.seat("ann").await;
-    let server = endpoint::server(Seating::taken(seat));
+    let server = endpoint_tools::server(Seating::taken(seat));
     let (mut to, input) = tokio::io::duplex(64 * 1024);
     let (output, from) = tokio::io::duplex(64 * 1024);
     let stop = CancellationToken::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::fixture::{Client, Team};
 use crate::config::{Config, Load};
 use crate::domain::tool_names::ENDPOINT_TOOLS;
-use crate::mcp::orchestrator::{self, Leading};
+use crate::mcp::tools::orchestrator_tools::{self, Leading};
 use crate::mcp::{Seating, Server};
 use crate::team::{Launch, Trust};
 
@@ -33,7 +33,7 @@ async fn orchestrator(team: &Team) -> Server {
         trust: Trust::default(),
     };
     let leading = Leading::new(Config::load(load).unwrap(), launch);
-    orchestrator::server(Seating::taken(team.seat("lead").await), &leading)
+    orchestrator_tools::server(Seating::taken(team.seat("lead").await), &leading)
 }
 
 /// Returns the tools as a client is shown them.
@@ -117,12 +117,13 @@ async fn the_first_answer_to_a_client_names_the_project() {
         };
         Leading::new(Config::load(load).unwrap(), launch(ground))
     };
-    let lead = |ground| orchestrator::server_with_doorbell(seating.clone(), &leading(ground), "w");
+    let lead =
+        |ground| orchestrator_tools::server_with_doorbell(seating.clone(), &leading(ground), "w");
     check(lead("/src/main"), "The project is /src/main.").await;
     let told = "The project is /src/main; agents work in /src/topic by default.";
     check(lead("/src/topic"), told).await;
     let project = std::path::Path::new("/src/main");
-    let peer = crate::mcp::endpoint::server_of_peer(seating.clone(), project);
+    let peer = crate::mcp::tools::endpoint_tools::server_of_peer(seating.clone(), project);
     check(peer, "The project is /src/main.").await;
 }
 

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Client, Team, shape};
-use crate::mcp::{Seating, endpoint};
+use crate::mcp::Seating;
+use crate::mcp::tools::endpoint_tools;
 
 fn contents(result: &Value) -> Vec<&str> {
     let messages = result["messages"].as_array().unwrap().iter();
@@ -256,7 +257,7 @@ async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
     let team = Team::new();
     let (mut ann, seat) = (team.member("ann").await, team.seat("bob").await);
     let seat = seat.with_answers_of(SHOWN);
-    let mut bob = Client::of(endpoint::server(Seating::taken(seat)));
+    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat)));
     bob.initialize().await;
     let texts = ["plain ", "\"quoted\"\n", "\u{1}.", "grün €", "\\", "\t."];
     let mut messages = 0;

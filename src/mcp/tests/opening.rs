@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::fixture::{Client, PATIENCE, Team};
-use crate::mcp::{Ended, Seating, Server, endpoint, serve};
+use crate::mcp::serve;
+use crate::mcp::tools::endpoint_tools;
+use crate::mcp::{Ended, Seating, Server};
 
 async fn server(team: &Team) -> Server {
-    endpoint::server(Seating::taken(team.seat("ann").await))
+    endpoint_tools::server(Seating::taken(team.seat("ann").await))
 }
 
 /// A client that has nothing to say for itself.
@@ -58,7 +60,7 @@ async fn a_client_of_the_library_works_in_both_lifecycles() {
             Some(lifecycle) => Silent.serve_with_lifecycle(ours, lifecycle).await.unwrap(),
         };
         let tools = client.list_all_tools().await.unwrap();
-        assert_eq!(tools.len(), endpoint::tools().len());
+        assert_eq!(tools.len(), endpoint_tools::tools().len());
         let called = client
             .call_tool(CallToolRequestParams::new("list_agents"))
             .await

@@ -14,7 +14,8 @@ use crate::bus::{Bus, Joining, Seat};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::name::Name;
-use crate::mcp::{Seating, endpoint};
+use crate::mcp::Seating;
+use crate::mcp::tools::endpoint_tools;
 use crate::sys::{clock, random_ids};
 
 const TOKEN: &str = "a token";
@@ -54,7 +55,7 @@ async fn agent(faults: &Faults) -> Agent {
     lead.ask(Ask::Start(new, None)).await.unwrap();
     let failing = Bus::open(Box::new(faults.before(store.log()))).unwrap();
     let seat = Seat::of_agent(&failing, session, TOKEN).unwrap();
-    let mut client = Client::of(endpoint::server(Seating::taken(seat)));
+    let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
     client.initialize().await;
     Agent {
         lead,

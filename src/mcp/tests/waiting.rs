@@ -5,7 +5,8 @@ use serde_json::json;
 use super::fixture::{Client, Team, shape};
 use crate::bus::rules::{Ask, Pick};
 use crate::domain::message::Way;
-use crate::mcp::{Seating, endpoint};
+use crate::mcp::Seating;
+use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;
 
 #[tokio::test]
@@ -128,7 +129,7 @@ async fn an_answer_to_a_request_is_waited_for_by_its_id() {
 async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_shown() {
     let team = Team::new();
     let (mut ann, seat) = (team.member("ann").await, team.seat("bob").await);
-    let mut bob = Client::of(endpoint::server(Seating::taken(seat.clone())));
+    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat.clone())));
     bob.initialize().await;
     let session = seat.session();
     let steer = |call| Ask::Take {

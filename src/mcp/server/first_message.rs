@@ -1,0 +1,80 @@
+//! The gate in front of the protocol library, which ends the connection when its very first message is not a request.
+//!
+//! Until a client has begun one of the two lifecycles, whatever is not a request is passed over here.
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+
+/// A transport that a client may open with anything.
+pub(crate) struct Opening<T> {
+    inner: T,
+    begun: bool,
+}
+
+impl<T> Opening<T> {
+    /// Puts the gate in front of a transport.
+    pub(crate) fn new(inner: T) -> Self {
+        Self {
+            inner,
+            begun: false,
+        }
+    }
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let message = self.inner.receive().await?;
+            if self.begun {
+                return Some(message);
+            }
+            if let ClientJsonRpcMessage::Request(request) = &message {
+                self.begun = begins(&request.request);
+                return Some(message);
+            }
+            tracing::debug!("passed over a message in front of the first request");
+        }
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.inner.close()
+    }
+}
+
+/// Says whether the library leaves its opening with this request: `initialize`, or one that brings all metadata with it.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let known = meta
+                .protocol_version()
+                .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            known
+                && meta
+                    .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                    .is_empty()
+        }
+    }
+}
+/// Reads a line as a client's message, and says whether it may open a conversation.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn opens(line: &[u8]) -> bool {
+    match serde_json::from_slice(line) {
+        Ok(ClientJsonRpcMessage::Request(request)) => begins(&request.request),
+        _ => false,
+    }
+}

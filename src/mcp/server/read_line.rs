@@ -1,0 +1,325 @@
+//! What one line of a client says: a message, nothing that is to be answered, or an error with the id that it belongs to.
+//!
+//! A model waits behind every request. So a request that cannot be read is answered, too, as JSON-RPC 2.0 has it.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode, InitializeRequestParams,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::sys::bounded_lines::mend_half_characters;
+
+/// Characters of the parser's words that are shown: they quote what they stumble over.
+const REASON_CHARS: usize = 200;
+
+/// The methods whose parameters we know; any other one is unknown whatever its parameters are.
+const METHODS: [&str; 5] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+];
+
+/// What a line is.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Neither a request nor anything that we know: passed over.
+    Nothing,
+    /// A request that cannot be read.
+    Refused(Refused),
+}
+
+/// An error that answers a line.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Refused {
+    /// The request's id, or null where it has none that can be read.
+    pub(crate) id: Value,
+    /// What is wrong.
+    pub(crate) error: ErrorData,
+}
+
+impl Refused {
+    pub(crate) fn new(id: Option<Value>, code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            id: id.unwrap_or_default(),
+            error: ErrorData::new(code, message.into(), None),
+        }
+    }
+}
+
+/// Reads a line; invalid UTF-8 and half characters are replaced.
+pub(crate) fn read(line: &[u8]) -> Heard {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Heard::Nothing;
+    }
+    let text = String::from_utf8_lossy(line);
+    if let Some(message) = message(&text) {
+        return message;
+    }
+    let mended = mend_half_characters(&text);
+    if let Some(message) = mended.as_deref().and_then(message) {
+        return message;
+    }
+    let text = mended.as_deref().unwrap_or(&text);
+    match serde_json::from_str(text) {
+        Ok(value) => no_message(&value),
+        Err(error) => {
+            let mut scan = IdScan::default();
+            scan.feed(text.as_bytes());
+            let message = format!("this is no JSON: {}", shown(&error));
+            Heard::Refused(Refused::new(scan.id(), ErrorCode::PARSE_ERROR, message))
+        }
+    }
+}
+
+fn message(text: &str) -> Option<Heard> {
+    let message: ClientJsonRpcMessage = serde_json::from_str(text).ok()?;
+    if let ClientJsonRpcMessage::Request(request) = &message
+        && let ClientRequest::CustomRequest(custom) = &request.request
+        && METHODS.contains(&custom.method.as_str())
+    {
+        let id = request.id.clone().into_json_value();
+        return Some(does_not_fit(id, &custom.method, custom.params.as_ref()));
+    }
+    Some(Heard::Message(Box::new(message)))
+}
+
+/// Says why the parameters of a known method are not what it takes.
+fn does_not_fit(id: Value, method: &str, params: Option<&Value>) -> Heard {
+    let message = what_does_not_fit(method, params);
+    Heard::Refused(Refused::new(Some(id), ErrorCode::INVALID_PARAMS, message))
+}
+
+fn what_does_not_fit(method: &str, params: Option<&Value>) -> String {
+    let Some(params) = params else {
+        return match method {
+            "tools/call" => {
+                "`tools/call` needs `params` with `name`, the name of a tool".to_owned()
+            }
+            _ => format!("`{method}` needs `params`"),
+        };
+    };
+    let problem = match method {
+        "tools/call" => problem::<CallToolRequestParams>(params),
+        "initialize" => problem::<InitializeRequestParams>(params),
+        _ if !params.is_object() => Some("they must be an object".to_owned()),
+        _ => None,
+    };
+    match problem {
+        Some(problem) => format!("the `params` of `{method}` do not fit: {problem}"),
+        None => format!("the `params` of `{method}` do not fit"),
+    }
+}
+
+fn problem<T: DeserializeOwned>(params: &Value) -> Option<String> {
+    T::deserialize(params).err().map(|error| shown(&error))
+}
+
+fn shown(error: &serde_json::Error) -> String {
+    error.to_string().chars().take(REASON_CHARS).collect()
+}
+
+/// Says what is wrong with JSON that is no message.
+fn no_message(value: &Value) -> Heard {
+    let refused =
+        |id, message: &str| Heard::Refused(Refused::new(id, ErrorCode::INVALID_REQUEST, message));
+    let Value::Object(object) = value else {
+        let message = match value {
+            Value::Array(_) => "batches are not taken: send one message a line",
+            _ => "a message is a JSON object",
+        };
+        return refused(None, message);
+    };
+    let id = object.get("id");
+    let method = object.get("method");
+    if method.is_some() && id.is_none() {
+        tracing::debug!("passed over a notification that does not fit");
+        return Heard::Nothing;
+    }
+    if method.is_none() && (object.contains_key("result") || object.contains_key("error")) {
+        tracing::debug!("passed over an answer that does not fit");
+        return Heard::Nothing;
+    }
+    let id = id.and_then(as_id);
+    let Some(method) = method.and_then(Value::as_str) else {
+        return refused(id, "`method` must be a string");
+    };
+    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return refused(id, "`jsonrpc` must be \"2.0\"");
+    }
+    match id {
+        None => refused(None, "`id` must be a string or an integer"),
+        Some(id) if METHODS.contains(&method) => does_not_fit(id, method, object.get("params")),
+        Some(id) => refused(Some(id), "`params` must be an object"),
+    }
+}
+
+/// Returns what may be the id of a request.
+fn as_id(value: &Value) -> Option<Value> {
+    (value.is_string() || value.is_i64()).then(|| value.clone())
+}
+
+/// The longest id that is looked for in what cannot be parsed.
+const ID_BYTES: usize = 256;
+
+/// Looks for the `id` of a request in bytes that no parser takes: too many, or broken, or nested too deeply.
+#[derive(Debug, Default)]
+pub(crate) struct IdScan {
+    depth: usize,
+    text: Text,
+    /// What is being read at depth 1.
+    part: Part,
+    /// The name or the value, at depth 1, as it is written.
+    word: Vec<u8>,
+    id: Option<Value>,
+    has_method: bool,
+}
+
+/// Whether a string is being read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    #[default]
+    Outside,
+    Inside,
+    /// Behind a backslash.
+    Escaped,
+}
+
+/// What part of an object is being read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    #[default]
+    Name,
+    Id,
+    OtherValue,
+}
+
+impl IdScan {
+    /// Looks at the next bytes.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.step(*byte);
+        }
+    }
+
+    /// Returns the id. What has no `method` may be an answer, whose id is one of ours, and not the sender's.
+    pub(crate) fn id(self) -> Option<Value> {
+        self.id.filter(|_| self.has_method)
+    }
+
+    fn step(&mut self, byte: u8) {
+        if self.text != Text::Outside {
+            self.keep(byte);
+            self.text = match (self.text, byte) {
+                (Text::Inside, b'\\') => Text::Escaped,
+                (Text::Inside, b'"') => Text::Outside,
+                _ => Text::Inside,
+            };
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.text = Text::Inside;
+                self.keep(byte);
+            }
+            b'{' | b'[' => {
+                self.keep(byte);
+                self.depth = self.depth.saturating_add(1);
+            }
+            b'}' | b']' => {
+                if self.depth == 1 {
+                    self.end_value();
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b':' if self.depth == 1 && self.part == Part::Name => {
+                let name = self.word.trim_ascii();
+                self.has_method |= name == b"\"method\"";
+                self.part = if name == b"\"id\"" {
+                    Part::Id
+                } else {
+                    Part::OtherValue
+                };
+                self.word.clear();
+            }
+            b',' if self.depth == 1 => self.end_value(),
+            _ => self.keep(byte),
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.depth == 1 && self.word.len() < ID_BYTES {
+            self.word.push(byte);
+        }
+    }
+
+    fn end_value(&mut self) {
+        if self.part == Part::Id && self.id.is_none() {
+            let value = serde_json::from_slice(&self.word).ok();
+            self.id = value.as_ref().and_then(as_id);
+        }
+        self.part = Part::Name;
+        self.word.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn found(bytes: &[u8]) -> Option<Value> {
+        let mut scan = IdScan::default();
+        let (one, two) = bytes.split_at(bytes.len() / 2);
+        scan.feed(one);
+        scan.feed(two);
+        scan.id()
+    }
+
+    #[test]
+    fn an_id_is_found_wherever_it_stands() {
+        let check = |line: &str, expected: Option<Value>| {
+            assert_eq!(found(line.as_bytes()), expected, "{line}");
+        };
+        check(r#"{"id":7,"method":"x","#, Some(json!(7)));
+        check(
+            r#"{"method":"x","params":{"id":3,"a":["}"]}, "id" : "b\",\"" }"#,
+            Some(json!("b\",\"")),
+        );
+        check(r#"{"a":"\"id\":4","method":"x","id":-5}"#, Some(json!(-5)));
+        // Cut off, so that more of it may follow.
+        check(r#"{"method":"x","id":57"#, None);
+        check(r#"{"id":7,"result":{}}"#, None);
+        check(r#"{"id":{"id":8},"method":"x"}"#, None);
+        check(r#"{"id":1.5,"method":"x"}"#, None);
+        check(r#"[{"id":1,"method":"x"}]"#, None);
+        check("}}}]:,\"", None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_makes_reading_panic(line in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
+            read(&line);
+            found(&line);
+        }
+
+        #[test]
+        fn a_request_that_is_cut_behind_its_id_is_answered_with_it(id in proptest::num::i64::ANY, at in 1_usize..40) {
+            let line = json!({ "id": id, "method": "tools/call", "params": { "name": "list_agents", "arguments": {} } });
+            let line = line.to_string();
+            let line = &line.as_bytes()[..line.len() - at];
+            let Heard::Refused(refused) = read(line) else {
+                return Err(proptest::test_runner::TestCaseError::fail("it cannot be read"));
+            };
+            proptest::prop_assert_eq!(refused.id, json!(id));
+            proptest::prop_assert_eq!(refused.error.code, ErrorCode::PARSE_ERROR);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The life of a server on its pipes: from the first byte to the last answer.
+
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::{QuitReason, ServerInitializeError};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use super::client_pipes::Wire;
+use super::first_message::Opening;
+use crate::sys::pipe_backlog::Inflow;
+
+/// How long answers that are under way may take to be written once the input has ended: a client that does not read any
+/// more must not keep the process.
+const LAST_ANSWERS: Duration = Duration::from_secs(6);
+
+/// How long calls may take to give back what they hold at the end.
+const LAST_CALLS: Duration = Duration::from_secs(2);
+
+/// Why a server has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The client closed its end.
+    Closed,
+    /// `stop` was cancelled.
+    Stopped,
+}
+
+/// Serves on stdin and stdout; see [`serve`].
+pub async fn serve_stdio(server: &Server, stop: CancellationToken) -> Ended {
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let inflow = Inflow::of(std::io::stdin());
+    serve_over(server, (input, inflow), output, stop).await
+}
+
+/// Serves until the input ends or `stop` is cancelled. Nothing of the server runs any more when it returns.
+pub async fn serve<R, W>(server: &Server, input: R, output: W, stop: CancellationToken) -> Ended
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    serve_over(server, (input, Inflow::default()), output, stop).await
+}
+
+/// Does the same where something can be told of the input without reading it.
+async fn serve_over<R, W>(
+    server: &Server,
+    (input, inflow): (R, Inflow),
+    output: W,
+    stop: CancellationToken,
+) -> Ended
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let ending = server.ending().clone();
+    let (seating, gone) = (server.seating().clone(), ending.clone());
+    // The seat is taken while the client still introduces itself; whoever calls hears of an error.
+    server.tasks().spawn(async move {
+        tokio::select! {
+            seat = seating.seat() => drop(seat),
+            () = gone.cancelled() => {}
+        }
+    });
+    let transport = Opening::new(Wire::new(input, inflow, output, ending.clone()));
+    let serving = run(server.clone(), transport, &stop);
+    let ended = tokio::select! {
+        ended = serving => ended,
+        () = overdue(&ending, &stop) => {
+            tracing::warn!("the client does not read its last answers; ending without it");
+            Ended::Closed
+        }
+    };
+    ending.cancel();
+    server.tasks().close();
+    if tokio::time::timeout(LAST_CALLS, server.tasks().wait())
+        .await
+        .is_err()
+    {
+        tracing::warn!("ending with calls that the bus has not answered");
+    }
+    if stop.is_cancelled() {
+        Ended::Stopped
+    } else {
+        ended
+    }
+}
+
+async fn run<T>(server: Server, transport: Opening<T>, stop: &CancellationToken) -> Ended
+where
+    T: rmcp::transport::Transport<rmcp::RoleServer> + 'static,
+{
+    // A token of its own, as the library cancels what it is given when it is done.
+    let service = match server.serve_with_ct(transport, stop.child_token()).await {
+        Ok(service) => service,
+        Err(ServerInitializeError::Cancelled) => return Ended::Stopped,
+        Err(error) => {
+            // The input ended before anything was asked for, or cannot be written to.
+            tracing::debug!("nothing was served: {error}");
+            return Ended::Closed;
+        }
+    };
+    match service.waiting().await {
+        Ok(QuitReason::Cancelled) => Ended::Stopped,
+        Ok(QuitReason::Closed) => Ended::Closed,
+        Ok(reason) => {
+            tracing::error!("serving broke off: {reason:?}");
+            Ended::Closed
+        }
+        Err(error) => {
+            tracing::error!("serving broke off: {error}");
+            Ended::Closed
+        }
+    }
+}
+
+/// Returns when the last answers should have been written.
+async fn overdue(ending: &CancellationToken, stop: &CancellationToken) {
+    tokio::select! {
+        () = ending.cancelled() => {}
+        () = stop.cancelled() => ending.cancel(),
+    }
+    tokio::time::sleep(LAST_ANSWERS).await;
+}

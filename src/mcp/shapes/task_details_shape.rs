@@ -1,0 +1,253 @@
+//! What came of a task besides its words, as the tools show it: errors, files, failed calls, tokens and money.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::domain::error_class;
+use crate::domain::limits;
+use crate::domain::task::TaskError;
+use crate::domain::task_result::{Details, FailedCall, FileChange, Usage};
+use crate::domain::time::iso8601;
+
+/// What went wrong with a task.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorView {
+    /// What kind of error: auth, quota, model, mode, unavailable, silent, limit, refused, start, crashed, cancelled, agent …
+    class: String,
+    /// What happened.
+    message: String,
+    /// When to try again, in UTC, if that was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<String>,
+    /// How your user logs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    login: Option<String>,
+    /// The valid names, where one was not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    known: Vec<String>,
+}
+
+impl From<TaskError> for ErrorView {
+    fn from(error: TaskError) -> Self {
+        Self {
+            class: error.class,
+            message: error.message,
+            retry_at: error.retry_ms.map(iso8601),
+            login: error.login,
+            known: error.known,
+        }
+    }
+}
+
+impl ErrorView {
+    /// The error of a task that runs, and whose agent shows no sign of life.
+    pub(crate) fn of_silence() -> Self {
+        let message = "the agent shows no sign of life: wait on, or end its turn with cancel_task, or the agent with kill_agent";
+        TaskError::new(error_class::SILENT, message).into()
+    }
+}
+
+/// What a task used, as far as its agent tells.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UsageView {
+    /// Tokens that the model read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_tokens: Option<u64>,
+    /// Tokens that it wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_tokens: Option<u64>,
+    /// Tokens that came from a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_tokens: Option<u64>,
+    /// All of it, as the agent counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_tokens: Option<u64>,
+    /// What it cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+    /// In which currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+    /// Tokens in the model's context at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_used: Option<u64>,
+    /// Tokens that fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_size: Option<u64>,
+}
+
+impl From<Usage> for UsageView {
+    fn from(usage: Usage) -> Self {
+        let cost = usage.cost;
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_tokens: usage.cached_tokens,
+            total_tokens: usage.total_tokens,
+            cost: cost.as_ref().map(crate::domain::task_result::Money::amount),
+            currency: cost.map(|cost| cost.currency),
+            context_used: usage.context_used,
+            context_size: usage.context_size,
+        }
+    }
+}
+
+/// A file that has changed.
+#[derive(Serialize, JsonSchema)]
+struct FileView {
+    /// From the project's root.
+    path: String,
+    /// created, edited, deleted or moved.
+    change: String,
+    /// Who says so: `tool_call`, the agent itself; `git`, which cannot tell who did it.
+    sources: Vec<String>,
+}
+
+impl From<FileChange> for FileView {
+    fn from(file: FileChange) -> Self {
+        let sources = file.sources.into_iter();
+        Self {
+            path: file.path,
+            change: file.change.as_str().to_owned(),
+            sources: sources.map(|source| source.as_str().to_owned()).collect(),
+        }
+    }
+}
+
+/// A call of a tool that failed.
+#[derive(Serialize, JsonSchema)]
+struct FailedCallView {
+    /// What the agent calls it.
+    title: String,
+    /// The kind of tool.
+    kind: String,
+    /// What it answered.
+    why: String,
+}
+
+impl From<FailedCall> for FailedCallView {
+    fn from(call: FailedCall) -> Self {
+        Self {
+            title: call.title,
+            kind: call.kind,
+            why: call.why,
+        }
+    }
+}
+
+/// The lists of a result, or a part of them.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ListsView {
+    /// The files that have changed, from `list_offset` on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileView>,
+    /// How many there are.
+    files_total: usize,
+    /// Whether git was asked: compared, absent, or why not.
+    git: String,
+    /// Calls of tools that failed, from `list_offset` on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed_calls: Vec<FailedCallView>,
+    /// How many there are.
+    failed_calls_total: usize,
+    /// Calls so old that these lists know nothing of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls_left_out: Option<u64>,
+    /// Where the rest of the lists begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_list_offset: Option<usize>,
+}
+
+impl ListsView {
+    /// Shows what fits of both lists, from a place on that counts in both alike.
+    pub(crate) fn of(details: Details, offset: usize) -> Self {
+        let (files_total, failed_calls_total) = (details.files.len(), details.failed_calls.len());
+        let of_file = |file: &FileChange| file.path.len() + 64;
+        let of_call = |call: &FailedCall| call.title.len() + call.why.len() + 64;
+        // Both end at the same place, so that one number says where to go on.
+        let end = fitting(&details.files, offset, of_file).min(fitting(
+            &details.failed_calls,
+            offset,
+            of_call,
+        ));
+        let longest = files_total.max(failed_calls_total);
+        Self {
+            files: part(details.files, offset, end),
+            files_total,
+            git: details.git.told().to_owned(),
+            failed_calls: part(details.failed_calls, offset, end),
+            failed_calls_total,
+            calls_left_out: (details.calls_left_out > 0).then_some(details.calls_left_out),
+            next_list_offset: (end < longest).then_some(end),
+        }
+    }
+}
+
+/// Returns up to which place the items of a list fit; without an end where all do.
+fn fitting<T>(items: &[T], offset: usize, bytes: impl Fn(&T) -> usize) -> usize {
+    let mut sum = 0;
+    for (place, item) in items.iter().enumerate().skip(offset) {
+        sum += bytes(item);
+        // One item always goes.
+        if sum > limits::LIST_BYTES && place > offset {
+            return place;
+        }
+    }
+    usize::MAX
+}
+
+fn part<T, V: From<T>>(items: Vec<T>, offset: usize, end: usize) -> Vec<V> {
+    let rest = items.into_iter().take(end).skip(offset);
+    rest.map(V::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::task_result::{Change, ChangeSource};
+
+    #[test]
+    fn the_parts_of_long_lists_make_up_the_whole() {
+        let file = |number: usize| FileChange {
+            path: format!("{number:0>200}"),
+            change: Change::Edited,
+            sources: vec![ChangeSource::Git],
+        };
+        let call = |number: usize| FailedCall {
+            title: format!("call {number}"),
+            kind: "execute".into(),
+            why: "x".repeat(limits::FAILED_CALL_CHARS),
+        };
+        let details = Details {
+            files: (0..100).map(file).collect(),
+            failed_calls: (0..9).map(call).collect(),
+            ..Details::default()
+        };
+        let (mut files, mut calls, mut offset, mut parts) = (Vec::new(), Vec::new(), 0, 0);
+        loop {
+            let view = ListsView::of(details.clone(), offset);
+            assert_eq!((view.files_total, view.failed_calls_total), (100, 9));
+            files.extend(view.files.into_iter().map(|file| file.path));
+            calls.extend(view.failed_calls.into_iter().map(|call| call.title));
+            parts += 1;
+            match view.next_list_offset {
+                Some(next) => {
+                    assert!(next > offset);
+                    offset = next;
+                }
+                None => break,
+            }
+        }
+        assert!(parts > 3, "{parts}");
+        let paths: Vec<_> = details.files.iter().map(|file| file.path.clone()).collect();
+        assert_eq!(files, paths);
+        assert_eq!(calls.len(), 9);
+        assert_eq!(calls[8], "call 8");
+    }
+
+    #[test]
+    fn an_offset_beyond_the_lists_shows_nothing_and_goes_on_nowhere() {
+        let view = ListsView::of(Details::default(), 7);
+        assert!(view.files.is_empty() && view.next_list_offset.is_none());
+    }
+}

@@ -1,0 +1,171 @@
+//! A task as the tools show it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::task_details_shape::{ErrorView, ListsView, UsageView};
+use crate::bus::state::{State, Task};
+use crate::domain::limits;
+use crate::domain::member::Activity;
+use crate::domain::task::TaskStatus;
+use crate::domain::time::iso8601;
+use crate::mcp::{Caller, ToolError};
+use crate::team::{TaskOutput, Team};
+
+/// Where a task stands.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatusView {
+    /// The task.
+    task_id: String,
+    /// The agent that has it.
+    agent: String,
+    /// queued, starting, running, done, failed, cancelled or interrupted.
+    status: String,
+    /// When it was assigned, in UTC.
+    queued_at: String,
+    /// When its turn began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    /// Its place in the agent's queue; 1 is next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<usize>,
+}
+
+impl StatusView {
+    pub(crate) fn of(task: &Task, team: &Team) -> Self {
+        Self {
+            task_id: task.id.to_string(),
+            agent: task.agent.to_string(),
+            status: status(team, task).to_owned(),
+            queued_at: iso8601(task.queued_ms),
+            started_at: task.started_ms.map(iso8601),
+            ended_at: task.ended_ms.map(iso8601),
+            position: team.position(task),
+        }
+    }
+}
+
+/// A part of a task's output, and how its turn ended.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OutputView {
+    /// What the agent said, from `offset` on.
+    output: String,
+    /// Where this part begins, in bytes.
+    offset: usize,
+    /// Where the rest begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+    /// The length of the whole output, so far if it still runs.
+    total_bytes: usize,
+    /// Where the agent's last words begin, those after its last tool call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_words_offset: Option<u64>,
+    /// Why the turn ended, in ACP's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorView>,
+    /// What the agent remembered at the beginning: new (nothing), kept, resumed, or lost (nothing, although it was to).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
+    #[serde(flatten)]
+    lists: Option<ListsView>,
+    /// What it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageView>,
+    /// From the turn's beginning to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_seconds: Option<f64>,
+}
+
+impl OutputView {
+    /// Shows a task's output, and of its lists the part from `list_offset` on; a later part of the output comes without them.
+    pub(crate) fn of(output: TaskOutput, list_offset: usize) -> Self {
+        let task = output.task;
+        let with_lists = output.offset == 0 || list_offset > 0;
+        let silence = output.is_silent.then(ErrorView::of_silence);
+        Self {
+            output: output.text,
+            offset: output.offset,
+            next_offset: output.next_offset,
+            total_bytes: output.total,
+            last_words_offset: task.last_words,
+            duration_seconds: duration_seconds(&task),
+            stop_reason: task.stop_reason,
+            error: task.error.map(ErrorView::from).or(silence),
+            context: task.context.map(|context| context.as_str().to_owned()),
+            lists: output
+                .details
+                .filter(|_| with_lists)
+                .map(|details| ListsView::of(details, list_offset)),
+            usage: task.usage.map(UsageView::from),
+        }
+    }
+}
+
+/// Returns how long a task took that is over, by the wall clock, to the tenth of a second.
+fn duration_seconds(task: &Task) -> Option<f64> {
+    let millis = task.ended_ms?.saturating_sub(task.started_ms?);
+    let tenths = u32::try_from(millis.max(0) / 100).ok()?;
+    Some(f64::from(tenths) / 10.0)
+}
+
+/// What came of a task.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ResultView {
+    /// The task.
+    task_id: String,
+    /// queued, starting, running, done, failed, cancelled or interrupted.
+    status: String,
+    #[serde(flatten)]
+    output: OutputView,
+}
+
+impl ResultView {
+    pub(crate) fn of(output: TaskOutput, list_offset: usize, team: &Team) -> Self {
+        Self {
+            task_id: output.task.id.to_string(),
+            status: status(team, &output.task).to_owned(),
+            output: OutputView::of(output, list_offset),
+        }
+    }
+}
+
+/// Returns the word for where a task stands: a queued one whose agent is still coming up is `starting`.
+pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
+    let coming_up = |state: &State| {
+        let agent = state.session(task.session);
+        agent.is_some_and(|agent| {
+            agent.activity == Activity::Starting && agent.queue.front() == Some(&task.id)
+        })
+    };
+    if task.status == TaskStatus::Queued && team.bus().look(coming_up) {
+        "starting"
+    } else {
+        task.status.as_str()
+    }
+}
+
+/// Returns how many bytes of output an answer may carry, given how many are asked for.
+pub(crate) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
+    match asked {
+        Some(0) => Err(ToolError::Arguments(
+            "max_bytes is 0: ask for at least 1".to_owned(),
+        )),
+        Some(asked) => Ok(asked.min(limits::ANSWER_BYTES)),
+        None => Ok(limits::ANSWER_BYTES),
+    }
+}
+/// Hands the notice of a task's end to the call that brings the end of its output, so that one stands and falls with the other.
+pub(crate) async fn take_notice(caller: &mut Caller, output: &TaskOutput) {
+    if output.is_the_end()
+        && let Err(error) = caller.call.take_notice(output.task.id.clone()).await
+    {
+        // Then the notice comes besides.
+        tracing::debug!("failed to take the notice of a task: {error}");
+    }
+}

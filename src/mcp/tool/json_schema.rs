@@ -1,0 +1,141 @@
+//! The JSON schemas of a tool's input and output: small, self-contained, and without what makes clients warn.
+
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use super::Mail;
+use crate::mcp::shapes::message_shape::MessageView;
+
+/// The field of a result in which unread messages ride along.
+pub(crate) const INBOX: &str = "inbox";
+
+/// Returns the schema of what a tool takes.
+pub(crate) fn input<T: JsonSchema>() -> JsonObject {
+    let mut schema = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    for field in properties(&mut schema).values_mut() {
+        forget_null(field);
+    }
+    schema
+}
+
+/// Returns the schema of what a tool returns, with the messages that may ride along.
+pub(crate) fn output<T: JsonSchema>(mail: Mail) -> JsonObject {
+    let mut schema = of::<T>(SchemaSettings::draft2020_12().for_serialize());
+    if mail == Mail::RidesAlong {
+        let messages = json!({
+            "type": "array",
+            "description": "Unread messages that came along; they count as read.",
+            "items": of::<MessageView>(SchemaSettings::draft2020_12().for_serialize()),
+        });
+        properties(&mut schema).insert(INBOX.to_owned(), messages);
+    }
+    schema
+}
+
+fn of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+    let generator = settings
+        .with(|settings| {
+            settings.meta_schema = None;
+            // References cost tokens, and some clients do not follow them.
+            settings.inline_subschemas = true;
+        })
+        .into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    let Value::Object(mut schema) = schema else {
+        unreachable!("the schema of a struct is an object");
+    };
+    properties(&mut schema);
+    schema
+}
+
+/// Returns the properties of a struct's schema. A struct without fields has none, and some clients insist.
+fn properties(schema: &mut JsonObject) -> &mut JsonObject {
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    properties
+        .as_object_mut()
+        .expect("the properties of a struct are an object")
+}
+
+/// Takes out the `null` that stands for a field left out: it costs tokens, and a model may take it for a value to give.
+fn forget_null(field: &mut Value) {
+    let Some(Value::Array(types)) = field.get_mut("type") else {
+        return;
+    };
+    types.retain(|name| name != "null");
+    if let [only] = types.as_slice() {
+        let only = only.clone();
+        field["type"] = only;
+    }
+}
+
+/// Takes out what costs tokens and tells nothing: titles, the name of the struct, and widths of integers, which clients that
+/// check schemas warn of.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.remove("format");
+            if object.get("title").is_some_and(Value::is_string) {
+                object.remove("title");
+            }
+            object.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says something.
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Example {
+        /// A number.
+        count: Option<u32>,
+        #[serde(rename = "title")]
+        named: String,
+        parts: Vec<Part>,
+    }
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Part {
+        bytes: u64,
+    }
+
+    #[test]
+    fn a_schema_is_small_and_self_contained() {
+        let expected = json!({
+            "type": "object",
+            "description": "Says something.",
+            "additionalProperties": false,
+            "properties": {
+                "count": { "type": "integer", "minimum": 0, "description": "A number." },
+                "title": { "type": "string" },
+                "parts": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": { "bytes": { "type": "integer", "minimum": 0 } },
+                        "required": ["bytes"],
+                    },
+                },
+            },
+            "required": ["title", "parts"],
+        });
+        assert_eq!(Value::Object(input::<Example>()), expected);
+    }
+
+    #[test]
+    fn the_inbox_is_part_of_the_output_only_where_messages_ride_along() {
+        let has = |mail| output::<Example>(mail)["properties"].get(INBOX).is_some();
+        assert!(has(Mail::RidesAlong));
+        assert!(!has(Mail::IsTheAnswer));
+    }
+}

@@ -1,0 +1,170 @@
+//! What a tool is: a name, a description, an input, an output, and a function between them.
+//!
+//! A tool is a value, so that one that needs more than the caller's seat carries it along. [`AnyTool`] is the same without
+//! its types, made by itself for every [`Tool`].
+
+pub(crate) mod check_arguments;
+pub(crate) mod json_schema;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rmcp::model::{self, JsonObject, MetaObject};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::error::ToolError;
+
+/// Whether unread messages ride along on a tool's results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mail {
+    /// They do, as `inbox`.
+    RidesAlong,
+    /// They are what the tool returns anyhow.
+    IsTheAnswer,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as any tool that does not wait.
+    Short,
+    /// So long on purpose; such a call ends when its client goes away.
+    Waits(Duration),
+}
+
+/// A tool, with its types.
+pub trait Tool: Send + Sync + 'static {
+    /// What it takes. Unknown fields are refused.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// What it returns.
+    type Output: Serialize + JsonSchema + Send;
+    /// Its name.
+    const NAME: &'static str;
+    /// What a model is told: what, when, what next.
+    const DESCRIPTION: &'static str;
+    /// Whether unread messages ride along.
+    const MAIL: Mail = Mail::RidesAlong;
+
+    /// Returns how long a call with this input may take.
+    fn patience(&self, _input: &Self::Input) -> Patience {
+        Patience::Short
+    }
+
+    /// Does what is asked for. Dropped when the call is cancelled, which it must bear at every await.
+    fn run(
+        &self,
+        caller: &mut Caller,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+}
+
+/// A tool, without its types.
+pub trait AnyTool: Send + Sync {
+    /// Returns its name.
+    fn name(&self) -> &'static str;
+
+    /// Says whether unread messages ride along.
+    fn mail(&self) -> Mail;
+
+    /// Returns what `tools/list` shows.
+    fn definition(&self) -> model::Tool;
+
+    /// Reads the arguments of a call, that fit the input schema, or says what is wrong with them.
+    fn prepare(
+        &self,
+        schema: &JsonObject,
+        arguments: JsonObject,
+    ) -> Result<Box<dyn Prepared + '_>, ToolError>;
+}
+
+/// A call whose arguments have been read.
+pub trait Prepared: Send {
+    /// Returns how long it may take.
+    fn patience(&self) -> Patience;
+
+    /// Does it.
+    fn run<'a>(
+        self: Box<Self>,
+        caller: &'a mut Caller,
+    ) -> BoxFuture<'a, Result<JsonObject, ToolError>>
+    where
+        Self: 'a;
+}
+
+impl<T: Tool> AnyTool for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn mail(&self) -> Mail {
+        T::MAIL
+    }
+
+    fn definition(&self) -> model::Tool {
+        let mut input = json_schema::input::<T::Input>();
+        // It is about the struct in our code; the tool has a description of its own.
+        input.remove("description");
+        let mut output = json_schema::output::<T::Output>(T::MAIL);
+        output.remove("description");
+        // Otherwise a client that searches for tools shows none of ours until its model looks for it.
+        let always_load = json!({ "anthropic/alwaysLoad": true });
+        let Value::Object(meta) = always_load else {
+            unreachable!("it is written as an object");
+        };
+        model::Tool::new(T::NAME, Cow::Borrowed(T::DESCRIPTION), Arc::new(input))
+            .with_raw_output_schema(Arc::new(output))
+            .with_meta(MetaObject(meta))
+    }
+
+    fn prepare(
+        &self,
+        schema: &JsonObject,
+        mut arguments: JsonObject,
+    ) -> Result<Box<dyn Prepared + '_>, ToolError> {
+        check_arguments::check(T::NAME, schema, &arguments)?;
+        // Not every field can be null; every one that may be left out can be left out.
+        arguments.retain(|_, value| !value.is_null());
+        let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+            ToolError::Arguments(format!(
+                "the arguments of `{}` do not fit: {error}",
+                T::NAME
+            ))
+        })?;
+        Ok(Box::new(Ready { tool: self, input }))
+    }
+}
+
+struct Ready<'t, T: Tool> {
+    tool: &'t T,
+    input: T::Input,
+}
+
+impl<T: Tool> Prepared for Ready<'_, T> {
+    fn patience(&self) -> Patience {
+        self.tool.patience(&self.input)
+    }
+
+    fn run<'a>(
+        self: Box<Self>,
+        caller: &'a mut Caller,
+    ) -> BoxFuture<'a, Result<JsonObject, ToolError>>
+    where
+        Self: 'a,
+    {
+        async move {
+            let output = self.tool.run(caller, self.input).await?;
+            match serde_json::to_value(output) {
+                Ok(Value::Object(object)) => Ok(object),
+                _ => unreachable!("the output of a tool is a struct of plain data"),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,196 @@
+//! `get_agent_status`: how everybody is doing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bus::state::{Departed, Permission, Session, State};
+use crate::domain::limits;
+use crate::domain::member::{MemberKind, Tools};
+use crate::domain::message::Way;
+use crate::domain::time::{Now, Tick, iso8601};
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(crate) struct GetAgentStatus;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Everybody, the longest here first; then those who have left within 10 minutes.
+    agents: Vec<Agent>,
+    /// What agents wait to be allowed, oldest first. `answer_permission` answers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    permissions: Vec<Open>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Open {
+    /// What to answer with.
+    permission_id: String,
+    /// Who asks.
+    agent: String,
+    /// The kind of tool: read, edit, delete, move, search, execute, think, fetch or other.
+    kind: String,
+    /// What for, in the agent's words.
+    title: String,
+    /// The places that it names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
+    /// What may be answered: `allow_once`, `allow_always`, `reject`.
+    offers: Vec<String>,
+    /// When, in UTC.
+    asked_at: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Agent {
+    /// Its name.
+    name: String,
+    /// agent, peer or orchestrator.
+    kind: String,
+    /// starting, running, idle, waiting, `waiting_permission`, stalled, stuck, stopping, hung or dead.
+    status: String,
+    /// The task in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    /// Unread messages.
+    messages_pending: usize,
+    /// Its own requests that nobody has completed.
+    requests_pending: usize,
+    /// How long it has been here, or was.
+    uptime_seconds: u64,
+    /// When it last did something, in UTC.
+    last_activity: String,
+    /// Whether it has the bridge's tools: ready or missing.
+    tools: String,
+    /// How messages reach it, into a running turn first: steer, drain, interrupt (only urgent ones), piggyback (on the results of
+    /// its tools), pull, prompt (wakes it when idle), inject (before its next task).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    delivery: Vec<&'static str>,
+    /// Why it has left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Tool for GetAgentStatus {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "get_agent_status";
+    const DESCRIPTION: &'static str = "See the health of all members: what each does, its unread messages, when it last did something, and who has died.";
+
+    async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
+        caller.bus().bury_the_dead().await?;
+        let now = caller.bus().now();
+        let (agents, permissions) = caller.bus().look(|state| {
+            let live = state
+                .live_sessions()
+                .into_iter()
+                .map(|session| live(state, session, now));
+            let departed = state
+                .departed()
+                .rev()
+                .filter(|departed| is_recent(departed, now))
+                .map(dead);
+            let open = state.open_permissions();
+            let open = open.into_iter().map(open_view);
+            (live.chain(departed).collect(), open.collect())
+        });
+        Ok(Output {
+            agents,
+            permissions,
+        })
+    }
+}
+
+fn live(state: &State, session: &Session, now: Now) -> Agent {
+    Agent {
+        name: session.name.to_string(),
+        kind: session.kind.as_str().to_owned(),
+        status: if state.open_permissions_of(session.id).is_empty() {
+            session.status()
+        } else {
+            "waiting_permission"
+        }
+        .to_owned(),
+        task_id: session.running.clone().map(String::from),
+        messages_pending: state.unread(&session.name).count(),
+        requests_pending: state.pending_requests(&session.name),
+        uptime_seconds: between(session.since, now.tick) / 1000,
+        last_activity: iso8601(session.last_ms),
+        tools: if session.tools == Tools::Ready {
+            "ready"
+        } else {
+            "missing"
+        }
+        .to_owned(),
+        delivery: delivery(session),
+        reason: None,
+    }
+}
+
+/// Returns the ways to a session: its bridge's, and those of its tools.
+fn delivery(session: &Session) -> Vec<&'static str> {
+    let (into_turn, others): (Vec<_>, Vec<_>) = session
+        .ways
+        .iter()
+        .partition(|way| matches!(way, Way::Steer | Way::Drain));
+    let interrupts = into_turn.is_empty() && !others.is_empty();
+    let tools: &[Way] = if session.tools == Tools::Ready {
+        &[Way::Piggyback, Way::Pull]
+    } else {
+        &[]
+    };
+    let words = |ways: Vec<Way>| ways.into_iter().map(Way::as_str);
+    words(into_turn)
+        .chain(interrupts.then_some("interrupt"))
+        .chain(words(tools.to_vec()))
+        .chain(words(others))
+        .collect()
+}
+
+fn open_view(permission: &Permission) -> Open {
+    let offers = permission.offers.iter();
+    Open {
+        permission_id: permission.id.to_string(),
+        agent: permission.question.agent.to_string(),
+        kind: permission.question.kind.clone(),
+        title: permission.question.title.clone(),
+        paths: permission.question.paths.clone(),
+        offers: offers.map(|offer| offer.as_str().to_owned()).collect(),
+        asked_at: iso8601(permission.asked_ms),
+    }
+}
+
+fn dead(departed: &Departed) -> Agent {
+    Agent {
+        name: departed.name.to_string(),
+        kind: departed.kind.as_str().to_owned(),
+        status: "dead".to_owned(),
+        task_id: None,
+        messages_pending: 0,
+        requests_pending: 0,
+        uptime_seconds: between(departed.since, departed.at) / 1000,
+        last_activity: iso8601(departed.last_ms),
+        tools: "missing".to_owned(),
+        delivery: Vec::new(),
+        reason: Some(departed.told()),
+    }
+}
+
+/// Only an agent's end is news; who joined by itself leaves by itself.
+fn is_recent(departed: &Departed, now: Now) -> bool {
+    departed.kind == MemberKind::Agent
+        && departed.at.boot == now.tick.boot
+        && between(departed.at, now.tick) <= limits::DEPARTED_SHOWN_MS
+}
+
+/// Returns the milliseconds between two ticks; those of different boots cannot be compared.
+fn between(from: Tick, to: Tick) -> u64 {
+    if from.boot == to.boot {
+        to.ms.saturating_sub(from.ms)
+    } else {
+        0
+    }
+}

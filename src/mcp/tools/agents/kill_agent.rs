@@ -1,0 +1,46 @@
+//! `kill_agent`: the end of an agent, at once.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::{Caller, Patience, Tool, ToolError};
+
+/// SIGTERM, 5 s, SIGKILL, and the time to see that it is gone.
+const LIMIT: Duration = Duration::from_secs(10);
+
+pub(crate) struct KillAgent {
+    pub(crate) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Its name.
+    agent: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// It is gone.
+    killed: bool,
+}
+
+impl Tool for KillAgent {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "kill_agent";
+    const DESCRIPTION: &'static str = "End an agent and all it started by signals, when shutdown_agent is not enough. Returns when it is gone.";
+
+    fn patience(&self, _input: &Input) -> Patience {
+        Patience::Waits(LIMIT)
+    }
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let team = self.leading.team(caller.seat());
+        team.kill_agent(&input.agent, LIMIT).await?;
+        Ok(Output { killed: true })
+    }
+}

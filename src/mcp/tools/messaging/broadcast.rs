@@ -1,0 +1,56 @@
+//! `broadcast`: a message to everybody.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(crate) struct Broadcast;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// At most 1 MiB.
+    content: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Whose inboxes it is in.
+    delivered_to: Vec<String>,
+    /// Live members who cannot be given it, because their inbox is full or they are hung.
+    failed: Vec<String>,
+}
+
+impl Tool for Broadcast {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "broadcast";
+    const DESCRIPTION: &'static str = "Send a message to all live members at once. Idle agents are woken by it, so use it sparingly.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        caller.bus().bury_the_dead().await?;
+        let sent = caller.call.broadcast(input.content).await?;
+        let delivered: BTreeSet<_> = sent
+            .into_iter()
+            .flat_map(|sent| sent.recipients)
+            .map(|(name, _)| name)
+            .collect();
+        let me = caller.seat().name().clone();
+        let failed = caller.bus().look(|state| {
+            let live = state
+                .live_sessions()
+                .into_iter()
+                .map(|session| session.name.clone());
+            live.filter(|name| *name != me && !delivered.contains(name))
+                .map(|name| name.to_string())
+                .collect()
+        });
+        Ok(Output {
+            delivered_to: delivered.into_iter().map(|name| name.to_string()).collect(),
+            failed,
+        })
+    }
+}

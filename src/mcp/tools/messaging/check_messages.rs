@@ -1,0 +1,251 @@
+//! `check_messages`: what is unread; what was, from a place on; and the rest of one long message.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::history_cursor::Cursor;
+use super::sender_filter::sender;
+use crate::bus::rules::{Pick, Refusal};
+use crate::bus::{BusError, Letter, Seat};
+use crate::domain::ids::{MessageId, TaskId};
+use crate::domain::limits;
+use crate::domain::message::Way;
+use crate::domain::name::Name;
+use crate::mcp::shapes::message_shape::views;
+use crate::mcp::{Caller, Mail, MessageView, Tool, ToolError};
+
+pub(crate) struct CheckMessages;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Only from this member.
+    agent_id: Option<String>,
+    /// 1 to 500; default 20.
+    limit: Option<u64>,
+    /// Look back instead, read or not: 0 for the oldest, then `next_cursor`.
+    cursor: Option<String>,
+    /// Only this message, from offset on.
+    id: Option<String>,
+    /// The `next_offset` of a long message.
+    offset: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Oldest first.
+    messages: Vec<MessageView>,
+    /// There is more: call again without a cursor for what is unread, or with it to look back from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// What is asked for.
+enum Wanted {
+    Unread {
+        from: Option<String>,
+        limit: usize,
+    },
+    Past {
+        cursor: Cursor,
+        from: Option<String>,
+        limit: usize,
+    },
+    Rest {
+        id: MessageId,
+        offset: usize,
+    },
+    /// What was said in an earlier step of the workflow whose step the reader does.
+    Output {
+        task: TaskId,
+        offset: usize,
+    },
+}
+
+impl Tool for CheckMessages {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "check_messages";
+    const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; what is returned counts as \
+        read. Call it when you begin, between steps, and before you finish. A message with next_offset goes on: call with its \
+        id and that offset.";
+    const MAIL: Mail = Mail::IsTheAnswer;
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        match wanted(input)? {
+            Wanted::Unread { from, limit } => unread(caller, from, limit).await,
+            Wanted::Past {
+                cursor,
+                from,
+                limit,
+            } => past(caller, cursor, from, limit).await,
+            Wanted::Rest { id, offset } => rest(caller, id, offset).await,
+            Wanted::Output { task, offset } => said_before(caller, task, offset).await,
+        }
+    }
+}
+
+fn wanted(input: Input) -> Result<Wanted, ToolError> {
+    let refuse = |text: &str| Err(ToolError::Arguments(text.to_owned()));
+    let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
+    if let Some(id) = input.id {
+        if input.agent_id.is_some() || input.cursor.is_some() || input.limit.is_some() {
+            return refuse("id goes with offset alone: leave agent_id, cursor and limit out");
+        }
+        if let Ok(task) = TaskId::parse(&id) {
+            return Ok(Wanted::Output { task, offset });
+        }
+        let id = MessageId::parse(&id)?;
+        return Ok(Wanted::Rest { id, offset });
+    }
+    if input.offset.is_some() {
+        return refuse("offset needs the id of the message that it belongs to");
+    }
+    let limit = input.limit.map_or(limits::CHECK_LIMIT, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
+    if !(1..=limits::MAX_CHECK_LIMIT).contains(&limit) {
+        let most = limits::MAX_CHECK_LIMIT;
+        return refuse(&format!("limit is {limit}; it must be 1 to {most}"));
+    }
+    let from = input.agent_id;
+    match input.cursor {
+        None => Ok(Wanted::Unread { from, limit }),
+        Some(cursor) => match Cursor::parse(&cursor) {
+            Some(cursor) => Ok(Wanted::Past {
+                cursor,
+                from,
+                limit,
+            }),
+            None => refuse("cursor is not one of ours: use a next_cursor, or \"0\" for the oldest"),
+        },
+    }
+}
+
+/// Hands over what is unread.
+async fn unread(
+    caller: &mut Caller,
+    from: Option<String>,
+    limit: usize,
+) -> Result<Output, ToolError> {
+    let from = from.map(|from| sender(caller, &from)).transpose()?;
+    let pick = Pick {
+        only: None,
+        from: from.clone(),
+        kind: None,
+        limit,
+        bytes: caller.seat().answer_room(),
+        head_bytes: limits::HEAD_BYTES,
+    };
+    let room = caller.seat().answer_room();
+    let letters = caller.call.take_into(room, Way::Pull, pick).await?;
+    let next = caller.bus().look(|state| {
+        let wanted = |name: Option<&Name>| from.is_none() || name == from.as_ref();
+        state
+            .unread(caller.seat().name())
+            .find(|message| wanted(message.from.member()))
+            .map(|message| Cursor::at(message.body.place))
+    });
+    Ok(Output {
+        next_cursor: next.filter(|_| !letters.is_empty()).map(Cursor::text),
+        messages: views(letters),
+    })
+}
+
+/// Lists what the log tells, and changes nothing.
+async fn past(
+    caller: &mut Caller,
+    cursor: Cursor,
+    from: Option<String>,
+    limit: usize,
+) -> Result<Output, ToolError> {
+    let from = from.map(|from| sender(caller, &from)).transpose()?;
+    let seat = caller.seat().clone();
+    let (letters, next) = blocking(move || look_back(&seat, cursor, from.as_ref(), limit)).await?;
+    Ok(Output {
+        messages: views(letters),
+        next_cursor: next.map(Cursor::text),
+    })
+}
+
+fn look_back(
+    seat: &Seat,
+    cursor: Cursor,
+    from: Option<&Name>,
+    limit: usize,
+) -> Result<(Vec<Letter>, Option<Cursor>), BusError> {
+    let (bus, me) = (seat.bus(), seat.name());
+    bus.refresh()?;
+    let wanted = |message: &crate::bus::state::Message| {
+        from.is_none_or(|from| message.from.member() == Some(from))
+    };
+    let (found, after) = bus.history(cursor.place, wanted, me, limit + cursor.shown)?;
+    let mut letters = Vec::new();
+    let mut at = cursor;
+    let mut room = seat.answer_room();
+    for message in found.into_iter().skip(cursor.shown) {
+        let place = message.body.place;
+        let most = limits::HEAD_BYTES.min(seat.text_room());
+        let letter = bus.letter(message, 0, most)?;
+        if letters.len() == limit || (letter.shown_len() > room && !letters.is_empty()) {
+            // `at` is behind the last one that is shown; what follows in the same line is counted from the line's first.
+            return Ok((letters, Some(at)));
+        }
+        at = at.behind(place);
+        room = room.saturating_sub(letter.shown_len());
+        letters.push(letter);
+    }
+    Ok((letters, after.map(Cursor::at)))
+}
+
+/// Reads on in one message, and changes nothing.
+async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
+    let seat = caller.seat().clone();
+    let letter = blocking(move || {
+        let bus = seat.bus();
+        bus.refresh()?;
+        let header = bus.find_message(&id, seat.name())?;
+        bus.letter(header, offset, seat.text_room())
+    });
+    Ok(Output {
+        messages: views(vec![letter.await?]),
+        next_cursor: None,
+    })
+}
+
+/// Reads on in what was said in an earlier step, and changes nothing.
+async fn said_before(
+    caller: &mut Caller,
+    task: TaskId,
+    offset: usize,
+) -> Result<Output, ToolError> {
+    let (bus, reader) = (caller.bus().clone(), caller.seat().session());
+    let said = blocking(move || {
+        bus.refresh()?;
+        let unknown = || Refusal::UnknownTask { id: task.clone() };
+        if !bus.look(|state| state.may_read_output(reader, &task)) {
+            return Err(unknown().into());
+        }
+        let task = bus.find_task(&task)?.ok_or_else(unknown)?;
+        let body = task.output.ok_or_else(unknown)?;
+        let whole = bus.text(body)?;
+        Ok((task, whole))
+    });
+    let (task, whole) = said.await?;
+    let view = MessageView::of_output(&task, caller.seat(), &whole, offset);
+    Ok(Output {
+        messages: vec![view],
+        next_cursor: None,
+    })
+}
+
+/// Runs what may read through the whole log where it keeps nobody waiting.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, BusError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(BusError::Closed.into()),
+    }
+}

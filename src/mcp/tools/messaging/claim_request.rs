@@ -1,0 +1,94 @@
+//! `claim_request`: takes offered work, if nobody was faster.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bus::state::Request;
+use crate::bus::{Claimed, RequestTexts};
+use crate::domain::ids::RequestId;
+use crate::domain::limits;
+use crate::domain::time::iso8601;
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(crate) struct ClaimRequest;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The `request_id` of a request.
+    request_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Whether it is yours now.
+    claimed: bool,
+    /// What it is about.
+    request: RequestView,
+    /// Why it is not yours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RequestView {
+    /// Its id, for `reply_to` of your answer.
+    request_id: String,
+    /// Who asks, and whom you answer.
+    from: String,
+    /// What is to be done.
+    description: String,
+    /// What helps to do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
+    /// open, claimed, completed or expired.
+    status: &'static str,
+    /// Whose it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_by: Option<String>,
+    /// When it was opened, in UTC.
+    timestamp: String,
+    /// Where the texts are cut: the message that has the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<String>,
+    /// Where the rest begins in that message: `check_messages` with `id` and `offset`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+}
+
+impl Tool for ClaimRequest {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "claim_request";
+    const DESCRIPTION: &'static str = "Take a request that a team-mate offers, before you work on it: only one member gets \
+        it. When done, answer with send_message to its sender, with the request_id as reply_to.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let id = RequestId::parse(&input.request_id)?;
+        let (claimed, request, reason) = match caller.call.claim(id).await? {
+            Claimed::Won(request) => (true, request, None),
+            Claimed::Lost { request, reason } => (false, request, Some(reason)),
+        };
+        let texts = caller.bus().request_texts(request.body)?;
+        Ok(Output {
+            claimed,
+            request: view(request, &texts, caller.seat().text_room()),
+            reason,
+        })
+    }
+}
+
+fn view(request: Request, texts: &RequestTexts, room: usize) -> RequestView {
+    let shown = texts.head(limits::HEAD_BYTES.min(room));
+    RequestView {
+        request_id: request.id.into(),
+        from: request.from.to_string(),
+        description: shown.description,
+        context: shown.context,
+        status: request.status.as_str(),
+        claimed_by: request.owner.map(|owner| owner.by.to_string()),
+        timestamp: iso8601(request.opened_ms),
+        message_id: shown.next_offset.map(|_| request.message.into()),
+        next_offset: shown.next_offset,
+    }
+}

@@ -1,0 +1,105 @@
+//! A place in the past of a member's messages, as a text that models pass back.
+
+use crate::bus::storage::Place;
+
+/// More messages than one line of the log can hold.
+const MOST_IN_A_LINE: usize = 1 << 16;
+
+/// Where to look back from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    /// A line of the log; none is the oldest.
+    pub(crate) place: Option<Place>,
+    /// How many of that line's messages have been shown: one line may have several for the same member.
+    pub(crate) shown: usize,
+}
+
+impl Cursor {
+    /// Returns the cursor in front of a line.
+    pub(crate) fn at(place: Place) -> Self {
+        Self {
+            place: Some(place),
+            shown: 0,
+        }
+    }
+
+    /// Returns the cursor behind one more message, that stands in the line at `place`.
+    pub(crate) fn behind(self, place: Place) -> Self {
+        let shown = if self.place == Some(place) {
+            self.shown + 1
+        } else {
+            1
+        };
+        Self {
+            place: Some(place),
+            shown,
+        }
+    }
+
+    /// Reads a cursor.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let oldest = Self {
+            place: None,
+            shown: 0,
+        };
+        if text == "0" {
+            return Some(oldest);
+        }
+        let mut numbers = text.split('.').map(str::parse::<u64>);
+        let (segment, offset, shown) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        if numbers.next().is_some() {
+            return None;
+        }
+        Some(Self {
+            place: Some(Place {
+                segment: segment.ok()?,
+                offset: offset.ok()?,
+            }),
+            // More than any line can have would only be a number to stumble over.
+            shown: usize::try_from(shown.ok()?)
+                .ok()
+                .filter(|shown| *shown <= MOST_IN_A_LINE)?,
+        })
+    }
+
+    /// Writes it.
+    pub(crate) fn text(self) -> String {
+        match self.place {
+            None => "0".to_owned(),
+            Some(place) => format!("{}.{}.{}", place.segment, place.offset, self.shown),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_back() {
+        let place = Place {
+            segment: 7,
+            offset: 4096,
+        };
+        let cursor = Cursor::at(place).behind(place).behind(place);
+        assert_eq!(cursor.shown, 2);
+        assert_eq!(Cursor::parse(&cursor.text()), Some(cursor));
+        assert_eq!(Cursor::parse("0").map(Cursor::text).as_deref(), Some("0"));
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for text in [
+            "",
+            "1",
+            "1.2",
+            "1.2.3.4",
+            "a.b.c",
+            "-1.0.0",
+            "../../x",
+            "1.2.99999999999999999999",
+        ] {
+            assert_eq!(Cursor::parse(text), None, "{text}");
+        }
+    }
+}

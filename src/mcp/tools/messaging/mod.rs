@@ -1,0 +1,11 @@
+//! Tools that every member has: messages, requests, and who is here.
+
+pub(crate) mod broadcast;
+pub(crate) mod check_messages;
+pub(crate) mod claim_request;
+pub(crate) mod history_cursor;
+pub(crate) mod list_agents;
+pub(crate) mod request_task;
+pub(crate) mod send_message;
+pub(crate) mod sender_filter;
+pub(crate) mod wait_for_message;

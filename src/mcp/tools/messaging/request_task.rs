@@ -1,0 +1,78 @@
+//! `request_task`: work that any team-mate may claim.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::limits;
+use crate::domain::request::RequestStatus;
+use crate::mcp::{Caller, Tool, ToolError};
+
+/// What either of the times may be.
+const SECONDS: RangeInclusive<u64> = 1..=limits::MAX_REQUEST_SECONDS;
+
+pub(crate) struct RequestTask;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// What is to be done.
+    description: String,
+    /// What helps to do it.
+    context: Option<String>,
+    /// Unclaimed after this, all are reminded; default 30.
+    timeout_seconds: Option<u64>,
+    /// Unclaimed after this, it expires; default 900.
+    ttl_seconds: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// What to wait for.
+    request_id: String,
+    /// open.
+    status: &'static str,
+}
+
+impl Tool for RequestTask {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "request_task";
+    const DESCRIPTION: &'static str = "Offer work to the whole team; one member claims it and answers you. Then go on, or \
+        wait_for_message with the request_id.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let nudge = seconds(
+            "timeout_seconds",
+            input.timeout_seconds,
+            limits::REQUEST_NUDGE_SECONDS,
+        )?;
+        let ttl = seconds(
+            "ttl_seconds",
+            input.ttl_seconds,
+            limits::REQUEST_TTL_SECONDS,
+        )?;
+        let id = caller
+            .call
+            .open_request(input.description, input.context, nudge, ttl)
+            .await?;
+        Ok(Output {
+            request_id: id.into(),
+            status: RequestStatus::Open.as_str(),
+        })
+    }
+}
+
+fn seconds(name: &str, given: Option<u64>, default: u64) -> Result<Duration, ToolError> {
+    let seconds = given.unwrap_or(default);
+    if SECONDS.contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    Err(ToolError::Arguments(format!(
+        "{name} is {seconds}; it must be {} to {}",
+        SECONDS.start(),
+        SECONDS.end()
+    )))
+}

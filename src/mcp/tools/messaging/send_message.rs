@@ -1,0 +1,81 @@
+//! `send_message`: a message to one member.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::message::Priority;
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(crate) struct SendMessage;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// A name from `list_agents`.
+    to: String,
+    /// At most 1 MiB.
+    content: String,
+    /// The message or request that you answer: its id.
+    reply_to: Option<String>,
+    /// urgent interrupts a team-mate at work; else normal.
+    priority: Option<Urgency>,
+}
+
+/// How much it matters.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Urgency {
+    Normal,
+    Urgent,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The id of what you sent.
+    message_id: String,
+    /// Whether it is in the inbox of a live member. If not, it is kept until that name returns.
+    delivered: bool,
+    /// Who gets it.
+    recipients: Vec<Recipient>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Recipient {
+    /// The name.
+    name: String,
+    /// live or absent.
+    state: &'static str,
+}
+
+impl Tool for SendMessage {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "send_message";
+    const DESCRIPTION: &'static str = "Send a message to one team-mate, who reads it at its next step and may answer. To \
+        answer a message or deliver a request you claimed, give its id as reply_to.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let priority = match input.priority {
+            Some(Urgency::Urgent) => Priority::Urgent,
+            Some(Urgency::Normal) | None => Priority::Normal,
+        };
+        let sent = caller
+            .call
+            .send_as(priority, input.to, input.content, input.reply_to)
+            .await?;
+        let delivered = sent.recipients.iter().any(|(_, is_live)| *is_live);
+        let recipients = sent
+            .recipients
+            .into_iter()
+            .map(|(name, is_live)| Recipient {
+                name: name.to_string(),
+                state: if is_live { "live" } else { "absent" },
+            });
+        Ok(Output {
+            message_id: sent.id.into(),
+            delivered,
+            recipients: recipients.collect(),
+        })
+    }
+}

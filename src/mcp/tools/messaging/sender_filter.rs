@@ -1,0 +1,23 @@
+//! The member that a filter names.
+
+use crate::bus::rules::known_member;
+use crate::domain::name::Name;
+use crate::mcp::{Caller, ToolError};
+
+/// Finds the member whose messages are asked for: a known one, or one that is gone and whose messages are still unread.
+pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
+    caller.bus().refresh()?;
+    let me = caller.seat().name();
+    caller.bus().look(|state| {
+        let named = Name::parse(text).ok();
+        let wrote = |name: &Name| {
+            state
+                .unread(me)
+                .any(|message| message.from.member() == Some(name))
+        };
+        match named.filter(wrote) {
+            Some(name) => Ok(name),
+            None => Ok(known_member(state, text)?.clone()),
+        }
+    })
+}

@@ -1,0 +1,106 @@
+//! `wait_for_message`: the next message that fits, as soon as there is one.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sender_filter::sender;
+use crate::bus::Waited;
+use crate::bus::rules::Refusal;
+use crate::domain::ids::RequestId;
+use crate::domain::limits;
+use crate::mcp::{Caller, Mail, MessageView, Patience, Tool, ToolError};
+
+pub(crate) struct WaitForMessage;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// Only from this member.
+    from: Option<String>,
+    /// Only about this request.
+    request_id: Option<String>,
+    /// 0 to 120; default 30. 0 looks once.
+    timeout_seconds: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The oldest unread message that fits, if one came.
+    message: Option<MessageView>,
+    /// Whether the time was over.
+    timed_out: bool,
+    /// What there is to know besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+/// What a model is told that may be shown the message again.
+const ALSO_IN_TURN: &str = "this message may come into your turn once more: it is the same one";
+
+/// What a model is told whose wait does not begin.
+const IN_TURN: &str =
+    "messages have come into your turn: read them there, and wait again for others";
+
+impl Input {
+    fn seconds(&self) -> u64 {
+        self.timeout_seconds.unwrap_or(limits::WAIT_SECONDS)
+    }
+}
+
+impl Tool for WaitForMessage {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "wait_for_message";
+    const DESCRIPTION: &'static str = "Wait until a team-mate writes, for example for the answer to your request; returns at \
+        once if an unread message fits. After a time-out do other work or wait again.";
+    const MAIL: Mail = Mail::IsTheAnswer;
+
+    fn patience(&self, input: &Input) -> Patience {
+        // Over the limit it is refused at once.
+        let seconds = input.seconds().min(limits::MAX_WAIT_SECONDS);
+        Patience::Waits(Duration::from_secs(seconds))
+    }
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let seconds = input.seconds();
+        if seconds > limits::MAX_WAIT_SECONDS {
+            return Err(ToolError::Arguments(format!(
+                "timeout_seconds is {seconds}; the limit is {}: wait again after a time-out",
+                limits::MAX_WAIT_SECONDS
+            )));
+        }
+        let from = input.from.map(|from| sender(caller, &from)).transpose()?;
+        let request = input.request_id.map(|id| known_request(caller, &id));
+        let request = request.transpose()?;
+        let waited = caller
+            .call
+            .wait(from, request, Duration::from_secs(seconds))
+            .await?;
+        let (message, timed_out, note) = match waited {
+            Waited::Message(letter) => (Some((*letter).into()), false, None),
+            Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
+            Waited::TimedOut => (None, true, None),
+            // Another wait of this member was given the shutdown that ended this one.
+            Waited::Ended => (None, false, None),
+            Waited::InTurn => (None, false, Some(IN_TURN)),
+        };
+        Ok(Output {
+            message,
+            timed_out,
+            note,
+        })
+    }
+}
+
+fn known_request(caller: &Caller, text: &str) -> Result<RequestId, ToolError> {
+    let id = RequestId::parse(text)?;
+    caller.bus().refresh()?;
+    let is_known = caller.bus().look(|state| state.request(&id).is_some());
+    if is_known {
+        Ok(id)
+    } else {
+        Err(Refusal::UnknownRequest { id }.into())
+    }
+}

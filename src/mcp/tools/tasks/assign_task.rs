@@ -1,0 +1,183 @@
+//! `assign_task`: work for an agent, which is started where needed.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::bus::state::Task;
+use crate::domain::ids::TaskId;
+use crate::domain::limits;
+use crate::domain::permission::Policy;
+use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
+use crate::mcp::{Caller, Patience, Tool, ToolError};
+use crate::team::{Assignment, Team, TeamError, Waited};
+
+/// How often a client that waits and wants to know is told how it goes.
+const PROGRESS: Duration = Duration::from_secs(2);
+
+pub(crate) struct AssignTask {
+    pub(crate) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// A live agent, whose queue it joins; a profile, of which a new agent is started; or an ended agent, which is called
+    /// back with its conversation.
+    agent: String,
+    /// What to do.
+    prompt: String,
+    /// Start a new agent of the profile under this name.
+    name: Option<String>,
+    /// The model to use.
+    model: Option<String>,
+    /// Where a new agent works: a directory inside the project.
+    cwd: Option<String>,
+    /// Forget the agent's conversation before this task.
+    #[serde(default)]
+    fresh: bool,
+    /// An ended agent is meant, also where a profile has its name.
+    #[serde(default)]
+    resume: bool,
+    /// What it may do, for this task: allow, rules, ask or deny.
+    permissions: Option<String>,
+    /// Wait for the result.
+    #[serde(default)]
+    wait: bool,
+    /// How long to wait at the most: 1 to 120, default 50. The task goes on afterwards.
+    timeout_seconds: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The task.
+    #[serde(flatten)]
+    task: StatusView,
+    /// What came of it, after waiting.
+    #[serde(flatten)]
+    result: Option<OutputView>,
+    /// What your user should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl Input {
+    fn seconds(&self) -> u64 {
+        self.timeout_seconds.unwrap_or(limits::ASSIGN_WAIT_SECONDS)
+    }
+
+    fn assignment(self) -> Result<Assignment, ToolError> {
+        let policy = |word: String| {
+            Policy::parse(&word).ok_or_else(|| {
+                let shown: String = word.chars().take(limits::SHOWN_NAME_CHARS).collect();
+                ToolError::Arguments(format!(
+                    "permissions is {shown:?}: it is allow, rules, ask or deny"
+                ))
+            })
+        };
+        if self.resume && self.name.is_some() {
+            let problem =
+                "`name` starts a new agent, `resume` calls an ended one back: leave one out";
+            return Err(ToolError::Arguments(problem.to_owned()));
+        }
+        if let Some(model) = &self.model
+            && model.len() > limits::MODEL_BYTES
+        {
+            let (bytes, most) = (model.len(), limits::MODEL_BYTES);
+            let problem =
+                format!("model is {bytes} bytes long: the name of a model has at most {most}");
+            return Err(ToolError::Arguments(problem));
+        }
+        Ok(Assignment {
+            agent: self.agent,
+            prompt: self.prompt,
+            name: self.name,
+            model: self.model,
+            cwd: self.cwd,
+            fresh: self.fresh,
+            resume: self.resume,
+            permissions: self.permissions.map(policy).transpose()?,
+            step: None,
+        })
+    }
+}
+
+impl Tool for AssignTask {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "assign_task";
+    const DESCRIPTION: &'static str = "Give work to an agent and return at once: the agent works while you go on, and its end \
+        is told in your inbox. With `wait` the result is returned if it comes in time; else ask get_task_result later.";
+
+    fn patience(&self, input: &Input) -> Patience {
+        if input.wait {
+            Patience::Waits(Duration::from_secs(
+                input.seconds().min(limits::MAX_ASSIGN_WAIT_SECONDS),
+            ))
+        } else {
+            Patience::Short
+        }
+    }
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let (wait, seconds) = (input.wait, input.seconds());
+        if wait && (seconds == 0 || seconds > limits::MAX_ASSIGN_WAIT_SECONDS) {
+            return Err(ToolError::Arguments(format!(
+                "timeout_seconds is {seconds}; it is 1 to {}: the task goes on after it",
+                limits::MAX_ASSIGN_WAIT_SECONDS
+            )));
+        }
+        let team = self.leading.team(caller.seat());
+        let assigned = team.assign(input.assignment()?).await?;
+        let mut result = None;
+        if wait {
+            let task = waited(caller, &team, &assigned.task, Duration::from_secs(seconds)).await?;
+            if task.status.is_final() {
+                let output = team.output(&task.id, 0, limits::ANSWER_BYTES).await?;
+                take_notice(caller, &output).await;
+                result = Some(OutputView::of(output, 0));
+            }
+        }
+        let task = team.task(&assigned.task)?;
+        Ok(Output {
+            task: StatusView::of(&task, &team),
+            result,
+            note: assigned.note,
+        })
+    }
+}
+
+/// Waits for the end of a task or for a question of its agent, and tells a client that wants to know how it goes.
+async fn waited(
+    caller: &Caller,
+    team: &Team,
+    id: &TaskId,
+    limit: Duration,
+) -> Result<Task, TeamError> {
+    let (began, deadline) = (Instant::now(), Instant::now() + limit);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let step = if caller.progress.is_wanted() {
+            left.min(PROGRESS)
+        } else {
+            left
+        };
+        let Waited { task, asks } = team.wait_for_task(id, step).await?;
+        // What it asks rides along on this very result.
+        if asks || task.status.is_final() || Instant::now() >= deadline {
+            return Ok(task);
+        }
+        let message = format!(
+            "{} is {}",
+            task.id,
+            crate::mcp::shapes::task_shape::status(team, &task)
+        );
+        caller
+            .progress
+            .report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message)
+            .await;
+    }
+}

@@ -1,0 +1,55 @@
+//! `cancel_task`: the end of a task, not of its agent.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::TaskId;
+use crate::domain::task::TaskStatus;
+use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::shapes::task_shape::status;
+use crate::mcp::{Caller, Tool, ToolError};
+
+/// How long the agent's own word is waited for: real agents take a tenth of a second.
+const LIMIT: Duration = Duration::from_secs(3);
+
+pub(crate) struct CancelTask {
+    pub(crate) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// From `assign_task`.
+    task_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The task.
+    task_id: String,
+    /// Whether it is cancelled; false while the agent has not ended its turn.
+    cancelled: bool,
+    /// Where it stands now.
+    status: String,
+}
+
+impl Tool for CancelTask {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "cancel_task";
+    const DESCRIPTION: &'static str = "Stop a task. Its agent stays, ready for the next one.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let id = TaskId::parse(&input.task_id)?;
+        let team = self.leading.team(caller.seat());
+        team.cancel_task(&id, LIMIT).await?;
+        let task = team.task(&id)?;
+        Ok(Output {
+            task_id: task.id.to_string(),
+            cancelled: task.status == TaskStatus::Cancelled,
+            status: status(&team, &task).to_owned(),
+        })
+    }
+}

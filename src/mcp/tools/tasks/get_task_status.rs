@@ -1,0 +1,34 @@
+//! `get_task_status`: where a task stands.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::ids::TaskId;
+use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::shapes::task_shape::StatusView;
+use crate::mcp::{Caller, Tool, ToolError};
+
+pub(crate) struct GetTaskStatus {
+    pub(crate) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// From `assign_task`.
+    task_id: String,
+}
+
+impl Tool for GetTaskStatus {
+    type Input = Input;
+    type Output = StatusView;
+    const NAME: &'static str = "get_task_status";
+    const DESCRIPTION: &'static str = "See whether a task is queued, running or over.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<StatusView, ToolError> {
+        let id = TaskId::parse(&input.task_id)?;
+        let team = self.leading.team(caller.seat());
+        let task = team.task(&id)?;
+        Ok(StatusView::of(&task, &team))
+    }
+}

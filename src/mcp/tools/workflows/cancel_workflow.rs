@@ -1,0 +1,53 @@
+//! `cancel_workflow`: the end of a workflow, not of its agents.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::WorkflowId;
+use crate::domain::workflow::WorkflowStatus;
+use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::{Caller, Tool, ToolError};
+
+/// How long the agents' own word is waited for, as in `cancel_task`.
+const LIMIT: Duration = Duration::from_secs(3);
+
+pub(crate) struct CancelWorkflow {
+    pub(crate) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// From `create_workflow`.
+    workflow_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The workflow.
+    workflow_id: String,
+    /// Whether it is cancelled; false while an agent has not ended its turn.
+    cancelled: bool,
+    /// Where it stands now.
+    status: String,
+}
+
+impl Tool for CancelWorkflow {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "cancel_workflow";
+    const DESCRIPTION: &'static str =
+        "Stop a workflow: no more steps begin, and running ones are cancelled. The agents stay.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let id = WorkflowId::parse(&input.workflow_id)?;
+        let workflow = self.leading.workflows_of(caller).cancel(&id, LIMIT).await?;
+        Ok(Output {
+            workflow_id: workflow.id.to_string(),
+            cancelled: workflow.status == WorkflowStatus::Cancelled,
+            status: workflow.status.as_str().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! `create_workflow`: a chain of steps whose outputs flow from agent to agent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::workflow::Step;
+use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::{Caller, Tool, ToolError};
+use crate::workflow::plan::{Draft, Plan, StepDraft};
+
+pub(crate) struct CreateWorkflow {
+    pub(crate) leading: Leading,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// What it is for, in a few words.
+    name: Option<String>,
+    /// In any order; what does not depend on each other runs at once.
+    steps: Option<Vec<StepInput>>,
+    /// Instead of both: a plan in a TOML file of the project.
+    file: Option<String>,
+    /// Only check it and show the order.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StepInput {
+    /// Default: its agent's name.
+    name: Option<String>,
+    /// A profile, or a live agent.
+    agent: String,
+    /// What to do. {{steps.NAME.output}} stands for what was said in a step before; also .status, .files, .json.FIELD. Outputs of
+    /// `depends_on` that it does not mention are appended. {{item.FIELD}} with `for_each`.
+    prompt: String,
+    model: Option<String>,
+    /// Names of the steps that have to be done before.
+    #[serde(default)]
+    depends_on: Vec<String>,
+    /// Only needed if this holds of a step in `depends_on`: "steps.NAME.json.FIELD == VALUE", or .status (done, failed, ...; then
+    /// any end of it will do) or .output; also != < <= > >= contains.
+    when: Option<String>,
+    /// A list, "steps.NAME.json.FIELD": do this step for each item, at once, as NAME.1, NAME.2 and so on.
+    for_each: Option<String>,
+    /// How long an attempt may take.
+    #[schemars(with = "Option<i64>")]
+    timeout_seconds: Option<u64>,
+    /// How often to try again after a failure: 0 to 5.
+    #[schemars(with = "Option<i64>")]
+    retries: Option<u64>,
+    /// Other agents, tried when this one is missing, out of quota, or crashed.
+    #[serde(default)]
+    fallback: Vec<String>,
+    /// Forget the agent's conversation before it.
+    #[serde(default)]
+    fresh: bool,
+    /// "human": it begins when `approve_step` says so.
+    approve: Option<String>,
+    /// A program and its arguments, run in the project without a shell: it must exit with 0 once the agent is done.
+    #[serde(default)]
+    gate: Vec<String>,
+    /// How long that may take; default 600.
+    #[schemars(with = "Option<i64>")]
+    gate_seconds: Option<u64>,
+    /// Do the step again until its gate holds, so often at the most.
+    #[schemars(with = "Option<i64>")]
+    repeat: Option<u64>,
+    /// Steps before it that are done again with it.
+    #[serde(default)]
+    repeat_steps: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The workflow; missing after a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow_id: Option<String>,
+    /// running; planned after a dry run.
+    status: String,
+    /// The steps, as they were written.
+    steps: Vec<PlannedView>,
+    /// The order: steps of one group can run at once.
+    order: Vec<Vec<String>>,
+}
+
+/// A step that is to be done.
+#[derive(Serialize, JsonSchema)]
+struct PlannedView {
+    /// Its name.
+    name: String,
+    /// Who is to do it.
+    agent: String,
+    /// What it needs before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    depends_on: Vec<String>,
+}
+
+impl From<StepInput> for StepDraft {
+    fn from(input: StepInput) -> Self {
+        Self {
+            name: input.name,
+            agent: input.agent,
+            prompt: input.prompt,
+            model: input.model,
+            depends_on: input.depends_on,
+            when: input.when,
+            for_each: input.for_each,
+            timeout_seconds: input.timeout_seconds,
+            retries: input.retries,
+            fallback: input.fallback,
+            fresh: input.fresh,
+            approve: input.approve,
+            gate: input.gate,
+            gate_seconds: input.gate_seconds,
+            repeat: input.repeat,
+            repeat_steps: input.repeat_steps,
+        }
+    }
+}
+
+impl Output {
+    fn of(plan: &Plan) -> Self {
+        let names = |group: Vec<_>| group.iter().map(ToString::to_string).collect();
+        let planned = |step: &Step| PlannedView {
+            name: step.name.to_string(),
+            agent: step.agent.clone(),
+            depends_on: names(step.depends_on.clone()),
+        };
+        Self {
+            workflow_id: None,
+            status: "planned".to_owned(),
+            steps: plan.steps.iter().map(planned).collect(),
+            order: plan.order().into_iter().map(names).collect(),
+        }
+    }
+}
+
+impl Tool for CreateWorkflow {
+    type Input = Input;
+    type Output = Output;
+    const NAME: &'static str = "create_workflow";
+    const DESCRIPTION: &'static str = "Let several agents work one after the other or at once: steps that hand their output on. \
+        Returns at once; the end is told in your inbox, and get_workflow_status shows how it goes. It survives this session.";
+
+    async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let workflows = self.leading.workflows_of(caller);
+        let (plan, file) = match (input.name, input.steps, input.file) {
+            (None, None, Some(file)) => {
+                let (plan, file) = workflows.plan_in_file(&file)?;
+                (plan, Some(file))
+            }
+            (Some(name), Some(steps), None) => {
+                let steps = steps.into_iter().map(StepDraft::from).collect();
+                (workflows.plan(Draft { name, steps })?, None)
+            }
+            _ => {
+                return Err(ToolError::Arguments(
+                    "`create_workflow` needs `name` and `steps`, or `file` alone".to_owned(),
+                ));
+            }
+        };
+        let mut output = Output::of(&plan);
+        if !input.dry_run {
+            let workflow = match &file {
+                Some(file) => workflows.create_from(plan, file).await?,
+                None => workflows.create(plan).await?,
+            };
+            output.workflow_id = Some(workflow.id.to_string());
+            workflow.status.as_str().clone_into(&mut output.status);
+        }
+        Ok(output)
+    }
+}
