@@ -8,19 +8,19 @@
 //! can also be a bad program on purpose: it crashes, hangs, floods, ignores its end and writes garbage when the script
 //! says so.
 
-mod agent;
-mod fields;
-mod midturn;
-mod protocol;
+mod agent_loop;
+mod toml_fields;
+mod mid_turn_words;
+mod acp_handlers;
 mod script;
-mod session;
-mod step;
-mod template;
+mod play_session;
+mod verbs;
+mod script_template;
 #[cfg(test)]
 mod tests;
-mod tools;
-mod turn;
-mod wire;
+mod mcp_tools;
+mod play_turn;
+mod ordered_output;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use agent::{Agent, Ending};
-pub use fields::Mistake;
+use self::agent_loop::{Agent, Ending};
+pub use self::toml_fields::Mistake;
 pub use script::{Script, ScriptError};
 
 /// What the scripted agent is started with.

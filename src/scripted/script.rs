@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
-use super::fields::{Fields, Mistake, Source, quoted, unknown};
-use super::midturn::Steering;
-use super::step::{Step, read_steps};
+use super::mid_turn_words::Steering;
+use super::toml_fields::{Fields, Mistake, Source, quoted, unknown};
+use super::verbs::{Step, read_steps};
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use tokio::io::{
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::agent::{Agent, Ending};
+use super::agent_loop::{Agent, Ending};
 use super::script::Script;
 
 mod midturn;

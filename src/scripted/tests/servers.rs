@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::agent::Ending;
 use super::RawClient;
+use crate::scripted::agent_loop::Ending;
 
 /// An MCP server in shell: it answers three requests in the order in which they come, says in the last answer where and
 /// as whom it runs, and leaves a file when its stdin ends.

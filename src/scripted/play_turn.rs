@@ -21,12 +21,12 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-use super::midturn::{self, Words};
+use super::mcp_tools::{Answer, Toolbox, ToolsError};
+use super::mid_turn_words::{self, Words};
+use super::ordered_output::{Gone, Wire};
 use super::script::Part;
-use super::step::{AskPermission, Call, Expect, OnReject, ReadFile, Step, WriteFile};
-use super::template::{Scope, TemplateError};
-use super::tools::{Answer, Toolbox, ToolsError};
-use super::wire::{Gone, Wire};
+use super::script_template::{Scope, TemplateError};
+use super::verbs::{AskPermission, Call, Expect, OnReject, ReadFile, Step, WriteFile};
 
 /// A question that nobody answers fails the turn after this time: a person may be asked, but not for ever.
 const PERMISSION_DEADLINE: Duration = Duration::from_mins(10);
@@ -320,7 +320,7 @@ impl Player<'_> {
         )))
         .await?;
         if self.part.start.drain {
-            midturn::drain(&self.connection, &self.session, &self.words).await;
+            mid_turn_words::drain(&self.connection, &self.session, &self.words).await;
         }
         let tool = &call.tool;
         let answer = match answer {

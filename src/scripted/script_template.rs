@@ -151,7 +151,7 @@ fn look_up<'a>(path: &[String], scope: &'a Scope) -> Result<&'a Value, TemplateE
         known.sort();
         TemplateError::Unknown {
             path: path.join("."),
-            known: super::fields::quoted(&known),
+            known: super::toml_fields::quoted(&known),
         }
     })?;
     for (index, part) in path.iter().enumerate().skip(1) {

@@ -19,7 +19,7 @@ use agent_client_protocol::{
 };
 use tokio::sync::mpsc;
 
-use super::midturn::{self, SteerAnswer, SteerRequest};
+use super::mid_turn_words::{self, SteerAnswer, SteerRequest};
 
 /// Everything that a client asks.
 pub(super) enum Asked {
@@ -83,7 +83,7 @@ impl OpeningAnswer {
             Self::Load(responder, connection) => {
                 if let Some(text) = history {
                     let said =
-                        SessionUpdate::AgentMessageChunk(super::turn::chunk(text.to_owned()));
+                        SessionUpdate::AgentMessageChunk(super::play_turn::chunk(text.to_owned()));
                     connection.send_notification(SessionNotification::new(session, said))?;
                 }
                 responder.respond(LoadSessionResponse::new().config_options(options))
@@ -132,7 +132,7 @@ pub(super) async fn connect(
                 let about = Implementation::new("scripted-agent", env!("CARGO_PKG_VERSION"));
                 let response = response.agent_info(about);
                 responder.respond(if can.steer {
-                    response.meta(midturn::advertised())
+                    response.meta(mid_turn_words::advertised())
                 } else {
                     response
                 })

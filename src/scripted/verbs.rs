@@ -5,9 +5,9 @@ use std::time::Duration;
 use agent_client_protocol::v1::schema::ToolKind;
 use toml::de::DeValue;
 
-use super::fields::{Fields, Mistake, Source, Value, quoted, unknown, whole};
 use super::script::exit_code;
-use super::template::{Pattern, Template, is_word};
+use super::script_template::{Pattern, Template, is_word};
+use super::toml_fields::{Fields, Mistake, Source, Value, quoted, unknown, whole};
 
 /// The verbs, each with the options that it takes.
 const VERBS: [(&str, &[&str]); 23] = [

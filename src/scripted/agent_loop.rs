@@ -16,13 +16,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::midturn::{SteerAnswer, SteerRequest, Steering};
-use super::protocol::{Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
+use super::acp_handlers::{Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
+use super::mcp_tools::{Server, ToolsError};
+use super::mid_turn_words::{SteerAnswer, SteerRequest, Steering};
+use super::ordered_output::{Wire, transport};
+use super::play_session::{Session, TurnDone};
+use super::play_turn::{TurnEnd, write_stderr};
 use super::script::{Part, Script, Start, StartServers};
-use super::session::{Session, TurnDone};
-use super::tools::{Server, ToolsError};
-use super::turn::{TurnEnd, write_stderr};
-use super::wire::{Wire, transport};
 
 /// The variable of a given MCP server that tells an agent its name, and so its table.
 const MEMBER_VARIABLE: &str = "BRIDGE_MEMBER";

@@ -14,13 +14,13 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::fields::quoted;
-use super::midturn::{self, SteerAnswer, SteerRequest, Words};
-use super::protocol::{Prompt, invalid};
+use super::acp_handlers::{Prompt, invalid};
+use super::mcp_tools::{Server, ToolsError};
+use super::mid_turn_words::{self, SteerAnswer, SteerRequest, Words};
+use super::ordered_output::Wire;
+use super::play_turn::{Memory, Player, Tools, TurnEnd};
 use super::script::Part;
-use super::tools::{Server, ToolsError};
-use super::turn::{Memory, Player, Tools, TurnEnd};
-use super::wire::Wire;
+use super::toml_fields::quoted;
 
 /// The id of the config option for the model, and the name of the model in templates.
 const MODEL: &str = "model";
@@ -142,7 +142,7 @@ impl Session {
         responder: Responder<SteerAnswer>,
     ) -> Option<Responder<SteerAnswer>> {
         let words = self.running.as_ref().map(|running| running.words.as_ref());
-        midturn::steer(self.part.start.steering, words, request, responder)
+        mid_turn_words::steer(self.part.start.steering, words, request, responder)
     }
 
     /// Takes back what the turn remembers.

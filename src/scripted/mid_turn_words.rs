@@ -56,7 +56,7 @@ pub(super) struct SteerAnswer(Value);
 
 impl SteerRequest {
     fn text(&self) -> String {
-        super::session::text_of(&self.prompt)
+        super::play_session::text_of(&self.prompt)
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn steer(
             outcome("injected")
         }
     };
-    super::protocol::answered(responder.respond_with_result(answer));
+    super::acp_handlers::answered(responder.respond_with_result(answer));
     None
 }
 
