@@ -4,14 +4,14 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use super::demo::DemoArguments;
-use super::hook::HookArguments;
-use super::orchestrator::OrchestratorArguments;
-use super::peer::PeerArguments;
-use super::run::RunArguments;
-use super::scripted_agent::ScriptedArguments;
-use super::trust::TrustArguments;
-use super::watch::WatchArguments;
+use super::commands::demo::DemoArguments;
+use super::commands::hook::HookArguments;
+use super::commands::orchestrator::OrchestratorArguments;
+use super::commands::peer::PeerArguments;
+use super::commands::run::RunArguments;
+use super::commands::scripted_agent::ScriptedArguments;
+use super::commands::trust::TrustArguments;
+use super::commands::watch::WatchArguments;
 
 /// Lets coding agents of several vendors work as a team and talk to each other while they work.
 #[derive(Debug, Parser)]

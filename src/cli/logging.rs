@@ -4,7 +4,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::ui;
+use super::output;
 
 /// The target of everything that this crate says itself.
 const OWN: &str = "cli_team_bridge";
@@ -23,7 +23,7 @@ pub(super) fn start() {
         .with_target(OWN, level)
         .with_default(level.min(LevelFilter::ERROR));
     let written = tracing_subscriber::fmt::layer()
-        .with_writer(|| ui::Stderr)
+        .with_writer(|| output::Stderr)
         .with_ansi(false);
     let started = tracing_subscriber::registry()
         .with(written)

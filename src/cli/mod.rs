@@ -2,23 +2,15 @@
 //!
 //! In the modes that speak MCP, stdout carries protocol and nothing else; whatever is said to people goes to stderr.
 
-mod agent;
 mod arguments;
-mod below;
-mod demo;
-mod hook;
-mod kin;
+mod below_agent;
+mod claude_session;
+pub(crate) mod commands;
 mod logging;
-mod orchestrator;
-mod peer;
-mod project;
-mod run;
-mod scripted_agent;
-mod served;
-mod store;
-mod trust;
-mod ui;
-mod watch;
+mod find_project;
+mod serve_mcp;
+mod open_bus;
+mod output;
 
 use std::process::ExitCode;
 
@@ -41,8 +33,8 @@ pub fn run() -> ExitCode {
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(answer) => {
-            ui::print_answer(&answer);
-            return if hook::is_asked_for(std::env::args_os()) {
+            output::print_answer(&answer);
+            return if commands::hook::is_asked_for(std::env::args_os()) {
                 ExitCode::SUCCESS
             } else if answer.use_stderr() {
                 ExitCode::from(USAGE)
@@ -53,23 +45,23 @@ pub fn run() -> ExitCode {
     };
     logging::start();
     let done = match arguments.command {
-        Command::Orchestrator(arguments) => orchestrator::run(arguments),
-        Command::Agent => agent::run(),
-        Command::Peer(arguments) => peer::run(arguments),
-        Command::Watch(arguments) => watch::run(arguments),
+        Command::Orchestrator(arguments) => commands::orchestrator::run(arguments),
+        Command::Agent => commands::agent::run(),
+        Command::Peer(arguments) => commands::peer::run(arguments),
+        Command::Watch(arguments) => commands::watch::run(arguments),
         Command::Hook(arguments) => {
-            hook::run(arguments);
+            commands::hook::run(arguments);
             Ok(())
         }
-        Command::ScriptedAgent(arguments) => scripted_agent::run(arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Trust(arguments) => trust::run(&arguments),
-        Command::Demo(arguments) => demo::run(&arguments),
+        Command::ScriptedAgent(arguments) => commands::scripted_agent::run(arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Trust(arguments) => commands::trust::run(&arguments),
+        Command::Demo(arguments) => commands::demo::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            ui::error(failure.as_ref());
+            output::error(failure.as_ref());
             ExitCode::FAILURE
         }
     }

@@ -13,10 +13,10 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::kin::Kin;
-use super::project::ProjectError;
-use super::{Failure, project, served, store, ui};
 use crate::bus::{Bus, Call, Letter, Seat};
+use crate::cli::claude_session::Kin;
+use crate::cli::find_project::ProjectError;
+use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::claude_hook;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
@@ -34,7 +34,7 @@ const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
 /// Whom it speaks for.
 #[derive(Clone, Debug, Args)]
-pub(super) struct HookArguments {
+pub(crate) struct HookArguments {
     /// The member whose messages go into the session [default: the one that this session has joined as].
     #[arg(long)]
     name: Option<Name>,
@@ -82,16 +82,16 @@ enum Prolonging {
 const SAID_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Says whether a command line asks for the hook, as far as it can be read: what is wrong with it must not fail a session either.
-pub(super) fn is_asked_for(mut words: impl Iterator<Item = OsString>) -> bool {
+pub(crate) fn is_asked_for(mut words: impl Iterator<Item = OsString>) -> bool {
     words.nth(1).is_some_and(|word| word == "hook")
 }
 
 /// Answers the hook. Never fails.
-pub(super) fn run(arguments: HookArguments) {
-    let answer = AssertUnwindSafe(|| served::run(async move || answer(arguments).await));
+pub(crate) fn run(arguments: HookArguments) {
+    let answer = AssertUnwindSafe(|| serve_mcp::run(async move || answer(arguments).await));
     // A panic has told of itself.
     if let Ok(Err(failure)) = std::panic::catch_unwind(answer) {
-        ui::error(failure.as_ref());
+        output::error(failure.as_ref());
     }
 }
 
@@ -106,15 +106,15 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
         return Ok(());
     };
     let found = match (&arguments.project, std::env::var_os(PROJECT)) {
-        (None, Some(directory)) => project::find_from(directory.as_ref()),
-        (named, _) => project::find(named.as_deref()),
+        (None, Some(directory)) => find_project::find_from(directory.as_ref()),
+        (named, _) => find_project::find(named.as_deref()),
     };
     let project = match found {
         // Hooks may be set for all sessions of a user.
         Err(ProjectError::TooWide { .. }) => return Ok(()),
         found => found?,
     };
-    let Some(bus) = store::open_present_bus(&project.bus_directory())? else {
+    let Some(bus) = open_bus::open_present_bus(&project.bus_directory())? else {
         return Ok(());
     };
     let told = match session(&bus, arguments.name.as_ref()) {
@@ -177,7 +177,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
         Ok(letters) => {
             let more = bus.look(|state| state.unread(seat.name()).count());
             let words = claude_hook::context(&letters, seat.name(), more);
-            let said = ui::say_aside(place.answer(&words) + "\n").await;
+            let said = output::say_aside(place.answer(&words) + "\n").await;
             said.map_err(Failure::from)
         }
         Err(failure) => Err(failure),

@@ -6,12 +6,12 @@ use crate::bus::Bus;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::{LogError, Place};
-use crate::cli::{Failure, store};
+use crate::cli::{Failure, open_bus};
 use crate::sys::process::marked;
 use crate::team::{RUN_MARK, run_mark};
 
 /// What was counted.
-pub(super) struct Count {
+pub(crate) struct Count {
     events: usize,
     /// Messages times addressees.
     sent: usize,
@@ -19,14 +19,14 @@ pub(super) struct Count {
     /// Withdrawn because nobody needed them any more, or returned when their reader ended.
     settled: usize,
     /// Neither.
-    pub(super) lost: usize,
+    pub(crate) lost: usize,
     /// The marks that the processes of agents carry.
     marks: Vec<String>,
 }
 
 /// Counts what the bus in a directory has in its log.
-pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
-    let bus = store::open_own_bus(directory)?;
+pub(crate) fn of(directory: &Path) -> Result<Count, Failure> {
+    let bus = open_bus::open_own_bus(directory)?;
     let entries = entries(&bus)?;
     let mut count = bus.look(of_state);
     for event in entries.iter().flat_map(|entry| &entry.events) {
@@ -80,7 +80,7 @@ fn of_state(state: &State) -> Count {
 
 impl Count {
     /// Says it in a sentence.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         format!(
             "{} deliveries on the bus: {} seen by their reader's model, {} withdrawn or returned to their sender, {} lost; {} \
              events in the log.",
@@ -89,7 +89,7 @@ impl Count {
     }
 
     /// Counts the processes that carry the mark of one of the demo's agents.
-    pub(super) fn processes_left(&self) -> usize {
+    pub(crate) fn processes_left(&self) -> usize {
         let left = |mark: &String| marked(RUN_MARK, mark).len();
         self.marks.iter().map(left).sum()
     }

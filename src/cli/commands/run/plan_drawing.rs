@@ -7,7 +7,7 @@ use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
 
 /// Says in which order the steps run, and which at once.
-pub(super) fn order(plan: &Plan) -> String {
+pub(crate) fn order(plan: &Plan) -> String {
     let mut text = format!("{}: {} steps", one_line(&plan.name), plan.steps.len());
     for (number, group) in plan.order().iter().enumerate() {
         let members: Vec<_> = plan
@@ -24,7 +24,7 @@ pub(super) fn order(plan: &Plan) -> String {
 }
 
 /// Draws the plan for Mermaid.
-pub(super) fn mermaid(plan: &Plan) -> String {
+pub(crate) fn mermaid(plan: &Plan) -> String {
     let mut text = "graph TD".to_owned();
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
@@ -46,7 +46,7 @@ pub(super) fn mermaid(plan: &Plan) -> String {
 }
 
 /// Draws the plan for Graphviz.
-pub(super) fn dot(plan: &Plan) -> String {
+pub(crate) fn dot(plan: &Plan) -> String {
     let name = quotable(&plan.name);
     let mut text = format!("digraph \"{name}\" {{\n    node [shape=box];");
     for (number, step) in plan.steps.iter().enumerate() {

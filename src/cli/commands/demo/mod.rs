@@ -3,32 +3,32 @@
 //! Nothing is staged: the demo starts this binary as an orchestrator, calls its tools over MCP as any client does, and counts
 //! afterwards what the log says.
 
-mod count;
-mod stage;
+mod totals;
+mod demo_project;
 mod story;
 
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use self::stage::Stage;
-use super::{Failure, below, served, ui};
+use self::demo_project::Stage;
+use crate::cli::{Failure, below_agent, output, serve_mcp};
 
 /// How long the whole demo may take before it is called a failure; it takes about two seconds.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// How the demo runs.
 #[derive(Clone, Debug, Args)]
-pub(super) struct DemoArguments {
+pub(crate) struct DemoArguments {
     /// Keep the temporary project, with the log of all that happened.
     #[arg(long)]
     keep: bool,
 }
 
-pub(super) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
-    below::refuse_to("lead a team, which the demo does")?;
+pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("lead a team, which the demo does")?;
     let keep = arguments.keep;
-    served::run_team(
+    serve_mcp::run_team(
         async move || match tokio::time::timeout(LIMIT, play(keep)).await {
             Ok(played) => played,
             Err(_) => Err(format!("the demo did not end within {} s", LIMIT.as_secs()).into()),
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
 async fn play(keep: bool) -> Result<(), Failure> {
     let began = Instant::now();
     let teller = Teller { began };
-    ui::say(
+    output::say(
         "A team of three scripted agents. Each is a real process that speaks ACP, with the bridge's MCP tools in it.",
     );
     let stage = Stage::build(keep)?;
@@ -55,18 +55,18 @@ async fn play(keep: bool) -> Result<(), Failure> {
     let closed = orchestrator.close(&teller).await;
     let woken = told?;
     closed?;
-    let count = count::of(&stage.bus_directory())?;
-    ui::say("");
-    ui::say(&count.told());
-    ui::say(&format!(
+    let count = totals::of(&stage.bus_directory())?;
+    output::say("");
+    output::say(&count.told());
+    output::say(&format!(
         "An idle agent was woken by a message and had answered after {} ms.",
         woken.as_millis()
     ));
     if keep {
-        ui::say(&format!("Kept: {}", stage.project().display()));
+        output::say(&format!("Kept: {}", stage.project().display()));
     }
     let left = count.processes_left();
-    ui::say(&format!(
+    output::say(&format!(
         "{left} processes left, {:.1} s in all.",
         began.elapsed().as_secs_f64()
     ));
@@ -86,7 +86,7 @@ struct Teller {
 
 impl Teller {
     fn tell(&self, what: &str) {
-        ui::say(&format!(
+        output::say(&format!(
             "{:>6.2} s  {what}",
             self.began.elapsed().as_secs_f64()
         ));

@@ -6,22 +6,22 @@ use super::Shown;
 
 /// The place of a step in the tree.
 #[derive(Debug)]
-pub(super) struct Place<'s> {
+pub(crate) struct Place<'s> {
     /// The step, by its place in the workflow.
-    pub(super) step: usize,
+    pub(crate) step: usize,
     /// What it comes after besides the step that it stands under.
-    pub(super) others: Vec<&'s str>,
+    pub(crate) others: Vec<&'s str>,
     /// For each line above it in the tree and itself, the outermost first: whether more comes below.
     goes_on: Vec<bool>,
 }
 
 impl Place<'_> {
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.goes_on.len()
     }
 
     /// Returns what stands before the step's mark.
-    pub(super) fn guides(&self) -> String {
+    pub(crate) fn guides(&self) -> String {
         let own = match self.goes_on.last() {
             Some(true) => "├─ ",
             Some(false) => "└─ ",
@@ -31,7 +31,7 @@ impl Place<'_> {
     }
 
     /// Returns what stands before that, of the steps above it.
-    pub(super) fn guides_before(&self) -> String {
+    pub(crate) fn guides_before(&self) -> String {
         // A long chain would move everything out of sight: its outermost steps are left out.
         const DEEPEST: usize = 7;
         let above = &self.goes_on[..self.goes_on.len().saturating_sub(1)];
@@ -44,7 +44,7 @@ impl Place<'_> {
 }
 
 /// Returns all steps in the order of the tree.
-pub(super) fn places(steps: &[Shown]) -> Vec<Place<'_>> {
+pub(crate) fn places(steps: &[Shown]) -> Vec<Place<'_>> {
     let shape = Shape::of(steps);
     let mut places = Vec::new();
     let mut open: Vec<(usize, Vec<bool>)> = shape.below(None, &[]);

@@ -15,7 +15,7 @@ const SHOWN: usize = 2_000;
 
 /// What a question is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     /// A step that needs approval.
     Step(Name),
     /// Something that an agent needs permission for.
@@ -24,13 +24,13 @@ pub(super) enum Subject {
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub(crate) struct Question {
     /// What it is about.
-    pub(super) subject: Subject,
+    pub(crate) subject: Subject,
     /// What has to be known before, in a line that may be long.
-    pub(super) about: Option<String>,
+    pub(crate) about: Option<String>,
     /// The question itself, which leaves room to type.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Whether yes may be said once and for all.
     has_always: bool,
 }
@@ -62,7 +62,7 @@ impl Question {
     }
 
     /// Returns what is to be said on the bus of an answer as it was typed. All but a clear yes is no.
-    pub(super) fn ask(&self, workflow: &Workflow, typed: &str) -> Ask {
+    pub(crate) fn ask(&self, workflow: &Workflow, typed: &str) -> Ask {
         let word = typed.trim().to_lowercase();
         let yes = matches!(word.as_str(), "y" | "yes");
         let always = self.has_always && matches!(word.as_str(), "a" | "always");
@@ -110,7 +110,7 @@ fn about(permission: &Permission) -> String {
 }
 
 /// Returns the next question of the steps and the agents that a session leads, and that nobody was asked.
-pub(super) fn next(
+pub(crate) fn next(
     workflow: &Workflow,
     state: &State,
     led_by: SessionId,
@@ -138,7 +138,7 @@ fn permissions(state: &State, led_by: SessionId) -> impl Iterator<Item = &Permis
 }
 
 /// Tells of what agents ask while nobody sits at the terminal, each once.
-pub(super) fn unheard(
+pub(crate) fn unheard(
     state: &State,
     led_by: SessionId,
     told: &mut BTreeSet<Subject>,
@@ -157,7 +157,7 @@ pub(super) fn unheard(
 }
 
 /// Says whether an answer still counts.
-pub(super) fn is_open(subject: &Subject, workflow: &Workflow, state: &State) -> bool {
+pub(crate) fn is_open(subject: &Subject, workflow: &Workflow, state: &State) -> bool {
     match subject {
         Subject::Step(step) => {
             let step = workflow.step(step);

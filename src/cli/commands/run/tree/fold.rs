@@ -6,14 +6,14 @@ use crate::domain::workflow::StepStatus;
 
 /// A line of the tree. Numbers are places in the whole tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(crate) enum Row {
     Step(usize),
     /// Several steps that are only counted.
     Folded(Vec<usize>),
 }
 
 /// Returns at most so many lines for steps that stand so.
-pub(super) fn fold(statuses: &[StepStatus], rows: usize) -> Vec<Row> {
+pub(crate) fn fold(statuses: &[StepStatus], rows: usize) -> Vec<Row> {
     let all = 0..statuses.len();
     if statuses.len() <= rows {
         return all.map(Row::Step).collect();

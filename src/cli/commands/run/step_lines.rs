@@ -10,13 +10,13 @@ use crate::domain::workflow::StepStatus;
 
 /// What has been told so far.
 #[derive(Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     told: BTreeMap<Name, (StepStatus, u32)>,
 }
 
 impl Report {
     /// Returns the lines for what has changed since the last time.
-    pub(super) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
+    pub(crate) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
         let mut lines = Vec::new();
         for step in &workflow.steps {
             let now = (step.status, step.attempts);
@@ -60,14 +60,14 @@ fn told(why: &str) -> String {
 }
 
 /// Says of each step that has failed why.
-pub(super) fn failures(workflow: &Workflow) -> Vec<String> {
+pub(crate) fn failures(workflow: &Workflow) -> Vec<String> {
     let steps = workflow.steps.iter();
     let failed = steps.filter(|step| step.status == StepStatus::Failed);
     failed.map(line).collect()
 }
 
 /// Says how a workflow ended, step by step.
-pub(super) fn summary(workflow: &Workflow) -> String {
+pub(crate) fn summary(workflow: &Workflow) -> String {
     let width = workflow.steps.iter();
     let width = width.map(|step| step.plan.name.as_str().len()).max();
     let width = width.unwrap_or_default();
@@ -97,7 +97,7 @@ pub(super) fn summary(workflow: &Workflow) -> String {
 }
 
 /// Returns the steps that end a workflow: nothing depends on them, and they are done.
-pub(super) fn last(workflow: &Workflow) -> Vec<&PlayedStep> {
+pub(crate) fn last(workflow: &Workflow) -> Vec<&PlayedStep> {
     let is_last = |step: &&PlayedStep| {
         let mut others = workflow.steps.iter();
         // Who depends on a step that was done for a list depends on all of its items.

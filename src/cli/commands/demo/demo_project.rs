@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Teller;
-use crate::cli::{Failure, project};
+use crate::cli::{Failure, find_project};
 use crate::mcp::client::Client;
 use crate::supervisor::{self, ChildSpec, StopPlan, Supervised};
 use crate::sys::random_ids;
 
 /// What the agents do.
-const SCRIPT: &str = include_str!("../../../examples/demo.toml");
+const SCRIPT: &str = include_str!("../../../../examples/demo.toml");
 
 /// How long the orchestrator may take to end all agents after its input is closed.
 const GOODBYE: StopPlan = StopPlan {
@@ -21,19 +21,19 @@ const GOODBYE: StopPlan = StopPlan {
 };
 
 /// A temporary project, removed at the end unless it is kept.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     root: PathBuf,
     keep: bool,
 }
 
 /// A running orchestrator and the client that uses it.
-pub(super) struct Orchestrator {
-    pub(super) client: Client,
+pub(crate) struct Orchestrator {
+    pub(crate) client: Client,
     child: Supervised,
 }
 
 impl Stage {
-    pub(super) fn build(keep: bool) -> Result<Self, Failure> {
+    pub(crate) fn build(keep: bool) -> Result<Self, Failure> {
         let root =
             std::env::temp_dir().join(format!("cli-team-bridge-demo-{}", random_ids::session()));
         std::fs::create_dir(&root)?;
@@ -43,19 +43,19 @@ impl Stage {
         Ok(stage)
     }
 
-    pub(super) fn project(&self) -> &Path {
+    pub(crate) fn project(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn bus_directory(&self) -> PathBuf {
-        project::bus_directory(&self.root)
+    pub(crate) fn bus_directory(&self) -> PathBuf {
+        find_project::bus_directory(&self.root)
     }
 
     fn script(&self) -> PathBuf {
         self.root.join("script.toml")
     }
 
-    pub(super) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
+    pub(crate) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         env.push(("BRIDGE_SCRIPT".into(), self.script().into()));
         // What it remembers of this bus goes with the project.
@@ -94,7 +94,7 @@ impl Drop for Stage {
 
 impl Orchestrator {
     /// Closes the orchestrator's input, as a client does that ends, and waits until it has ended its agents and itself.
-    pub(super) async fn close(self, teller: &Teller) -> Result<(), Failure> {
+    pub(crate) async fn close(self, teller: &Teller) -> Result<(), Failure> {
         let began = std::time::Instant::now();
         self.client.close().await;
         let exit = self.child.stop(GOODBYE).await?;

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use super::question::{self, Question, Subject};
-use super::report::{self, Report};
-use super::screen::Screen;
+use super::live_screen::Screen;
+use super::step_lines::{self, Report};
+use super::terminal_question::{self, Question, Subject};
 use crate::bus::rules::{Approval, Ask};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
-use crate::cli::{Failure, ui};
+use crate::cli::{Failure, output};
 use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
@@ -25,7 +25,7 @@ const LAST: Duration = Duration::from_secs(1);
 
 /// Who answers what is asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Approving {
+pub(crate) struct Approving {
     /// Whether every step is approved, without a question.
     all_steps: bool,
     /// Whether a person sits at the terminal; else some orchestrator can answer.
@@ -33,7 +33,7 @@ pub(super) struct Approving {
 }
 
 impl Approving {
-    pub(super) fn of(yes: bool) -> Self {
+    pub(crate) fn of(yes: bool) -> Self {
         Self {
             all_steps: yes,
             has_person: stdin().is_terminal(),
@@ -42,13 +42,13 @@ impl Approving {
 }
 
 /// A workflow that runs.
-pub(super) struct Begun {
+pub(crate) struct Begun {
     workflow: Workflow,
     at: Instant,
 }
 
 impl Begun {
-    pub(super) fn of(workflow: Workflow) -> Self {
+    pub(crate) fn of(workflow: Workflow) -> Self {
         Self {
             workflow,
             at: Instant::now(),
@@ -66,11 +66,11 @@ enum Telling {
 
 impl Telling {
     fn of(begun: &Begun) -> Result<Self, Failure> {
-        if ui::can_paint() {
+        if output::can_paint() {
             let screen = Screen::of(&begun.workflow, begun.at)?;
             return Ok(Self::Tree(Box::new(screen)));
         }
-        ui::tell(&format!("{:>7.1} s  {}", 0.0, begun.workflow.id));
+        output::tell(&format!("{:>7.1} s  {}", 0.0, begun.workflow.id));
         Ok(Self::Lines(Report::default()))
     }
 
@@ -78,7 +78,7 @@ impl Telling {
         match self {
             Self::Lines(report) => {
                 for line in report.lines(workflow, at.elapsed()) {
-                    ui::tell(&line);
+                    output::tell(&line);
                 }
             }
             Self::Tree(screen) => bus.look(|state| screen.update(workflow, state)),
@@ -111,11 +111,11 @@ impl Telling {
         let Self::Tree(screen) = self else { return };
         screen.leave(workflow.is_some()).await;
         // The tree shows no more of a reason than fits beside it.
-        for line in workflow.into_iter().flat_map(report::failures) {
-            ui::tell(&line);
+        for line in workflow.into_iter().flat_map(step_lines::failures) {
+            output::tell(&line);
         }
         if workflow.is_some() {
-            ui::tell("");
+            output::tell("");
         }
     }
 
@@ -136,7 +136,7 @@ enum Ended {
 }
 
 /// Tells what happens until the workflow is over, or a signal asks for the end.
-pub(super) async fn follow(
+pub(crate) async fn follow(
     workflows: &Workflows,
     begun: Begun,
     shutdown: &mut Shutdown,
@@ -152,7 +152,7 @@ pub(super) async fn follow(
         },
         Ok(Ended::Asked(signal)) => {
             telling.break_off().await;
-            ui::tell(&format!(
+            output::tell(&format!(
                 "{signal}: ending the agents in good order; a second signal ends them at once"
             ));
             let id = begun.workflow.id;
@@ -188,20 +188,20 @@ async fn until_over(
         }
         if workflow.status == WorkflowStatus::Interrupted && is_well(bus, me) {
             // This process stood still for so long that it was taken for hung. Where another goes on with it, it is not interrupted.
-            ui::tell("this process was suspended for a while; resuming the workflow");
+            output::tell("this process was suspended for a while; resuming the workflow");
             workflow = workflows.resume(id).await?;
             continue;
         }
         if !approving.has_person {
-            for line in bus.look(|state| question::unheard(state, me, &mut asked)) {
-                ui::tell(&line);
+            for line in bus.look(|state| terminal_question::unheard(state, me, &mut asked)) {
+                output::tell(&line);
             }
         }
         if approving.all_steps {
             approve_all(workflows, &workflow, &mut asked).await?;
         }
         if answering.is_none() && approving.has_person {
-            let next = bus.look(|state| question::next(&workflow, state, me, &asked));
+            let next = bus.look(|state| terminal_question::next(&workflow, state, me, &asked));
             if let Some(question) = next {
                 asked.insert(question.subject.clone());
                 let typed = telling.ask(&question);
@@ -279,7 +279,7 @@ async fn said(workflows: &Workflows, ask: Ask) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         // Somebody else has answered, or it was too late.
         Err(BusError::Refused(refusal)) => {
-            ui::tell(&refusal.to_string());
+            output::tell(&refusal.to_string());
             Ok(())
         }
         Err(error) => Err(error.into()),
@@ -288,7 +288,7 @@ async fn said(workflows: &Workflows, ask: Ask) -> Result<(), Failure> {
 
 async fn person_answers(question: Question) -> Result<Option<String>, Failure> {
     for line in question.about.iter().chain([&question.text]) {
-        ui::tell(line);
+        output::tell(line);
     }
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
@@ -299,13 +299,13 @@ async fn person_answers(question: Question) -> Result<Option<String>, Failure> {
 
 /// Prints how it ended, with what the last steps said.
 fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
-    ui::say(&report::summary(workflow));
+    output::say(&step_lines::summary(workflow));
     let bus = workflows.team().bus();
-    for step in report::last(workflow) {
+    for step in step_lines::last(workflow) {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {
-            ui::say(&format!(
+            output::say(&format!(
                 "\n{}:\n{}",
                 step.plan.name,
                 bus.text(body)?.trim_end()

@@ -5,34 +5,34 @@
 
 use std::sync::Arc;
 
-use super::{Failure, served, store};
+use crate::cli::{Failure, open_bus, serve_mcp};
 use crate::mcp::tools::endpoint_tools::{self, Identity, IdentityError};
 use crate::mcp::{Seating, ToolError};
 
-pub(super) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), Failure> {
     serve(|error| error.to_string())
 }
 
 /// Serves whom the environment names; where it names nobody, each call is answered with what `explain` makes of that.
-pub(super) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(), Failure> {
+pub(crate) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(), Failure> {
     let identity = Identity::read(|name| std::env::var_os(name));
     let identity = identity.map(Arc::new).map_err(explain);
     if let Err(error) = &identity {
         tracing::error!("{error}");
     }
-    served::run(async move || {
+    serve_mcp::run(async move || {
         let seating = Seating::new(move || take(identity.clone()));
         let server = endpoint_tools::server(seating.clone());
-        served::until_the_end(&server).await?;
+        serve_mcp::until_the_end(&server).await?;
         // The session is its bridge's to end.
-        served::close_bus(&seating).await;
+        serve_mcp::close_bus(&seating).await;
         Ok(())
     })
 }
 
 async fn take(identity: Result<Arc<Identity>, String>) -> Result<crate::bus::Seat, ToolError> {
     let identity = identity.map_err(ToolError::Unavailable)?;
-    let bus = store::open_present_bus_aside(identity.directory.clone()).await?;
+    let bus = open_bus::open_present_bus_aside(identity.directory.clone()).await?;
     bus.refresh()?;
     Ok(identity.seat(&bus)?)
 }

@@ -3,21 +3,22 @@
 //! This process leads the workflow as an orchestrator does. When it is interrupted or killed, the workflow waits for `--resume`, or
 //! for any other orchestrator.
 
-mod drawing;
-mod follow;
-mod question;
-mod report;
-mod screen;
+mod plan_drawing;
+mod follow_workflow;
+mod terminal_question;
+mod step_lines;
+mod live_screen;
 mod tree;
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use self::follow::{Approving, Begun};
-use super::store::Outside;
-use super::{Failure, below, orchestrator, project, served, store, trust, ui};
+use self::follow_workflow::{Approving, Begun};
+use super::{orchestrator, trust};
 use crate::bus::rules::Wish;
+use crate::cli::open_bus::Outside;
+use crate::cli::{Failure, below_agent, find_project, open_bus, output, serve_mcp};
 use crate::config::Config;
 use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
@@ -33,7 +34,7 @@ const NAME: &str = "run";
 
 /// What to run, and how.
 #[derive(Clone, Debug, Args)]
-pub(super) struct RunArguments {
+pub(crate) struct RunArguments {
     /// The plan, a TOML file (docs/workflows.md).
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     file: Option<PathBuf>,
@@ -78,9 +79,9 @@ enum Wanted {
     Resume(WorkflowId),
 }
 
-pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    below::refuse_to("lead a team")?;
-    let project = project::find(arguments.project.as_deref())?;
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("lead a team")?;
+    let project = find_project::find(arguments.project.as_deref())?;
     let mut config = orchestrator::load(&project.root, arguments.config.as_deref())?;
     let wanted = match (&arguments.file, &arguments.resume) {
         (Some(path), _) => {
@@ -97,8 +98,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         config.play(named(written), &script)?;
     }
     let directory = project.bus_directory();
-    let foreign = store::foreign(arguments.adopt);
-    let outside = Outside::new(directory.clone(), store::networks(&config), foreign);
+    let foreign = open_bus::foreign(arguments.adopt);
+    let outside = Outside::new(directory.clone(), open_bus::networks(&config), foreign);
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
@@ -111,10 +112,10 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         && (arguments.dry_run || arguments.graph.is_some())
     {
         let plan = planned(written, &Known::profiles(&config, &launch))?;
-        ui::say(&match arguments.graph {
-            Some(Graph::Mermaid) => drawing::mermaid(&plan),
-            Some(Graph::Dot) => drawing::dot(&plan),
-            None => drawing::order(&plan),
+        output::say(&match arguments.graph {
+            Some(Graph::Mermaid) => plan_drawing::mermaid(&plan),
+            Some(Graph::Dot) => plan_drawing::dot(&plan),
+            None => plan_drawing::order(&plan),
         });
         return Ok(());
     }
@@ -125,7 +126,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let approving = Approving::of(arguments.yes);
     let wish = Wish::Like(Name::parse(NAME)?);
     let place = orchestrator::Place::of(outside, &config, wish, vec![PLAN_ROLE.to_owned()]);
-    served::run_team(async move || lead(place, (config, launch), wanted, approving).await)
+    serve_mcp::run_team(async move || lead(place, (config, launch), wanted, approving).await)
 }
 
 /// Leads the workflow to its end, or leaves it to be resumed.
@@ -141,7 +142,7 @@ async fn lead(
     let workflows = Workflows::new(team.clone());
     let begun = begin(&workflows, &wanted).await;
     let outcome = match begun {
-        Ok(begun) => follow::follow(&workflows, begun, &mut shutdown, approving).await,
+        Ok(begun) => follow_workflow::follow(&workflows, begun, &mut shutdown, approving).await,
         Err(error) => Err(error),
     };
     // First, so that the ends of agents do not look like failures of steps.
@@ -151,7 +152,7 @@ async fn lead(
         tracing::warn!("{signal}: ending all agents at once");
     };
     team.shutdown(hurry).await;
-    served::leave_seat(seat).await;
+    serve_mcp::leave_seat(seat).await;
     outcome
 }
 

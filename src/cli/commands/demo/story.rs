@@ -12,7 +12,7 @@ use crate::mcp::client::Client;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Plays the whole story; returns how long an idle agent took to be woken and to answer.
-pub(super) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, Failure> {
+pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, Failure> {
     let mut racers = Vec::new();
     for racer in ["reviewer", "verifier"] {
         let task = start(

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, served};
+use crate::cli::{Failure, serve_mcp};
 use crate::scripted::{self, Options};
 
 /// What is played.
 #[derive(Clone, Debug, Args)]
-pub(super) struct ScriptedArguments {
+pub(crate) struct ScriptedArguments {
     /// The script; examples/team.toml shows all that one can say.
     #[arg(long, value_name = "FILE", env = "BRIDGE_SCRIPT")]
     script: PathBuf,
@@ -18,8 +18,8 @@ pub(super) struct ScriptedArguments {
     table: Option<String>,
 }
 
-pub(super) fn run(arguments: ScriptedArguments) -> Result<(), Failure> {
-    served::run(async move || {
+pub(crate) fn run(arguments: ScriptedArguments) -> Result<(), Failure> {
+    serve_mcp::run(async move || {
         let options = Options {
             script: arguments.script,
             table: arguments.table,

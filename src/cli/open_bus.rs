@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Failure, below, trust};
+use super::commands::trust;
+use super::{Failure, below_agent};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::known_buses;
 use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
@@ -24,7 +25,7 @@ const ADOPT: &str = "BRIDGE_ADOPT";
 
 /// A bus that is led or joined from outside, and has to prove that it was made where it is.
 #[derive(Clone, Debug)]
-pub(super) struct Outside {
+pub(crate) struct Outside {
     directory: PathBuf,
     networks: Networks,
     origin: Origin,
@@ -186,17 +187,17 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError>
     }
     aside(move || {
         // First without the bus: to open it may put it aside.
-        let hidden = below::hidden_anywhere().map_err(|error| {
+        let hidden = below_agent::hidden_anywhere().map_err(|error| {
             tracing::error!("it cannot be told which agents are at work: {error}");
             let why = "it cannot be told from this PID namespace whether this process runs below an agent at work";
             refused(&directory, why.to_owned())
         })?;
-        let hides = |agent: &Name| refused(&directory, below::hides(agent, "lead or join a team"));
+        let hides = |agent: &Name| refused(&directory, below_agent::hides(agent, "lead or join a team"));
         if let Some(agent) = hidden {
             return Err(hides(&agent).into());
         }
         let opened = outside.open()?;
-        match below::hidden_agent(&opened.bus) {
+        match below_agent::hidden_agent(&opened.bus) {
             Some(agent) => Err(hides(&agent).into()),
             None => Ok(opened),
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Failure, below, orchestrator, project, ui};
+use super::orchestrator;
+use crate::cli::{Failure, below_agent, find_project, output};
 use crate::config::Brought;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::terminal;
@@ -16,7 +17,7 @@ use crate::workflow::plan::toml_plan;
 
 /// What to say yes to.
 #[derive(Clone, Debug, Args)]
-pub(super) struct TrustArguments {
+pub(crate) struct TrustArguments {
     /// The project, for its `.claude/bridge.toml`, or a plan file with gates [default: the project of the current directory].
     #[arg(value_name = "DIR|PLAN")]
     path: Option<PathBuf>,
@@ -31,8 +32,8 @@ pub(super) struct TrustArguments {
     list: bool,
 }
 
-pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
-    below::refuse_to("say yes for its user")?;
+pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("say yes for its user")?;
     let trust = store();
     if arguments.list {
         return list(&trust);
@@ -41,17 +42,17 @@ pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
         return revoke(&trust, arguments.path.as_deref());
     }
     let Some(Asking { file, lines }) = asking(arguments.path.as_deref())? else {
-        ui::tell("Nothing to say yes to: the file runs nothing and widens nothing.");
+        output::tell("Nothing to say yes to: the file runs nothing and widens nothing.");
         return Ok(());
     };
-    ui::say(&format!(
+    output::say(&format!(
         "{}\nSHA-256 {}\nasks for:\n\n{}\n",
         file.quoted(),
         file.sha256,
         lines.join("\n")
     ));
     if trust.has(&file)? {
-        ui::tell("You have said yes to this file.");
+        output::tell("You have said yes to this file.");
         return Ok(());
     }
     let agreed = match &arguments.yes {
@@ -67,9 +68,9 @@ pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if !agreed {
         return Err("not trusted: what is shown above does not count".into());
     }
-    below::refuse_an_agents_yes()?;
+    below_agent::refuse_an_agents_yes()?;
     trust.add(&file)?;
-    ui::tell(
+    output::tell(
         "Trusted, as it is now: any change of the file needs a yes of its own. Limits count from an orchestrator's next start.",
     );
     Ok(())
@@ -78,10 +79,10 @@ pub(super) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
 fn list(trust: &Trust) -> Result<(), Failure> {
     let all = trust.all()?;
     if all.is_empty() {
-        ui::tell("You have said yes to nothing.");
+        output::tell("You have said yes to nothing.");
     }
     for (sha256, place) in all {
-        ui::say(&format!("{sha256} {}", word(&place)));
+        output::say(&format!("{sha256} {}", word(&place)));
     }
     Ok(())
 }
@@ -98,7 +99,7 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
         let why = "there is no yes to take back: `cli-team-bridge trust --list` shows what you have said yes to";
         return Err(why.into());
     }
-    ui::tell(
+    output::tell(
         "Taken back: no agent, no further process of one, and no gate of that file is started any more. What runs goes on until it ends, \
          with what the file allowed it, and raised limits hold until the orchestrator ends.",
     );
@@ -123,7 +124,7 @@ fn word(quoted: &str) -> String {
 fn places(path: Option<&Path>) -> Result<BTreeSet<PathBuf>, Failure> {
     let of_project = |root: &Path| root.join(".claude").join("bridge.toml");
     let Some(path) = path else {
-        let root = project::find(None)?.root;
+        let root = find_project::find(None)?.root;
         return Ok(BTreeSet::from([of_project(&root)]));
     };
     let absolute = std::path::absolute(path)?;
@@ -157,7 +158,7 @@ fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
         let (file, lines) = (written.brought(plan), written.gates());
         return Ok((!lines.is_empty()).then_some(Asking { file, lines }));
     }
-    let config = orchestrator::load(&project::find(path)?.root, None)?;
+    let config = orchestrator::load(&find_project::find(path)?.root, None)?;
     let file = config.project_file().filter(|file| file.needs_yes());
     Ok(file.map(|file| Asking {
         file: file.file.clone(),
@@ -166,14 +167,14 @@ fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
 }
 
 /// Returns where this user's yeses are kept.
-pub(super) fn store() -> Trust {
+pub(crate) fn store() -> Trust {
     Trust::kept_in(StateDirectory::of_process().as_ref())
 }
 
 /// Asks at the terminal. All but a clear yes is no, and so is what was typed before the question.
 fn asked() -> Result<bool, Failure> {
     terminal::drop_typed(stdin());
-    ui::tell("Whoever wrote that file can run these programs as you. Trust it? [y/N]");
+    output::tell("Whoever wrote that file can run these programs as you. Trust it? [y/N]");
     let mut typed = String::new();
     stdin().read_line(&mut typed)?;
     Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))

@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::question::{self, Question};
+use super::terminal_question::{self, Question};
 use super::tree::{self, Head, Look, Shown};
 use crate::bus::state::{State, Workflow};
-use crate::cli::{Failure, ui};
+use crate::cli::{Failure, output};
 use crate::sys::signal_streams::Continuations;
 use crate::sys::{clock, terminal};
 
@@ -23,7 +23,7 @@ const BEAT: Duration = Duration::from_millis(100);
 const LONGEST_LINE: usize = 8192;
 
 /// What a person sees and types.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     head: Head,
     began: Instant,
     steps: Vec<Shown>,
@@ -35,11 +35,11 @@ pub(super) struct Screen {
     has_keys: bool,
     asking: Option<Asking>,
     /// What is to be painted besides the tree.
-    next: ui::Painting,
+    next: output::Painting,
     /// What was painted last.
     last: (Vec<String>, Option<String>),
     /// Gives back what could not be painted.
-    painting: Option<JoinHandle<Option<ui::Painting>>>,
+    painting: Option<JoinHandle<Option<output::Painting>>>,
 }
 
 /// A question that is on the screen.
@@ -51,7 +51,7 @@ struct Asking {
 
 impl Screen {
     /// Begins to listen, and paints nothing yet. Needs a tokio runtime.
-    pub(super) fn of(workflow: &Workflow, began: Instant) -> Result<Self, Failure> {
+    pub(crate) fn of(workflow: &Workflow, began: Instant) -> Result<Self, Failure> {
         let mut beats = tokio::time::interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
@@ -68,23 +68,23 @@ impl Screen {
             continued: Continuations::listen()?,
             has_keys: stdin().is_terminal(),
             asking: None,
-            next: ui::Painting::default(),
+            next: output::Painting::default(),
             last: (Vec::new(), None),
             painting: None,
         })
     }
 
     /// Takes in where the workflow stands.
-    pub(super) fn update(&mut self, workflow: &Workflow, state: &State) {
+    pub(crate) fn update(&mut self, workflow: &Workflow, state: &State) {
         self.steps = tree::shown(workflow, state);
         let is_open =
-            |asking: &Asking| question::is_open(&asking.question.subject, workflow, state);
+            |asking: &Asking| terminal_question::is_open(&asking.question.subject, workflow, state);
         // Somebody else has answered, or nobody has to any more.
         self.asking = self.asking.take().filter(is_open);
     }
 
     /// Asks a person. The answer never comes when somebody else gives it.
-    pub(super) fn ask(&mut self, question: &Question) -> oneshot::Receiver<String> {
+    pub(crate) fn ask(&mut self, question: &Question) -> oneshot::Receiver<String> {
         let (answer, answered) = oneshot::channel();
         if terminal::is_foreground(stdin()) {
             // What was typed before the question is no answer to it.
@@ -99,7 +99,7 @@ impl Screen {
     }
 
     /// Waits for the next beat, and does what there is to do in it. Cancel safe.
-    pub(super) async fn beat(&mut self) {
+    pub(crate) async fn beat(&mut self) {
         tokio::select! {
             biased;
             () = self.continued.recv() => self.next.anew = true,
@@ -168,13 +168,13 @@ impl Screen {
             if has_keys && terminal::has_line(stdin()) {
                 return Some(painting);
             }
-            ui::paint(painting);
+            output::paint(painting);
             None
         }));
     }
 
     /// Takes back what was not painted.
-    fn put_back(&mut self, left: Option<ui::Painting>) {
+    fn put_back(&mut self, left: Option<output::Painting>) {
         if let Some(left) = left {
             self.next.anew |= left.anew;
             self.next.above.splice(0..0, left.above);
@@ -183,8 +183,8 @@ impl Screen {
         }
     }
 
-    fn painting_now(&mut self) -> ui::Painting {
-        let (rows, columns) = ui::size();
+    fn painting_now(&mut self) -> output::Painting {
+        let (rows, columns) = output::size();
         let mut painting = std::mem::take(&mut self.next);
         // The last row is for the cursor and the question.
         painting.lines = self.lines(columns, Some(rows.saturating_sub(1).max(1)), true);
@@ -200,14 +200,14 @@ impl Screen {
             // What is written into the last column moves some terminals to the next row.
             width: columns.saturating_sub(1).max(1),
             rows,
-            colours: ui::wants_colours(),
+            colours: output::wants_colours(),
             beat: goes_on.then_some(self.beat),
         };
         tree::draw(&self.head, &self.steps, &look)
     }
 
     /// Leaves the tree as it stands now: whole when the workflow is over. It waits for a terminal that is stopped.
-    pub(super) async fn leave(mut self, is_over: bool) {
+    pub(crate) async fn leave(mut self, is_over: bool) {
         if let Some(painting) = self.painting.take() {
             self.put_back(painting.await.ok().flatten());
         }
@@ -215,11 +215,11 @@ impl Screen {
             self.next.anew = true;
         }
         self.read_lines();
-        let (rows, columns) = ui::size();
+        let (rows, columns) = output::size();
         let mut last = std::mem::take(&mut self.next);
         let rows = (!is_over).then_some(rows.saturating_sub(1).max(1));
         last.lines = self.lines(columns, rows, false);
-        if let Err(error) = tokio::task::spawn_blocking(move || ui::leave(last)).await {
+        if let Err(error) = tokio::task::spawn_blocking(move || output::leave(last)).await {
             tracing::debug!("the tree was not left in order: {error}");
         }
     }

@@ -10,10 +10,11 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::store::Outside;
-use super::{Failure, below, project, served, store, trust, watch};
+use super::{trust, watch};
 use crate::bus::rules::{Ask, Wish};
 use crate::bus::{Joining, Seat};
+use crate::cli::open_bus::Outside;
+use crate::cli::{Failure, below_agent, find_project, open_bus, serve_mcp};
 use crate::config::{Config, Load};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
@@ -31,7 +32,7 @@ const LOOK_FOR_SEAT: Duration = Duration::from_secs(10);
 
 /// Who leads.
 #[derive(Clone, Debug, Args)]
-pub(super) struct OrchestratorArguments {
+pub(crate) struct OrchestratorArguments {
     /// The project that the team works in [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
@@ -46,16 +47,16 @@ pub(super) struct OrchestratorArguments {
     adopt: bool,
 }
 
-pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
-    if below::is_below_an_agent() {
-        return below::serve("lead a team");
+pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
+    if below_agent::is_below_an_agent() {
+        return below_agent::serve("lead a team");
     }
-    let project = project::find(arguments.project.as_deref())?;
+    let project = find_project::find(arguments.project.as_deref())?;
     let directory = project.bus_directory();
     let config = load(&project.root, arguments.config.as_deref())?;
     tell_what_does_not_count(&config);
-    let foreign = store::foreign(arguments.adopt);
-    let outside = Outside::new(directory.clone(), store::networks(&config), foreign);
+    let foreign = open_bus::foreign(arguments.adopt);
+    let outside = Outside::new(directory.clone(), open_bus::networks(&config), foreign);
     let launch = Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
@@ -75,12 +76,12 @@ pub(super) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let place = Place::of(outside, &config, wish, Vec::new());
     let watch = watch::command(&launch.project);
     let leading = Leading::new(config, launch);
-    served::run_team(async move || lead(place, leading, &watch).await)
+    serve_mcp::run_team(async move || lead(place, leading, &watch).await)
 }
 
 /// Where and as whom to join, and what is to hold there.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(crate) struct Place {
     outside: Outside,
     limits: TeamLimits,
     joining: Joining,
@@ -88,7 +89,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Makes the place of an orchestrator on a bus.
-    pub(super) fn of(outside: Outside, config: &Config, wish: Wish, roles: Vec<String>) -> Self {
+    pub(crate) fn of(outside: Outside, config: &Config, wish: Wish, roles: Vec<String>) -> Self {
         Self {
             limits: config.limits().team(),
             outside,
@@ -108,14 +109,14 @@ async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure
     let server = orchestrator_tools::server_with_doorbell(seating.clone(), &leading, watch);
     let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
     let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(seating.clone(), directory)));
-    let mut shutdown = served::until_the_end(&server).await?;
+    let mut shutdown = serve_mcp::until_the_end(&server).await?;
     drop((keeping, clearing));
     let hurry = async {
         let signal = shutdown.recv().await;
         tracing::warn!("{signal} again: ending all agents at once");
     };
     leading.shutdown(hurry).await;
-    served::leave(&seating).await;
+    serve_mcp::leave(&seating).await;
     Ok(())
 }
 
@@ -123,7 +124,7 @@ async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure
 async fn clear_up(seating: Seating, directory: PathBuf) {
     if seating.seat().await.is_ok() {
         // A place on a disk that hangs holds up this thread alone, and the end waits for it no longer than for any other.
-        let cleared = tokio::task::spawn_blocking(move || store::keep_counterparts(&directory));
+        let cleared = tokio::task::spawn_blocking(move || open_bus::keep_counterparts(&directory));
         if let Err(error) = cleared.await {
             tracing::debug!("the state directory was not cleared up: {error}");
         }
@@ -153,14 +154,14 @@ async fn keep(seating: Seating, leading: Leading) {
     }
 }
 
-pub(super) async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
-    let bus = store::open_bus_aside(place.outside.clone()).await?;
+pub(crate) async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
+    let bus = open_bus::open_bus_aside(place.outside.clone()).await?;
     let seat = bus.join(place.joining.clone()).await?;
     seat.ask(Ask::Limit(place.limits)).await?;
     Ok(seat)
 }
 
-pub(super) fn load(
+pub(crate) fn load(
     project: &std::path::Path,
     explicit: Option<&std::path::Path>,
 ) -> Result<Config, Failure> {
@@ -177,7 +178,7 @@ pub(super) fn load(
 }
 
 /// Tells people what of the project's own file does not count.
-pub(super) fn tell_what_does_not_count(config: &Config) {
+pub(crate) fn tell_what_does_not_count(config: &Config) {
     if config.unagreed().is_some() {
         tracing::warn!(
             "the project's own bridge.toml would run programs or widen limits: that does not count before you have looked at it \

@@ -10,11 +10,11 @@ use std::time::Duration;
 use clap::Args;
 use tokio::sync::Notify;
 
-use super::kin::Kin;
-use super::{Failure, project, served, store, ui};
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
+use crate::cli::claude_session::Kin;
+use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::watch_line::{self, Doorbell};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -34,7 +34,7 @@ const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// For whom it watches.
 #[derive(Clone, Debug, Args)]
-pub(super) struct WatchArguments {
+pub(crate) struct WatchArguments {
     /// Whose messages [default: those of the member that this session has joined as, else of the project's orchestrator].
     #[arg(long)]
     name: Option<Name>,
@@ -43,11 +43,11 @@ pub(super) struct WatchArguments {
     project: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: WatchArguments) -> Result<(), Failure> {
-    let project = project::find(arguments.project.as_deref())?;
+pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
+    let project = find_project::find(arguments.project.as_deref())?;
     let directory = project.bus_directory();
     let watch = Watch::new(arguments.name);
-    served::run(async move || {
+    serve_mcp::run(async move || {
         let mut shutdown = Shutdown::listen()?;
         tokio::select! {
             watched = watch.go_on(&directory) => watched,
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: WatchArguments) -> Result<(), Failure> {
 }
 
 /// Returns the command by which a model that works in the current directory watches a project. The short one where that will do.
-pub(super) fn command(project: &Path) -> String {
+pub(crate) fn command(project: &Path) -> String {
     let search_path = std::env::var_os("PATH");
     let found = process::find_program(Path::new(NAME), search_path.as_deref());
     let real = |path: PathBuf| std::fs::canonicalize(path).ok();
@@ -69,7 +69,7 @@ pub(super) fn command(project: &Path) -> String {
         Some(own) if found.and_then(real).as_ref() != Some(&own) => quoted(&own),
         _ => NAME.to_owned(),
     };
-    let is_found = project::find(None).is_ok_and(|found| found.root == project);
+    let is_found = find_project::find(None).is_ok_and(|found| found.root == project);
     if is_found {
         format!("{program} watch")
     } else {
@@ -118,7 +118,7 @@ impl Watch {
     /// Watches whatever bus is there, until nobody reads any more.
     async fn go_on(mut self, directory: &Path) -> Result<(), Failure> {
         let changed = Arc::new(Notify::new());
-        let origin = store::proven(store::foreign(false));
+        let origin = open_bus::proven(open_bus::foreign(false));
         loop {
             let tell = Arc::clone(&changed);
             let on_change = Arc::new(move || tell.notify_one());
@@ -129,7 +129,7 @@ impl Watch {
                     Ended::Removed => {}
                 }
             }
-            if !ui::has_reader() {
+            if !output::has_reader() {
                 return Ok(());
             }
             tokio::time::sleep(LOOK_AROUND).await;
@@ -146,7 +146,7 @@ impl Watch {
             let lines = self.lines(bus);
             let is_quiet = lines.is_empty();
             // A reader that has gone is told by the error, or by the look.
-            if (!is_quiet && ui::say_aside(lines).await.is_err()) || !ui::has_reader() {
+            if (!is_quiet && output::say_aside(lines).await.is_err()) || !output::has_reader() {
                 return Ok(Ended::Unread);
             }
             pause = match bus.listening() {

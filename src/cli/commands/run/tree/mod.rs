@@ -4,7 +4,7 @@
 
 mod fold;
 mod layout;
-mod shown;
+mod step_row;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use console::{Style, measure_text_width, truncate_str};
 
 use self::fold::Row;
 use self::layout::Place;
-pub(super) use self::shown::{Shown, one_line, plain, shown};
-use self::shown::{Time, between};
+pub(crate) use self::step_row::{Shown, one_line, plain, shown};
+use self::step_row::{Time, between};
 use crate::domain::workflow::StepStatus;
 
 /// The marks of a running step, one after the other.
@@ -28,28 +28,28 @@ const TIME: usize = 7;
 
 /// What the line above the tree tells.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
-    pub(super) name: String,
-    pub(super) id: String,
-    pub(super) elapsed: Duration,
+pub(crate) struct Head {
+    pub(crate) name: String,
+    pub(crate) id: String,
+    pub(crate) elapsed: Duration,
     /// The wall time.
-    pub(super) now_ms: i64,
+    pub(crate) now_ms: i64,
 }
 
 /// How the tree is to look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// The columns that a line may take.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     /// The lines that there may be; all that there are, where it is not said.
-    pub(super) rows: Option<usize>,
-    pub(super) colours: bool,
+    pub(crate) rows: Option<usize>,
+    pub(crate) colours: bool,
     /// Which mark running steps have now; one that stands still, where it is not said.
-    pub(super) beat: Option<usize>,
+    pub(crate) beat: Option<usize>,
 }
 
 /// Returns the lines of the tree, the head first. What runs is the last to be left out.
-pub(super) fn draw(head: &Head, steps: &[Shown], look: &Look) -> Vec<String> {
+pub(crate) fn draw(head: &Head, steps: &[Shown], look: &Look) -> Vec<String> {
     let places = layout::places(steps);
     let statuses: Vec<_> = places.iter().map(|at| steps[at.step].status).collect();
     let rows = match look.rows {

@@ -3,7 +3,7 @@
 //! Claude Code starts its MCP servers, its hooks, and the commands of its tools. What a server notes at joining is who started it
 //! ([`crate::sys::process::ancestors`]); whoever descends from that same process belongs to it.
 
-use super::below;
+use super::below_agent;
 use crate::bus::state::{Session, State};
 use crate::domain::member::ProcessMark;
 use crate::sys::process::ancestors::{self, Ancestor};
@@ -18,7 +18,7 @@ impl Kin {
     pub(super) fn look() -> Self {
         // An agent descends from the client of the orchestrator too, but its own client is another one, and its messages are its
         // bridge's to hand over.
-        if below::is_below_an_agent() {
+        if below_agent::is_below_an_agent() {
             return Self {
                 clients: Vec::new(),
             };

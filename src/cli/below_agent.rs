@@ -11,7 +11,8 @@
 
 use std::io::{IsTerminal as _, stdin};
 
-use super::{Failure, agent, store};
+use super::commands::agent;
+use super::{Failure, open_bus};
 use crate::bus::Bus;
 use crate::bus::state::Session;
 use crate::domain::member::MemberKind;
@@ -77,7 +78,7 @@ pub(super) fn refuse_an_agents_yes() -> Result<(), Failure> {
     }
     if !stdin().is_terminal()
         && !terminal::is_there()
-        && let Some(agent) = store::agent_at_work(|bus| find_agent(bus, |_| true))?
+        && let Some(agent) = open_bus::agent_at_work(|bus| find_agent(bus, |_| true))?
     {
         return Err(format!(
             "this process has no terminal, and `{agent}` is an agent at work, which cannot say yes for its user: say it at a \
@@ -111,7 +112,7 @@ pub(super) fn hidden_anywhere() -> Result<Option<Name>, Failure> {
     if pid_namespace::look() == Sight::Whole {
         return Ok(None);
     }
-    store::agent_at_work(hidden_agent)
+    open_bus::agent_at_work(hidden_agent)
 }
 
 /// Returns a live agent of a bus that may be above this process without being seen from here.

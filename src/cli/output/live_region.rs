@@ -16,7 +16,7 @@ const RESTORE_CURSOR: &str = "\x1b8";
 
 /// What stands at the bottom now.
 #[derive(Debug, Default)]
-pub(super) struct Region {
+pub(crate) struct Region {
     lines: Vec<String>,
     /// Stands behind the lines, with what is typed after it.
     question: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Region {
 
 impl Region {
     /// Returns what shows these lines instead, each shorter than the terminal is wide. What is being typed stays where it is.
-    pub(super) fn show(&mut self, lines: &[String], width: usize) -> String {
+    pub(crate) fn show(&mut self, lines: &[String], width: usize) -> String {
         let rows = rows(&self.lines, width);
         let is_typed_at = self.question.is_some() && self.moved == 0;
         if is_typed_at && rows == lines.len() {
@@ -40,7 +40,7 @@ impl Region {
     }
 
     /// Returns what asks a question below the lines, or takes it away again.
-    pub(super) fn ask(&mut self, question: Option<String>, width: usize) -> String {
+    pub(crate) fn ask(&mut self, question: Option<String>, width: usize) -> String {
         if self.question == question {
             return String::new();
         }
@@ -50,21 +50,21 @@ impl Region {
     }
 
     /// Takes note that somebody has typed a line, which the terminal itself has shown.
-    pub(super) fn typed(&mut self, line: &str, width: usize) {
+    pub(crate) fn typed(&mut self, line: &str, width: usize) {
         let before = self.question.as_deref().unwrap_or_default();
         let line = measure_text_width(before) + measure_text_width(line.trim_end());
         self.moved += 1 + line / width.max(1);
     }
 
     /// Returns what leaves these lines there for good, as many as they are.
-    pub(super) fn leave(mut self, lines: Vec<String>, width: usize) -> String {
+    pub(crate) fn leave(mut self, lines: Vec<String>, width: usize) -> String {
         let lifted = self.lift(width);
         self.lines = lines;
         lifted + &self.painted()
     }
 
     /// Returns what prints whole lines above all of it.
-    pub(super) fn above(&mut self, text: &str, width: usize) -> String {
+    pub(crate) fn above(&mut self, text: &str, width: usize) -> String {
         self.lift(width) + text + &self.lay()
     }
 
@@ -81,7 +81,7 @@ impl Region {
     }
 
     /// Takes what is on the terminal for somebody else's: the next lines come below.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         (self.lines, self.moved) = (Vec::new(), 0);
     }
 

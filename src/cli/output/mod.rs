@@ -6,7 +6,7 @@
 //! What is printed holds words of others: of agents, of plans, of repositories. So nothing goes out that acts on a terminal instead of
 //! being seen on it, but line ends, tabs, and the colours of the tree ([`seen`]).
 
-mod region;
+mod live_region;
 
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use console::Term;
 
-use self::region::Region;
+use self::live_region::Region;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
 

@@ -12,23 +12,23 @@ const HEAD: usize = 300;
 
 /// All that the tree knows of a step.
 #[derive(Clone, Debug)]
-pub(in crate::cli::run) struct Shown {
-    pub(super) name: String,
+pub(crate) struct Shown {
+    pub(crate) name: String,
     /// The step that it is a part of.
-    pub(super) part_of: Option<String>,
-    pub(super) depends_on: Vec<String>,
-    pub(super) status: StepStatus,
+    pub(crate) part_of: Option<String>,
+    pub(crate) depends_on: Vec<String>,
+    pub(crate) status: StepStatus,
     /// Who does it, or is to do it.
-    pub(super) agent: String,
-    pub(super) attempt: u32,
-    pub(super) time: Time,
+    pub(crate) agent: String,
+    pub(crate) attempt: u32,
+    pub(crate) time: Time,
     /// What it waits for, what is done in it, or why it ended so.
-    pub(super) note: String,
+    pub(crate) note: String,
 }
 
 /// How long a step takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Time {
+pub(crate) enum Time {
     /// It has not begun, or waits once more.
     None,
     /// It runs since then, in wall time.
@@ -38,7 +38,7 @@ pub(super) enum Time {
 
 impl Shown {
     /// Returns what stands behind the agent.
-    pub(super) fn remarks(&self) -> String {
+    pub(crate) fn remarks(&self) -> String {
         let attempt = if self.attempt > 1 {
             format!("attempt {}", self.attempt)
         } else {
@@ -51,7 +51,7 @@ impl Shown {
 }
 
 /// Returns what is shown of each step.
-pub(in crate::cli::run) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
+pub(crate) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
     let steps = workflow.steps.iter();
     steps
         .map(|step| {
@@ -80,7 +80,7 @@ fn time(step: &PlayedStep) -> Time {
 }
 
 /// Returns the time between two wall times: none when the clock was put back meanwhile.
-pub(super) fn between(from_ms: i64, to_ms: i64) -> Duration {
+pub(crate) fn between(from_ms: i64, to_ms: i64) -> Duration {
     let ms = to_ms.saturating_sub(from_ms).max(0);
     Duration::from_millis(ms.unsigned_abs())
 }
@@ -150,12 +150,12 @@ fn doing(step: &PlayedStep, task: &Task, state: &State) -> String {
 }
 
 /// Makes one line of what others have said, as much as fits beside a step.
-pub(in crate::cli::run) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     plain(text, HEAD)
 }
 
 /// Makes one line of what others have said: nothing of it may move the cursor, or turn the order of letters round.
-pub(in crate::cli::run) fn plain(text: &str, most: usize) -> String {
+pub(crate) fn plain(text: &str, most: usize) -> String {
     let head = text.chars().take(most + 1).count();
     let mut line = String::new();
     for letter in text.chars().take(most) {

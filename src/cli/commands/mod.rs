@@ -1,0 +1,11 @@
+//! One file or folder a command.
+
+pub(crate) mod agent;
+pub(crate) mod demo;
+pub(crate) mod hook;
+pub(crate) mod orchestrator;
+pub(crate) mod peer;
+pub(crate) mod run;
+pub(crate) mod scripted_agent;
+pub(crate) mod trust;
+pub(crate) mod watch;
