@@ -11,7 +11,7 @@
 )]
 
 #[cfg(target_os = "linux")]
-#[path = "../tests/it/support/wild.rs"]
+#[path = "../tests/it/support/misbehaving_agents.rs"]
 #[expect(dead_code, reason = "it is shared with tests that use more of it")]
 mod wild;
 

@@ -1,15 +1,15 @@
 //! What the tests with real processes share: a project of their own, and clients of the programs that run in it.
 
-mod member;
-mod raw;
-mod stage;
+mod mcp_client;
+mod raw_client;
+mod project;
 mod terminal;
 #[cfg(target_os = "linux")]
-pub(crate) mod wild;
+pub(crate) mod misbehaving_agents;
 
-pub(crate) use member::{Member, of_name};
-pub(crate) use raw::Raw;
-pub(crate) use stage::Stage;
+pub(crate) use self::mcp_client::{Member, of_name};
+pub(crate) use self::project::Stage;
+pub(crate) use self::raw_client::Raw;
 pub(crate) use terminal::Terminal;
 
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::results::git;
+use crate::agents::results::git;
 use crate::support::{Member, Stage, until};
 
 const AGENTS: &str = r#"
@@ -147,8 +147,8 @@ async fn a_gate_runs_where_the_agents_work() {
     let (stage, topic) = stage();
     let lead = stage.orchestrator_in(&topic).await;
     let step = json!({ "name": "a", "agent": "scripted", "prompt": "x", "gate": ["sh", "-c", "pwd > gate-was-here"] });
-    let id = crate::workflows::begin(&lead, &[step]).await;
-    crate::workflows::ended(&lead, &id, "done").await;
+    let id = crate::workflows::over_mcp::begin(&lead, &[step]).await;
+    crate::workflows::over_mcp::ended(&lead, &id, "done").await;
     let said = std::fs::read_to_string(topic.join("gate-was-here")).unwrap();
     assert_eq!(Path::new(said.trim_end()), topic);
     lead.close().await;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::results::git;
+use crate::agents::results::git;
 use crate::support::{Raw, Stage, until};
-use crate::workflows::{AGENTS, PROFILES, begin, step, step_is};
+use crate::workflows::over_mcp::{AGENTS, PROFILES, begin, step, step_is};
 
 /// A project with a workflow that was interrupted, and that goes on by itself where its bus is believed.
 async fn interrupted() -> Stage {

@@ -72,16 +72,16 @@ pub(crate) fn open_files(directory: &Path) -> Bus {
 /// Makes a test of each function, on each log.
 macro_rules! on_every_log {
     ($($name:ident),* $(,)?) => {
-        crate::logs::on_every_log!(@ memory, InMemory, $($name),*);
-        crate::logs::on_every_log!(@ file, InFiles, $($name),*);
+        crate::bus::every_engine::on_every_log!(@ memory, InMemory, $($name),*);
+        crate::bus::every_engine::on_every_log!(@ file, InFiles, $($name),*);
     };
     (@ $module:ident, $logs:ident, $($name:ident),*) => {
         mod $module {
-            use crate::logs::Logs as _;
+            use crate::bus::every_engine::Logs as _;
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $name() {
-                    super::$name(crate::logs::$logs::new()).await;
+                    super::$name(crate::bus::every_engine::$logs::new()).await;
                 }
             )*
         }

@@ -4,7 +4,7 @@ use cli_team_bridge::bus::rules::{Ask, Wish};
 use cli_team_bridge::bus::{Bus, Seat};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 
-use crate::logs::{
+use super::every_engine::{
     Logs, ids, join, name, on_every_log, open_files, peer, send, take, until, within,
 };
 

@@ -14,7 +14,9 @@ use cli_team_bridge::sys::process::group_members;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::wild::{ESCAPE, MARK, PROMISED, Wild, eventually, signal, zombies_of};
+use crate::support::misbehaving_agents::{
+    ESCAPE, MARK, PROMISED, Wild, eventually, signal, zombies_of,
+};
 
 #[tokio::test]
 async fn what_escapes_dies_with_its_agent_however_that_ends() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::lifecycle::AGENTS;
+use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::{Raw, Stage, until};
 
 #[tokio::test]

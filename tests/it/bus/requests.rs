@@ -7,7 +7,7 @@ use cli_team_bridge::domain::ids::RequestId;
 use cli_team_bridge::domain::message::MessageKind;
 use cli_team_bridge::domain::request::RequestStatus;
 
-use crate::logs::{Logs, on_every_log, peer, take, within};
+use super::every_engine::{Logs, on_every_log, peer, take, within};
 
 /// Longer than a test takes.
 const HOUR: Duration = Duration::from_hours(1);

@@ -8,7 +8,7 @@ use cli_team_bridge::bus::rules::Ask;
 use cli_team_bridge::bus::state::Delivery;
 use futures::FutureExt as _;
 
-use crate::logs::{
+use super::every_engine::{
     Chance, Logs, ids, name, on_every_log, peer, send, take, take_some, until, within,
 };
 

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::support::{Stage, until};
-use super::trust::{BY_PLAN, agree_to, approve, asking, assign, has_run, hostile, over, trust};
+use super::project_files::{
+    BY_PLAN, agree_to, approve, asking, assign, has_run, hostile, over, trust,
+};
+use crate::support::{Stage, until};
 
 /// Lets others write to the directory of the yeses, so that it is not believed, or ends that.
 fn open_to(stage: &Stage, mode: u32) {

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 #[cfg(target_os = "linux")]
-use super::support::wild::{Wild, eventually, signal};
+use crate::support::misbehaving_agents::{Wild, eventually, signal};
 #[cfg(target_os = "linux")]
-use super::support::{DEADLINE, Member};
-use super::support::{Raw, Stage};
+use crate::support::{DEADLINE, Member};
+use crate::support::{Raw, Stage};
 
 /// A further environment, and a guard that a program is started behind.
 type Way = (Vec<(OsString, OsString)>, Option<Shim>);

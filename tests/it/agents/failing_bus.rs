@@ -21,7 +21,7 @@ use cli_team_bridge::sys::fs::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
 use serde_json::json;
 
-use crate::logs::{join, name, open_files};
+use crate::bus::every_engine::{join, name, open_files};
 use crate::support::{DEADLINE, Stage, until};
 
 /// Says what it was asked.

@@ -13,7 +13,7 @@ use cli_team_bridge::bus::{Bus, Claimed, Seat};
 use cli_team_bridge::domain::ids::{MessageId, RequestId};
 use cli_team_bridge::domain::member::MemberKind;
 
-use crate::logs::{Chance, ids, join, name, open_files, peer, take, within};
+use super::every_engine::{Chance, ids, join, name, open_files, peer, take, within};
 
 /// What a process that this one started is to do, and in which directory.
 const PART: &str = "BRIDGE_TEST_PART";
@@ -84,7 +84,7 @@ async fn play_a_part() {
         return;
     };
     if part == "hold" {
-        return crate::hung::hold(directory.as_ref()).await;
+        return super::hung_process::hold(directory.as_ref()).await;
     }
     let bus = open_files(directory.as_ref());
     match part.as_str() {
@@ -97,7 +97,7 @@ async fn play_a_part() {
 async fn write(bus: &Bus) {
     let seat = join(bus, Wish::Like(name("writer")), MemberKind::Peer).await;
     loop {
-        let id = crate::logs::send(&seat, "reader", "some words").await;
+        let id = super::every_engine::send(&seat, "reader", "some words").await;
         println!(">{id}");
     }
 }

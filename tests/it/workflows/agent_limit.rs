@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::over_mcp::{AGENTS, PROFILES, begin, ended, step, step_is};
 use crate::support::Stage;
-use crate::workflows::{AGENTS, PROFILES, begin, ended, step, step_is};
 
 fn stage_for(agents: usize) -> Stage {
     let profiles = format!("[limits]\nagents = {agents}\n{PROFILES}");

@@ -6,7 +6,7 @@ use cli_team_bridge::mcp::client::{Forms, Lifecycle};
 use cli_team_bridge::supervisor::Exit;
 use serde_json::{Value, json};
 
-use super::support::{Member, Stage, Terminal, until};
+use crate::support::{Member, Stage, Terminal, until};
 
 const KEY: &str = "ghp-0123456789-of-the-user";
 
@@ -23,21 +23,21 @@ command = "no-such-program"
 resume = "auto"
 "#;
 
-pub(super) fn hostile() -> Stage {
+pub(crate) fn hostile() -> Stage {
     Stage::new("[[agents.default.turns]]\nsteps = [{ say = 'done' }]")
         .with_project_file(HOSTILE)
         .with_env(vec![("GITHUB_TOKEN".into(), KEY.into())])
 }
 
-pub(super) fn has_run(stage: &Stage) -> bool {
+pub(crate) fn has_run(stage: &Stage) -> bool {
     stage.home().join("ran").exists()
 }
 
-pub(super) fn assign() -> Value {
+pub(crate) fn assign() -> Value {
     json!({ "agent": "scripted", "prompt": "x" })
 }
 
-pub(super) async fn trust(stage: &Stage, more: &[&str]) -> (Exit, String) {
+pub(crate) async fn trust(stage: &Stage, more: &[&str]) -> (Exit, String) {
     let project = stage.project().to_str().unwrap().to_owned();
     let arguments: Vec<&str> = ["trust", &project].iter().chain(more).copied().collect();
     stage.ended(&arguments, None).await
@@ -371,10 +371,10 @@ async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_
 const MARKING: &str = "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\napprove = 'human'\nretries = 2\n\
     gate = ['sh', '-c', 'echo x > \"$HOME/ran\"']\nrepeat = 3\n";
 
-pub(super) const BY_PLAN: &str = "[[agents.default.turns]]\nsteps = [{ say = 'done' }]";
+pub(crate) const BY_PLAN: &str = "[[agents.default.turns]]\nsteps = [{ say = 'done' }]";
 
 /// Says yes to a plan file of a stage.
-pub(super) async fn agree_to(stage: &Stage, plan: &str) {
+pub(crate) async fn agree_to(stage: &Stage, plan: &str) {
     let plan = stage.project().join(plan);
     let trusting = ["trust", plan.to_str().unwrap()];
     let (_, shown) = stage.ended(&trusting, None).await;
@@ -392,7 +392,7 @@ async fn take_back(stage: &Stage, plan: &str) {
 }
 
 /// Makes a workflow of an agreed plan file that waits for approval; returns what names it.
-pub(super) async fn asking(lead: &Member, stage: &Stage) -> Value {
+pub(crate) async fn asking(lead: &Member, stage: &Stage) -> Value {
     std::fs::write(stage.project().join("plan.toml"), MARKING).unwrap();
     agree_to(stage, "plan.toml").await;
     let created = lead
@@ -407,7 +407,7 @@ pub(super) async fn asking(lead: &Member, stage: &Stage) -> Value {
 }
 
 /// Approves the step that asks.
-pub(super) async fn approve(lead: &Member, which: &Value) {
+pub(crate) async fn approve(lead: &Member, which: &Value) {
     let mut approving = which.clone();
     approving["step"] = json!("a");
     approving["approved"] = json!(true);
@@ -421,7 +421,7 @@ async fn approved(lead: &Member, which: &Value) -> Value {
 }
 
 /// Returns how a workflow ended.
-pub(super) async fn over(lead: &Member, which: &Value) -> Value {
+pub(crate) async fn over(lead: &Member, which: &Value) -> Value {
     lead.until("get_workflow_status", which.clone(), |status| {
         status["status"] != "running"
     })

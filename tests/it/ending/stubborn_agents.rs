@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::wild::{ESCAPE, Habit, Lead, PROMISED, Wild, eventually, signal};
+use crate::support::misbehaving_agents::{ESCAPE, Habit, Lead, PROMISED, Wild, eventually, signal};
 
 /// What is promised for `shutdown_agent`.
 const IN_ORDER: Duration = Duration::from_secs(30);

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage, step};
 use crate::support::{Member, Stage, until};
-use crate::workflows::{AGENTS, PROFILES, begin, ended, stage, step};
 
 /// What an agent is told that goes on with a step.
 const PREFACE: &str = "Your task: This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, \

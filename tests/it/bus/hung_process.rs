@@ -19,8 +19,8 @@ use cli_team_bridge::sys::fs::disk::RealDisk;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::kills::Other;
-use crate::logs::{join, name, peer, until};
+use super::every_engine::{join, name, peer, until};
+use super::killed_writers::Other;
 
 /// Ten beats are missed before anybody counts as hung, so that a busy machine is not taken for a stopped process.
 const PACE: Pace = Pace {

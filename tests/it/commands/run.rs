@@ -288,10 +288,10 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
     let (child, mut pipes) = stage.start(&arguments).await;
     let bus = stage.bus();
     until("there is a bus", || bus.join("agents.json").exists()).await;
-    let watching = crate::hung::open(&bus);
-    let watcher = crate::logs::peer(&watching, "watcher").await;
+    let watching = crate::bus::hung_process::open(&bus);
+    let watcher = crate::bus::every_engine::peer(&watching, "watcher").await;
     let begun = |state: &State| !state.workflows().is_empty();
-    crate::logs::until(&watching, begun).await;
+    crate::bus::every_engine::until(&watching, begun).await;
     let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
     kill(pid, Signal::SIGSTOP).unwrap();
     let is_interrupted = |state: &State| {
@@ -300,7 +300,7 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
             .iter()
             .all(|flow| flow.status == WorkflowStatus::Interrupted)
     };
-    crate::logs::until(&watching, is_interrupted).await;
+    crate::bus::every_engine::until(&watching, is_interrupted).await;
     // Its beats are too slow for who is as impatient as this one.
     watcher.leave(Departure::Closed).await.unwrap();
     watching.close().await;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::over_mcp::{PROFILES, begin, ended, step, steps};
 use crate::support::Stage;
-use crate::workflows::{PROFILES, begin, ended, step, steps};
 
 /// Agents that give a list, fail, or say their prompt.
 const AGENTS: &str = r#"

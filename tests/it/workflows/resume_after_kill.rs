@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
+use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage, status, step, step_is, steps};
 use crate::support::{Stage, until};
-use crate::workflows::{AGENTS, PROFILES, begin, ended, stage, status, step, step_is, steps};
 
 #[tokio::test]
 async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {

@@ -15,8 +15,8 @@ use cli_team_bridge::sys::random_ids;
 use cli_team_bridge::workflow::Workflows;
 use cli_team_bridge::workflow::plan::{Draft, StepDraft};
 
-use crate::faults::{Troupe, at_rest, was_prompted};
-use crate::logs::name;
+use super::failing_bus::{Troupe, at_rest, was_prompted};
+use crate::bus::every_engine::name;
 use crate::support::{DEADLINE, PAUSE, Stage};
 
 /// Says what it was asked, and asks before it says it where it is told to.

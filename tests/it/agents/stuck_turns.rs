@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::Stage;
-use crate::workflows::{begin, ended, step};
+use crate::workflows::over_mcp::{begin, ended, step};
 
 const AGENTS: &str = "
     [[agents.default.turns]]

@@ -1,0 +1,16 @@
+//! Agents as their orchestrator meets them: tasks, messages, permissions, results, crashes.
+
+pub(crate) mod failing_bus;
+pub(crate) mod failing_bus_model;
+pub(crate) mod messaging;
+pub(crate) mod mid_turn_delivery;
+pub(crate) mod permission_rules;
+pub(crate) mod permissions;
+pub(crate) mod proof_of_reading;
+pub(crate) mod results;
+pub(crate) mod resumed_agents;
+pub(crate) mod secrets;
+pub(crate) mod stalls_and_crashes;
+pub(crate) mod start_to_end;
+pub(crate) mod stuck_turns;
+pub(crate) mod tasks;

@@ -1,0 +1,10 @@
+//! The bus over every engine, and as several processes use it.
+
+pub(crate) mod copied_bus;
+pub(crate) mod every_engine;
+pub(crate) mod hung_process;
+pub(crate) mod killed_writers;
+pub(crate) mod messages;
+pub(crate) mod requests;
+pub(crate) mod roster;
+pub(crate) mod unreadable_texts;

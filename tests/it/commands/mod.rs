@@ -1,0 +1,9 @@
+//! The commands of the binary, as a person or a hook runs them.
+
+pub(crate) mod bad_input;
+#[cfg(target_os = "linux")]
+pub(crate) mod hook;
+pub(crate) mod run;
+pub(crate) mod run_tree;
+#[cfg(target_os = "linux")]
+pub(crate) mod watch;

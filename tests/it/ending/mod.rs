@@ -1,0 +1,7 @@
+//! How agents and bridges end, and that nothing of them is left.
+
+#[cfg(target_os = "linux")]
+pub(crate) mod nothing_left_behind;
+pub(crate) mod signals_and_shutdown;
+#[cfg(target_os = "linux")]
+pub(crate) mod stubborn_agents;
