@@ -9,18 +9,12 @@
     reason = "a test fails by panicking, and tells what it did not do"
 )]
 
-mod chain;
-mod going_on;
-mod kinds;
-mod lifecycle;
-mod matrix;
+mod agent_kinds;
+mod results_table;
 mod model;
-mod policies;
 mod programs;
-mod scene;
-mod shown;
-mod user;
-mod way_back;
+mod real_project;
+pub(crate) mod suites;
 #[path = "../tests/it/support/mod.rs"]
 #[expect(
     dead_code,
@@ -34,8 +28,8 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Conclusion, Trial};
 
-use kinds::{KINDS, Kind};
-use matrix::Matrix;
+use self::agent_kinds::{KINDS, Kind};
+use self::results_table::Matrix;
 use programs::Programs;
 
 /// Agents that run at the same time: each takes up to half a GB, and a core while it starts.
@@ -54,46 +48,46 @@ fn main() -> ExitCode {
         "codex",
         "says_how_to_log_in_without_its_key",
         programs.missing(&["node", "codex"]),
-        lifecycle::misses_its_key,
+        suites::every_agent::misses_its_key,
     ));
     trials.push(trial(
         "claude",
         "leads_two_agents_that_talk_to_each_other",
-        programs.missing(&user::PROGRAMS),
-        user::leads_two_agents_that_talk_to_each_other,
+        programs.missing(&suites::claude_as_user::PROGRAMS),
+        suites::claude_as_user::leads_two_agents_that_talk_to_each_other,
     ));
     trials.push(trial(
         "workflow",
         "hands_outputs_on_between_three_vendors",
-        programs.missing(&chain::PROGRAMS),
-        chain::hands_outputs_on_between_three_vendors,
+        programs.missing(&suites::three_vendor_workflow::PROGRAMS),
+        suites::three_vendor_workflow::hands_outputs_on_between_three_vendors,
     ));
-    for kind in [&kinds::CODEX, &kinds::CLAUDE_CODE] {
+    for kind in [&agent_kinds::CODEX, &agent_kinds::CLAUDE_CODE] {
         trials.push(trial(
             kind.name,
             "goes_on_in_the_session_of_an_interrupted_step",
             programs.missing(&["node", kind.name]),
-            || going_on::in_the_session_of_the_interrupted_step(kind),
+            || suites::killed_orchestrator::in_the_session_of_the_interrupted_step(kind),
         ));
     }
     trials.push(trial(
         "dialogue",
         "has_no_answer_that_waits",
-        programs.missing(&shown::PROGRAMS),
-        shown::answers_come_at_once,
+        programs.missing(&suites::shown_before_seen::PROGRAMS),
+        suites::shown_before_seen::answers_come_at_once,
     ));
-    let missing = programs.missing(&way_back::PROGRAMS);
+    let missing = programs.missing(&suites::claude_is_notified::PROGRAMS);
     trials.push(trial(
         "claude",
         "is_told_between_two_steps_and_before_it_stops",
         missing,
-        way_back::is_told_between_two_steps_and_before_it_stops,
+        suites::claude_is_notified::is_told_between_two_steps_and_before_it_stops,
     ));
     trials.push(trial(
         "claude",
         "is_woken_by_a_finished_task_when_idle",
         missing,
-        way_back::is_woken_by_a_finished_task_when_idle,
+        suites::claude_is_notified::is_woken_by_a_finished_task_when_idle,
     ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
@@ -121,51 +115,81 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
         }};
     }
     let mut trials = vec![
-        trial!("works_and_asks_before_it_uses_our_tools", lifecycle::works),
-        trial!("hears_messages_in_mid_turn_and_when_idle", lifecycle::hears),
-        trial!("is_reached_in_a_turn_by_its_own_way", lifecycle::is_reached),
+        trial!(
+            "works_and_asks_before_it_uses_our_tools",
+            suites::every_agent::works
+        ),
+        trial!(
+            "hears_messages_in_mid_turn_and_when_idle",
+            suites::every_agent::hears
+        ),
+        trial!(
+            "is_reached_in_a_turn_by_its_own_way",
+            suites::every_agent::is_reached
+        ),
         trial!(
             "ends_a_cancelled_turn_and_leaves_in_good_order",
-            lifecycle::stops
+            suites::every_agent::stops
         ),
-        trial!("forgets_when_a_task_begins_anew", lifecycle::begins_anew),
-        trial!("comes_back_with_its_conversation", lifecycle::returns),
+        trial!(
+            "forgets_when_a_task_begins_anew",
+            suites::every_agent::begins_anew
+        ),
+        trial!(
+            "comes_back_with_its_conversation",
+            suites::every_agent::returns
+        ),
         trial!(
             "takes_no_model_that_it_does_not_offer",
-            lifecycle::refuses_an_unknown_model
+            suites::every_agent::refuses_an_unknown_model
         ),
         trial!(
             "tells_why_its_model_fails",
-            lifecycle::tells_of_a_failing_model
+            suites::every_agent::tells_of_a_failing_model
         ),
-        trial!("leaves_nothing_when_it_is_killed", lifecycle::dies),
-        trial!("does_what_the_policy_lets_it_do", policies::hold),
+        trial!(
+            "leaves_nothing_when_it_is_killed",
+            suites::every_agent::dies
+        ),
+        trial!(
+            "does_what_the_policy_lets_it_do",
+            suites::permission_policies::hold
+        ),
     ];
     trials.push(trial(kind.name, "shows_results_whole", missing, || {
-        shown::shows_results_whole(kind)
+        suites::shown_before_seen::shows_results_whole(kind)
     }));
     trials.push(trial(
         kind.name,
         "is_woken_once_by_a_storm",
         missing,
-        || shown::is_woken_once_by_a_storm(kind),
+        || suites::shown_before_seen::is_woken_once_by_a_storm(kind),
     ));
-    if !matches!(kind.reach, kinds::Reach::Interrupt) {
+    if !matches!(kind.reach, agent_kinds::Reach::Interrupt) {
         for (name, end) in [
-            ("is_told_again_after_a_cancel", shown::End::Cancel),
-            ("is_told_again_after_a_crash", shown::End::Crash),
+            (
+                "is_told_again_after_a_cancel",
+                suites::shown_before_seen::End::Cancel,
+            ),
+            (
+                "is_told_again_after_a_crash",
+                suites::shown_before_seen::End::Crash,
+            ),
             (
                 "is_told_again_by_the_next_orchestrator",
-                shown::End::Orchestrator,
+                suites::shown_before_seen::End::Orchestrator,
             ),
         ] {
             trials.push(trial(kind.name, name, missing, move || {
-                shown::is_told_again(kind, end)
+                suites::shown_before_seen::is_told_again(kind, end)
             }));
         }
     }
     if kind.tells_of_login {
-        trials.push(trial!("says_how_to_log_in", lifecycle::asks_for_a_login));
+        trials.push(trial!(
+            "says_how_to_log_in",
+            suites::every_agent::asks_for_a_login
+        ));
     }
     trials
 }

@@ -3,11 +3,11 @@
 //! It speaks Anthropic Messages, `OpenAI` Responses and Chat Completions, and Gemini's generateContent, as a stream or whole. What
 //! a rule answers is written at once; what it has to wait for comes before the first byte.
 
-mod choose;
-mod detour;
+mod pick_rule;
+mod hidden_tools;
 mod request;
 mod rule;
-mod schema;
+mod smallest_json;
 mod server;
 mod wire;
 

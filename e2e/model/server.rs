@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::choose::decide;
+use super::pick_rule::decide;
 use super::request::{Api, Newest};
 use super::rule::Rule;
 use super::wire;

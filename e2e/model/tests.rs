@@ -5,8 +5,8 @@ use std::time::Duration;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use super::choose::decide;
-use super::detour::names_in;
+use super::hidden_tools::names_in;
+use super::pick_rule::decide;
 use super::request::{Api, Newest};
 use super::rule::Rule;
 use super::wire;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{id, list, string};
-use crate::model::detour::ToolCall;
+use crate::model::hidden_tools::ToolCall;
 use crate::model::request::{Api, Item, Request, Speaker, ToolDefinition, text_of};
 
 pub(super) fn read(body: &Value) -> Request {

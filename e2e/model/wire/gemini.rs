@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{id, list, string};
-use crate::model::detour::ToolCall;
+use crate::model::hidden_tools::ToolCall;
 use crate::model::request::{Api, Item, Request, Speaker, ToolDefinition};
 
 pub(super) fn read(path: &str, body: &Value) -> Request {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::detour::ToolCall;
+use super::hidden_tools::ToolCall;
 use super::request::{Api, Request};
 
 /// The answer to a request: its body, and whether that is a stream of events.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::kinds::{CODEX, QWEN};
+use crate::agent_kinds::{CODEX, QWEN};
 use crate::model::{Api, ModelServer, Newest, Rule};
 use crate::programs::Programs;
-use crate::scene::{stage, told};
+use crate::real_project::{stage, told};
 use crate::support::{Stage, until};
 
 /// The programs that it takes.

@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
-use super::storm::Row;
+use super::random_kills::Row;
 use super::wild::{Habit, Lead, Wild, eventually};
 
 /// So long each lasts: longer than a command waits for the bus, and than a turn takes.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use crate::kinds::KINDS;
-use crate::policies::{Deed, POLICIES};
+use crate::agent_kinds::KINDS;
 use crate::programs::version;
+use crate::suites::permission_policies::{Deed, POLICIES};
 
 /// The lines between which the document has the matrix.
 const BEGIN: &str = "<!-- The matrix, as `e2e` writes it. -->";

@@ -11,10 +11,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use super::claude_as_user::{claude, result};
 use crate::model::{Api, ModelServer, Newest, Rule};
-use crate::scene::{stage, told};
+use crate::real_project::{stage, told};
 use crate::support::{Member, PAUSE, Stage, of_name, until};
-use crate::user::{claude, result};
 
 /// The programs that it takes.
 pub(crate) const PROGRAMS: [&str; 2] = ["node", "claude"];

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::kinds::Kind;
-use crate::matrix::{Column, Matrix};
+use crate::agent_kinds::Kind;
 use crate::model::Rule;
-use crate::scene::Scene;
+use crate::real_project::Scene;
+use crate::results_table::{Column, Matrix};
 use crate::support::{DEADLINE, PAUSE};
 
 /// The policies, each with all deeds, in an order in which neighbours want different modes of an agent.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::kinds::{CLAUDE_CODE, CODEX, Kind, Reach};
+use crate::agent_kinds::{CLAUDE_CODE, CODEX, Kind, Reach};
 use crate::model::{Newest, Rule};
-use crate::scene::Scene;
+use crate::real_project::Scene;
 use crate::support::{Member, Stage, until};
 
 /// What tells the message that goes into a turn.
@@ -210,7 +210,7 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
     let answered = shown
         .iter()
         .any(|shown| shown.answered && shown.rule.is_some() && shown.whole.contains(CODE));
-    assert!(answered, "{}", crate::scene::told(&model));
+    assert!(answered, "{}", crate::real_project::told(&model));
     lead.until_idle("worker").await;
     gate.close().await;
     finish(lead, &stage).await;

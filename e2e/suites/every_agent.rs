@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::kinds::{Kind, Reach};
-use crate::matrix::{Column, Matrix};
+use crate::agent_kinds::{Kind, Reach};
 use crate::model::{Newest, Rule};
-use crate::scene::{Scene, memory_mb};
+use crate::real_project::{Scene, memory_mb};
+use crate::results_table::{Column, Matrix};
 use crate::support::until;
 
 /// What an agent is asked to say that proves nothing but that it works.
@@ -408,7 +408,7 @@ pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
 pub(crate) async fn misses_its_key() {
     const KEYLESS: Kind = Kind {
         env: |_| Vec::new(),
-        ..crate::kinds::CODEX
+        ..crate::agent_kinds::CODEX
     };
     let scene = Scene::new(&[&KEYLESS], vec![Rule::user(HELLO).says("hello")]).await;
     let task = scene.start(&KEYLESS, HELLO).await;

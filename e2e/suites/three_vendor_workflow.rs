@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::{CLAUDE_CODE, CODEX, GEMINI};
+use crate::agent_kinds::{CLAUDE_CODE, CODEX, GEMINI};
 use crate::model::{Newest, Rule};
-use crate::scene::Scene;
+use crate::real_project::Scene;
 
 /// The programs that it takes.
 pub(crate) const PROGRAMS: [&str; 4] = ["node", CODEX.name, CLAUDE_CODE.name, GEMINI.name];

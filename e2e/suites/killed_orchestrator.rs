@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::kinds::Kind;
+use crate::agent_kinds::Kind;
 use crate::model::Rule;
-use crate::scene::{Scene, told};
+use crate::real_project::{Scene, told};
 
 /// Kills the orchestrator while the model thinks, and checks that the model is asked again with what it had said before.
 pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {

@@ -11,21 +11,18 @@
 )]
 
 #[cfg(target_os = "linux")]
-#[path = "../tests/it/support/misbehaving_agents.rs"]
+#[path = "../../tests/it/support/misbehaving_agents.rs"]
 #[expect(dead_code, reason = "it is shared with tests that use more of it")]
 mod wild;
 
 #[cfg(target_os = "linux")]
-#[path = "fuzzing.rs"]
-mod fuzzing;
+mod fuzz_targets;
 
 #[cfg(target_os = "linux")]
-#[path = "shortage.rs"]
-mod shortage;
+mod shortages;
 
 #[cfg(target_os = "linux")]
-#[path = "storm.rs"]
-mod storm;
+mod random_kills;
 
 #[cfg(target_os = "linux")]
 fn main() {
@@ -33,7 +30,7 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(storm::run());
+    runtime.block_on(random_kills::run());
 }
 
 #[cfg(not(target_os = "linux"))]

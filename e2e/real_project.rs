@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::kinds::Kind;
+use crate::agent_kinds::Kind;
 use crate::model::{ModelServer, Rule};
 use crate::programs::Programs;
 use crate::support::{Member, Stage, until};

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use cli_team_bridge::sys::random_ids;
 
-use super::storm::Row;
+use super::random_kills::Row;
 
 /// So long each target runs.
 const SECONDS: u64 = 120;

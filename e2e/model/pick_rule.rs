@@ -1,9 +1,9 @@
 //! Which rule answers a request, and how.
 
-use super::detour::{SEARCHES, ToolCall, own, way};
+use super::hidden_tools::{SEARCHES, ToolCall, own, way};
 use super::request::{Newest, Request};
 use super::rule::{Reply, Rule};
-use super::schema;
+use super::smallest_json;
 
 /// What a model says to a request.
 pub(super) struct Decision {
@@ -34,7 +34,7 @@ pub(super) fn decide(rules: &[Rule], request: &Request) -> Decision {
     }
     let text = request.schema.as_ref().map_or_else(
         || "ok".to_owned(),
-        |schema| schema::instance(schema).to_string(),
+        |schema| smallest_json::instance(schema).to_string(),
     );
     Decision {
         rule: None,

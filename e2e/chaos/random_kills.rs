@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::wild::{ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal, zombies_of};
-use super::{fuzzing, shortage};
+use super::{fuzz_targets, shortages};
 
 /// So many files more or less may be open after as before.
 const FILES: usize = 2;
@@ -95,9 +95,9 @@ pub(super) async fn run() {
         end_bridges(few).await,
         crash_on(few).await,
     ];
-    rows.extend(shortage::run(few).await);
+    rows.extend(shortages::run(few).await);
     if setting("BRIDGE_CHAOS").as_deref() == Some("large") {
-        rows.extend(fuzzing::run());
+        rows.extend(fuzz_targets::run());
     }
     println!("| fault | runs | result |\n|---|---|---|");
     for Row {

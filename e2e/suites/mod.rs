@@ -1,0 +1,9 @@
+//! The suites with real programs: one file a promise.
+
+pub(crate) mod claude_as_user;
+pub(crate) mod claude_is_notified;
+pub(crate) mod every_agent;
+pub(crate) mod killed_orchestrator;
+pub(crate) mod permission_policies;
+pub(crate) mod shown_before_seen;
+pub(crate) mod three_vendor_workflow;
