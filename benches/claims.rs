@@ -9,7 +9,7 @@ use cli_team_bridge::domain::ids::RequestId;
 use futures::future::try_join_all;
 
 use crate::support::Outcome;
-use crate::support::other::{self, Other};
+use crate::support::child_process::{self, Other};
 use crate::support::project::{self, Project};
 use crate::support::samples::median;
 use crate::support::table::{Demand, Row};
@@ -83,12 +83,12 @@ pub(crate) fn claim(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let seat = project::join(&bus, name).await?;
-        other::tell("ready")?;
-        let list = other::listen()?;
+        child_process::tell("ready")?;
+        let list = child_process::listen()?;
         let requests: Result<Vec<_>, _> = list.split_whitespace().map(RequestId::parse).collect();
         bus.refresh()?;
-        other::tell("ready")?;
-        other::listen()?;
+        child_process::tell("ready")?;
+        child_process::listen()?;
         let mut won = Vec::new();
         for request in requests? {
             let mut call = seat.call();
@@ -97,8 +97,8 @@ pub(crate) fn claim(bus: &Path, name: &str) -> Outcome {
             }
             call.answered().await;
         }
-        other::tell(&won.join(" "))?;
-        other::listen()?;
+        child_process::tell(&won.join(" "))?;
+        child_process::listen()?;
         Ok(())
     })
 }

@@ -6,12 +6,12 @@ use cli_team_bridge::bus::{Bus, Seat};
 use cli_team_bridge::domain::limits;
 
 use crate::history::fill;
-use crate::idle::ticks;
 use crate::support::Outcome;
-use crate::support::other::Other;
+use crate::support::child_process::Other;
 use crate::support::project::{self, Project, text};
 use crate::support::samples::{Rounds, Samples};
 use crate::support::table::{Demand, Row};
+use crate::waiting_process::ticks;
 
 const ROUNDS: usize = 9;
 const SENDS: usize = 40;

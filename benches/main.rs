@@ -5,19 +5,19 @@
 mod claims;
 mod crowd;
 mod history;
-mod idle;
-mod memory;
+mod waiting_process;
+mod process_memory;
 mod prompts;
 mod send;
-mod steps;
+mod workflow_steps;
 mod support;
-mod wake;
-mod way_back;
+mod wake_other_process;
+mod hook_and_watch;
 mod writers;
 
 use std::path::Path;
 
-use support::other::ROLE;
+use self::support::child_process::ROLE;
 use support::table::{self, Row};
 use support::{Outcome, anchor};
 
@@ -26,16 +26,16 @@ type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
 const TOPICS: [Topic; 11] = [
     ("send", send::measure),
-    ("wake", wake::measure),
+    ("wake", wake_other_process::measure),
     ("writers", writers::measure),
     ("claims", claims::measure),
     ("history", history::measure),
     ("crowd", crowd::measure),
-    ("steps", steps::measure),
-    ("idle", idle::measure),
-    ("memory", memory::measure),
+    ("steps", workflow_steps::measure),
+    ("idle", waiting_process::measure),
+    ("memory", process_memory::measure),
     ("prompts", prompts::measure),
-    ("way_back", way_back::measure),
+    ("way_back", hook_and_watch::measure),
 ];
 
 fn main() -> Outcome {
@@ -65,11 +65,11 @@ fn play(role: &str, arguments: &[&str]) -> Outcome {
     match (role, arguments) {
         ("raw-reader", [path]) => anchor::raw_reader(Path::new(path)),
         ("raw-writer", [path, _, count]) => anchor::raw_writer(Path::new(path), count.parse()?),
-        ("receiver", [bus, name]) => wake::receive(Path::new(bus), name),
+        ("receiver", [bus, name]) => wake_other_process::receive(Path::new(bus), name),
         ("writer", [bus, name, count]) => writers::write(Path::new(bus), name, count.parse()?),
         ("claimer", [bus, name]) => claims::claim(Path::new(bus), name),
         ("relay", [script, noted]) => prompts::relay(script, Path::new(noted)),
-        ("member", [bus, name]) => memory::stay(Path::new(bus), name),
+        ("member", [bus, name]) => process_memory::stay(Path::new(bus), name),
         _ => Err(format!("no role `{role}` with {} arguments", arguments.len()).into()),
     }
 }

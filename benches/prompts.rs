@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
 use crate::support::Outcome;
-use crate::support::other::ROLE;
+use crate::support::child_process::ROLE;
 use crate::support::project::{self, Project, text};
 use crate::support::samples::{Samples, monotonic_ns};
 use crate::support::table::{Demand, Row};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::send;
 use crate::support::Outcome;
-use crate::support::other::{self, Other};
+use crate::support::child_process::{self, Other};
 use crate::support::project::{self, Project};
 use crate::support::samples::{Rounds, Samples};
 use crate::support::table::{Demand, Row};
@@ -70,9 +70,9 @@ pub(crate) fn write(bus: &Path, name: &str, count: usize) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let seat = project::join(&bus, name).await?;
-        other::tell("ready")?;
-        other::listen()?;
+        child_process::tell("ready")?;
+        child_process::listen()?;
         let samples = send::sends(&seat, "reader", count).await?;
-        other::tell(&samples.to_line())
+        child_process::tell(&samples.to_line())
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Outcome;
-use super::other::{self, Other};
+use super::child_process::{self, Other};
 use super::project::text;
 use super::samples::{Samples, monotonic_ns};
 
@@ -54,7 +54,7 @@ pub(crate) fn raw_reader(path: &Path) -> Outcome {
     let file = File::open(path)?;
     let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
     inotify.add_watch(path, AddWatchFlags::IN_MODIFY)?;
-    other::tell("ready")?;
+    child_process::tell("ready")?;
     let (mut samples, mut offset) = (Samples::default(), 0);
     let mut record = [0; MESSAGE_BYTES];
     loop {
@@ -64,7 +64,7 @@ pub(crate) fn raw_reader(path: &Path) -> Outcome {
             offset += MESSAGE_BYTES as u64;
             let record = std::str::from_utf8(&record)?;
             if record.starts_with(END) {
-                return other::tell(&samples.to_line());
+                return child_process::tell(&samples.to_line());
             }
             let (sent, _) = record.split_once(' ').ok_or("a record without a time")?;
             samples.push_ns(now.saturating_sub(sent.parse()?));
@@ -83,8 +83,8 @@ pub(crate) fn raw_writer(path: &Path, count: usize) -> Outcome {
     let mut file = appendable(path)?;
     let line = text("");
     let mut samples = Samples::default();
-    other::tell("ready")?;
-    other::listen()?;
+    child_process::tell("ready")?;
+    child_process::listen()?;
     for _ in 0..count {
         let begun = Instant::now();
         file.lock()?;
@@ -93,7 +93,7 @@ pub(crate) fn raw_writer(path: &Path, count: usize) -> Outcome {
         file.sync_data()?;
         samples.push(begun.elapsed());
     }
-    other::tell(&samples.to_line())
+    child_process::tell(&samples.to_line())
 }
 
 fn appendable(path: &Path) -> Outcome<File> {

@@ -1,7 +1,7 @@
 //! What the benchmarks share: anchors, other processes, a bus to measure on, samples, and the table.
 
 pub(crate) mod anchor;
-pub(crate) mod other;
+pub(crate) mod child_process;
 pub(crate) mod project;
 pub(crate) mod samples;
 pub(crate) mod table;

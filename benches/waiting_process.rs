@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use crate::support::Outcome;
-use crate::support::other::Other;
+use crate::support::child_process::Other;
 use crate::support::project::{self, Project};
 use crate::support::table::{Demand, Row};
 

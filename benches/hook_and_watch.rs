@@ -8,7 +8,7 @@ use cli_team_bridge::bus::Seat;
 
 use crate::support::Outcome;
 use crate::support::anchor::PACE;
-use crate::support::other::Other;
+use crate::support::child_process::Other;
 use crate::support::project::{self, Project, text};
 use crate::support::samples::Samples;
 use crate::support::table::{Demand, Row};

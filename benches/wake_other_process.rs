@@ -7,7 +7,7 @@ use cli_team_bridge::bus::{Seat, Waited};
 
 use crate::support::Outcome;
 use crate::support::anchor::{self, END, PACE};
-use crate::support::other::{self, Other};
+use crate::support::child_process::{self, Other};
 use crate::support::project::{self, Project, text};
 use crate::support::samples::{Rounds, Samples, monotonic_ns};
 use crate::support::table::{Demand, Row};
@@ -101,7 +101,7 @@ pub(crate) fn receive(bus: &Path, name: &str) -> Outcome {
         let bus = project::open(bus)?;
         let seat = project::join(&bus, name).await?;
         let mut samples = Samples::default();
-        other::tell("ready")?;
+        child_process::tell("ready")?;
         loop {
             let mut call = seat.call();
             let Waited::Message(letter) = call.wait(None, None, LONG).await? else {
@@ -110,7 +110,7 @@ pub(crate) fn receive(bus: &Path, name: &str) -> Outcome {
             let now = monotonic_ns();
             call.answered().await;
             if letter.text.starts_with(END) {
-                other::tell(&std::mem::take(&mut samples).to_line())?;
+                child_process::tell(&std::mem::take(&mut samples).to_line())?;
             } else if let Some((sent, _)) = letter.text.split_once(' ') {
                 samples.push_ns(now.saturating_sub(sent.parse()?));
             }

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::idle::number_after;
 use crate::support::Outcome;
-use crate::support::other::{self, Other};
+use crate::support::child_process::{self, Other};
 use crate::support::project::{self, Project};
 use crate::support::samples::median;
 use crate::support::table::{Demand, Row};
+use crate::waiting_process::number_after;
 
 /// The length of the unread messages in the figures that name them.
 const LONG_MESSAGE_BYTES: usize = 8 * 1024;
@@ -79,8 +79,8 @@ pub(crate) fn stay(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let _seat = project::join(&bus, name).await?;
-        other::tell("ready")?;
-        other::listen()?;
+        child_process::tell("ready")?;
+        child_process::listen()?;
         Ok(())
     })
 }
