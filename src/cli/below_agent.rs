@@ -15,13 +15,13 @@ use super::commands::agent;
 use super::{Failure, open_bus};
 use crate::bus::Bus;
 use crate::bus::state::Session;
+use crate::domain::env_vars;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::supervisor::shim_process::SHIM;
 use crate::sys::process::descendants;
 use crate::sys::process::pid_namespace::{self, Sight};
 use crate::sys::{process, terminal};
-use crate::team::RUN_MARK;
 
 /// Why something is not done below an agent.
 const WHY: &str = "this process runs below an agent of a team (by BRIDGE_RUN in an environment, or by a guard of the bridge or a bridge \
@@ -51,10 +51,10 @@ fn why() -> Option<&'static str> {
     };
     let tells = |pid: u32| {
         let command = process::first_argument(pid).unwrap_or_default();
-        let is_marked = || process::has_variable(pid, RUN_MARK) || command == SHIM;
+        let is_marked = || process::has_variable(pid, env_vars::RUN) || command == SHIM;
         leads(pid, &command) || (pid > 1 && is_marked())
     };
-    let is_below = std::env::var_os(RUN_MARK).is_some()
+    let is_below = std::env::var_os(env_vars::RUN).is_some()
         || descendants::ancestors_and_self().into_iter().any(tells);
     if is_below {
         return Some(WHY);

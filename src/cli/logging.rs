@@ -5,16 +5,14 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::output;
+use crate::domain::env_vars;
 
 /// The target of everything that this crate says itself.
 const OWN: &str = "cli_team_bridge";
 
-/// Chooses how much is said of our own work: `off`, `error`, `warn`, `info`, `debug` or `trace`.
-const VARIABLE: &str = "BRIDGE_LOG";
-
 /// Starts to say it.
 pub(super) fn start() {
-    let level = std::env::var(VARIABLE)
+    let level = std::env::var(env_vars::LOG)
         .ok()
         .and_then(|level| level.parse().ok())
         .unwrap_or(LevelFilter::WARN);

@@ -10,6 +10,7 @@ use crate::bus::storage::file::known_buses;
 use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::{Bus, BusError, Joining, Seat};
 use crate::config::Config;
+use crate::domain::env_vars;
 use crate::domain::name::Name;
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, RealDisk};
@@ -19,9 +20,6 @@ use crate::team;
 
 /// The file that makes a directory a bus.
 const IDENTITY: &str = "bus.json";
-
-/// By this variable the user takes over whatever bus is there, as by `--adopt`: where no state directory lasts, as in containers.
-const ADOPT: &str = "BRIDGE_ADOPT";
 
 /// A bus that is led or joined from outside, and has to prove that it was made where it is.
 #[derive(Clone, Debug)]
@@ -72,7 +70,7 @@ impl Telling {
 
 /// Says what becomes of a foreign bus; `adopt` is what the command line says.
 pub(super) fn foreign(adopt: bool) -> Foreign {
-    let by_variable = std::env::var_os(ADOPT);
+    let by_variable = std::env::var_os(env_vars::ADOPT);
     if adopt || by_variable.is_some_and(|value| !value.is_empty() && value != "0") {
         Foreign::TakenOver
     } else {

@@ -3,6 +3,7 @@
 //! The environment of a child is built from nothing: a short list that any program needs, what the profile lets through,
 //! and what it sets. Keys and tokens of other programs stay out, and so does the identity of the bridge itself.
 
+use crate::domain::env_vars;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -23,9 +24,6 @@ const ALWAYS: [&str; 12] = [
     "*_proxy",
     "SSL_CERT_*",
 ];
-
-/// The beginning of the bridge's own variables, which identify a member and so must not reach another one by accident.
-const OWN: &str = "BRIDGE_";
 
 /// A name of variables to let through: whole, or with a `*` at its beginning, its end, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +53,7 @@ impl EnvPattern {
     /// Tells whether the variable `name` is let through; the bridge's own are by their whole name alone.
     pub fn matches(&self, name: &OsStr) -> bool {
         let (name, text) = (name.as_encoded_bytes(), self.text.as_bytes());
-        if (self.any_before || self.any_after) && name.starts_with(OWN.as_bytes()) {
+        if (self.any_before || self.any_after) && name.starts_with(env_vars::PREFIX.as_bytes()) {
             return false;
         }
         match (self.any_before, self.any_after) {
@@ -99,7 +97,7 @@ impl FromStr for EnvPattern {
         if text.contains('*') {
             return Err(InvalidEnvPattern::StarInside);
         }
-        if text.starts_with(OWN) && (any_before || any_after) {
+        if text.starts_with(env_vars::PREFIX) && (any_before || any_after) {
             return Err(InvalidEnvPattern::OwnVariables);
         }
         Ok(Self {

@@ -1,5 +1,6 @@
 //! Values and rules of the bridge: pure, without clocks, files or tasks.
 
+pub mod env_vars;
 pub mod error_class;
 pub mod ids;
 pub mod limits;

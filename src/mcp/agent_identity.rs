@@ -7,21 +7,10 @@ use uuid::Uuid;
 
 use crate::bus::rules::Refusal;
 use crate::bus::{Bus, BusError, Seat};
+use crate::domain::env_vars::{DIR, MEMBER, RESULT_BYTES, SESSION, TOKEN};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-
-/// Where the bus is, absolute.
-const DIRECTORY: &str = "BRIDGE_DIR";
-/// The agent's name.
-const MEMBER: &str = "BRIDGE_MEMBER";
-/// The agent's session.
-const SESSION: &str = "BRIDGE_SESSION";
-/// What proves that the endpoint belongs to it.
-const TOKEN: &str = "BRIDGE_TOKEN";
-
-/// How many bytes of a result the agent shows its model.
-const RESULT_BYTES: &str = "BRIDGE_RESULT_BYTES";
 
 /// Who an endpoint says it is.
 #[derive(Clone)]
@@ -74,10 +63,10 @@ impl Identity {
             };
             get(name)?.into_string().map_err(|_| malformed)
         };
-        let directory = PathBuf::from(get(DIRECTORY)?);
+        let directory = PathBuf::from(get(DIR)?);
         if !directory.is_absolute() {
             return Err(IdentityError::Malformed {
-                variable: DIRECTORY,
+                variable: DIR,
                 expected: "an absolute path",
             });
         }
@@ -132,7 +121,7 @@ mod tests {
         Identity::read(|name| {
             let whole = match name {
                 _ if name == changed => value,
-                DIRECTORY => Some("/project/bus"),
+                DIR => Some("/project/bus"),
                 MEMBER => Some("codex"),
                 SESSION => Some(SESSION_TEXT),
                 TOKEN => Some("secret"),
@@ -155,12 +144,12 @@ mod tests {
 
     #[test]
     fn each_of_them_is_needed_and_checked() {
-        for variable in [DIRECTORY, MEMBER, SESSION, TOKEN] {
+        for variable in [DIR, MEMBER, SESSION, TOKEN] {
             let missing = Some(IdentityError::Missing { variable });
             assert_eq!(read(variable, None).err(), missing);
             assert_eq!(read(variable, Some("")).err(), missing);
         }
-        for (variable, value) in [(DIRECTORY, "bus"), (MEMBER, "all"), (SESSION, "one")] {
+        for (variable, value) in [(DIR, "bus"), (MEMBER, "all"), (SESSION, "one")] {
             let error = read(variable, Some(value)).err().unwrap();
             assert!(
                 matches!(error, IdentityError::Malformed { variable: named, .. } if named == variable)

@@ -23,9 +23,8 @@ use super::ordered_output::{Wire, transport};
 use super::play_session::{Session, TurnDone};
 use super::play_turn::{TurnEnd, write_stderr};
 use super::script::{Part, Script, Start, StartServers};
+use crate::domain::env_vars;
 
-/// The variable of a given MCP server that tells an agent its name, and so its table.
-const MEMBER_VARIABLE: &str = "BRIDGE_MEMBER";
 /// What the handlers may pass on before the loop has taken it; then the client has to wait.
 const ASKED_CAPACITY: usize = 64;
 
@@ -229,7 +228,7 @@ impl Agent {
         let servers: Vec<McpServerStdio> = opening.servers.into_iter().filter_map(stdio).collect();
         let mut variables = servers.iter().flat_map(|server| &server.env);
         let member = variables
-            .find(|it| it.name == MEMBER_VARIABLE)
+            .find(|it| it.name == env_vars::MEMBER)
             .map(|it| it.value.clone());
         let part = match &self.table {
             Some(table) => Ok(Arc::clone(table)),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::project_trust::Trust;
 use crate::acp::McpServerSpec;
 use crate::config::{Brought, Config, MissingProgram, Profile};
+use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::domain::name::Name;
 use crate::domain::text::redact::Secrets;
@@ -17,9 +18,6 @@ use crate::supervisor::{ChildSpec, Shim};
 use crate::sys::fs::disk::{self, Disk as _, RealDisk};
 use crate::sys::git_worktrees::Worktree;
 use crate::sys::process::find_program;
-
-/// The mark that an agent's whole tree carries, so that what is left of it can be found. No secret.
-pub const RUN_MARK: &str = "BRIDGE_RUN";
 
 /// Where agents are launched from.
 #[derive(Clone, Debug)]
@@ -139,7 +137,7 @@ impl Launch {
         presence: Option<OwnedFd>,
     ) -> ChildSpec {
         let mut env = profile.environment(self.environment.iter().cloned());
-        env.push((RUN_MARK.into(), self.mark(identity.session).into()));
+        env.push((env_vars::RUN.into(), self.mark(identity.session).into()));
         ChildSpec {
             program,
             args: profile.args.value.iter().map(OsString::from).collect(),
@@ -159,7 +157,7 @@ impl Launch {
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let mut secrets = Secrets::of(texts);
-        secrets.hide("BRIDGE_TOKEN", token);
+        secrets.hide(env_vars::TOKEN, token);
         secrets
     }
 
@@ -180,12 +178,12 @@ impl Launch {
     pub(super) fn endpoint(&self, identity: &Identity, profile: &Profile) -> McpServerSpec {
         let result_bytes = profile.result_bytes.value.to_string();
         let env = [
-            ("BRIDGE_DIR", self.bus_dir.to_string_lossy().into_owned()),
-            ("BRIDGE_MEMBER", identity.name.to_string()),
-            ("BRIDGE_SESSION", identity.session.to_string()),
-            ("BRIDGE_TOKEN", identity.token.clone()),
-            ("BRIDGE_RESULT_BYTES", result_bytes),
-            (RUN_MARK, self.mark(identity.session)),
+            (env_vars::DIR, self.bus_dir.to_string_lossy().into_owned()),
+            (env_vars::MEMBER, identity.name.to_string()),
+            (env_vars::SESSION, identity.session.to_string()),
+            (env_vars::TOKEN, identity.token.clone()),
+            (env_vars::RESULT_BYTES, result_bytes),
+            (env_vars::RUN, self.mark(identity.session)),
         ];
         McpServerSpec {
             name: SERVER.to_owned(),

@@ -16,13 +16,14 @@ use crate::bus::{Joining, Seat};
 use crate::cli::open_bus::Outside;
 use crate::cli::{Failure, below_agent, find_project, open_bus, serve_mcp};
 use crate::config::{Config, Load};
+use crate::domain::env_vars;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::tools::orchestrator_tools::{self, Leading};
 use crate::mcp::{Seating, ToolError};
 use crate::supervisor;
-use crate::team::{Launch, RUN_MARK};
+use crate::team::Launch;
 
 /// What an orchestrator is called that has no name of its own.
 const NAME: &str = "orchestrator";
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         bus_dir: directory,
         trust: trust::store(),
     };
-    if let Err(error) = supervisor::adopt_orphans(RUN_MARK) {
+    if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
         // The shims end their agents all the same; only a shim that is killed itself then leaves something.
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }

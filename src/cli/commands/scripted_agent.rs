@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::{Failure, serve_mcp};
+use crate::domain::env_vars;
 use crate::scripted::{self, Options};
 
 /// What is played.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ScriptedArguments {
     /// The script; examples/team.toml shows all that one can say.
-    #[arg(long, value_name = "FILE", env = "BRIDGE_SCRIPT")]
+    #[arg(long, value_name = "FILE", env = env_vars::SCRIPT)]
     script: PathBuf,
     /// The table of the script to play [default: that of the agent's own name, else `default`].
     #[arg(long = "as", value_name = "TABLE")]

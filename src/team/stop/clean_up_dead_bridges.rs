@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use crate::bus::rules::Ask;
 use crate::bus::state::{Run, State};
+use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::supervisor::{Remains, end_remains};
-use crate::team::launch::RUN_MARK;
 use crate::team::team::{Team, TeamError};
 
 /// How often a running bridge looks.
@@ -101,7 +101,7 @@ impl Team {
                 .flat_map(|run| processes(run, boot))
                 .collect(),
         });
-        let left = end_remains(RUN_MARK, remains.collect()).await;
+        let left = end_remains(env_vars::RUN, remains.collect()).await;
         for session in dead.into_keys() {
             match left.get(&launch.mark(session)) {
                 // A live one becomes a dead one first, and is looked for once more.

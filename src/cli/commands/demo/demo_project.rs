@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Teller;
 use crate::cli::{Failure, find_project};
+use crate::domain::env_vars;
 use crate::mcp::client::Client;
 use crate::supervisor::{self, ChildSpec, StopPlan, Supervised};
 use crate::sys::random_ids;
@@ -57,7 +58,7 @@ impl Stage {
 
     pub(crate) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        env.push(("BRIDGE_SCRIPT".into(), self.script().into()));
+        env.push((env_vars::SCRIPT.into(), self.script().into()));
         // What it remembers of this bus goes with the project.
         env.retain(|(name, _)| name != "XDG_STATE_HOME");
         env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));

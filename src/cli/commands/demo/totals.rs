@@ -7,8 +7,9 @@ use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::{LogError, Place};
 use crate::cli::{Failure, open_bus};
+use crate::domain::env_vars;
 use crate::sys::process::marked;
-use crate::team::{RUN_MARK, run_mark};
+use crate::team::run_mark;
 
 /// What was counted.
 pub(crate) struct Count {
@@ -90,7 +91,7 @@ impl Count {
 
     /// Counts the processes that carry the mark of one of the demo's agents.
     pub(crate) fn processes_left(&self) -> usize {
-        let left = |mark: &String| marked(RUN_MARK, mark).len();
+        let left = |mark: &String| marked(env_vars::RUN, mark).len();
         self.marks.iter().map(left).sum()
     }
 }

@@ -20,11 +20,12 @@ use crate::bus::rules::Wish;
 use crate::cli::open_bus::Outside;
 use crate::cli::{Failure, below_agent, find_project, open_bus, output, serve_mcp};
 use crate::config::Config;
+use crate::domain::env_vars;
 use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
 use crate::supervisor;
-use crate::team::{Human, Known, Launch, RUN_MARK, Team};
+use crate::team::{Human, Known, Launch, Team};
 use crate::workflow::Workflows;
 use crate::workflow::plan::toml_plan::{self, Written};
 use crate::workflow::plan::{Plan, validate};
@@ -120,7 +121,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return Ok(());
     }
     orchestrator::tell_what_does_not_count(&config);
-    if let Err(error) = supervisor::adopt_orphans(RUN_MARK) {
+    if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }
     let approving = Approving::of(arguments.yes);
