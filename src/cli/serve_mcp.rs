@@ -1,21 +1,14 @@
 //! What all commands that serve MCP on stdio have in common: the runtime, the signals, the end.
 
-use std::time::Duration;
-
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use crate::bus::Seat;
+use crate::domain::grace_periods;
 use crate::domain::member::Departure;
 use crate::mcp::{Seating, Server, serve_stdio};
 use crate::sys::open_file_limit;
 use crate::sys::signal_streams::{self, Shutdown};
-
-/// How long the bus may take to hear of the end; a session that ends without a word is found dead within a second or so.
-const GOODBYE: Duration = Duration::from_secs(3);
-
-/// How long the runtime waits for its threads: one of them may sit in a read of stdin that never returns.
-const LAST_THREADS: Duration = Duration::from_millis(100);
 
 /// Runs a command that holds a team, which needs some files for each agent.
 pub(super) fn run_team<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
@@ -44,7 +37,7 @@ where
         }
         command().await
     });
-    runtime.shutdown_timeout(LAST_THREADS);
+    runtime.shutdown_timeout(grace_periods::THREADS);
     done
 }
 
@@ -95,7 +88,10 @@ async fn close(seat: Seat) {
 }
 
 async fn within_goodbye(last: impl Future<Output = ()>) {
-    if tokio::time::timeout(GOODBYE, last).await.is_err() {
+    if tokio::time::timeout(grace_periods::SERVER, last)
+        .await
+        .is_err()
+    {
         tracing::warn!("the bus has not heard of the end in time");
     }
 }

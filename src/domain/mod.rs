@@ -2,6 +2,7 @@
 
 pub mod env_vars;
 pub mod error_class;
+pub mod grace_periods;
 pub mod ids;
 pub mod limits;
 pub mod member;

@@ -6,13 +6,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::signal_deadlines::Wish;
 use super::stderr_tail::Tail;
+use crate::domain::grace_periods::StopPlan;
 use crate::sys::process::{self, Signal};
 
 /// A child that is being watched. Cheap to clone; when the last clone is dropped, the child is killed.
@@ -142,27 +142,6 @@ async fn wait_for_end(end: &mut watch::Receiver<Option<End>>) -> End {
     })
 }
 
-/// How long each step of a stop may take. The caller closes the child's stdin before, if that is to mean anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StopPlan {
-    /// For the child to exit by itself; then the group gets SIGTERM.
-    pub polite: Duration,
-    /// For the group to be gone after SIGTERM; then it gets SIGKILL. Zero leaves SIGTERM out.
-    pub term_grace: Duration,
-    /// For the group to be gone after SIGKILL; then the stop has failed.
-    pub kill_grace: Duration,
-}
-
-impl StopPlan {
-    /// SIGTERM at once, 5 s, SIGKILL: what `kill_agent` promises, which also answers within 10 s. So 3 s remain for the
-    /// killed to disappear, and 2 s for the caller.
-    pub const KILL: Self = Self {
-        polite: Duration::ZERO,
-        term_grace: Duration::from_secs(5),
-        kill_grace: Duration::from_secs(3),
-    };
-}
-
 /// A stop that did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
@@ -233,6 +212,7 @@ impl fmt::Display for Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn an_exit_reads_as_people_say_it() {

@@ -10,11 +10,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::domain::grace_periods;
 use crate::sys::process::cgroup;
 use crate::sys::process::descendants::{self, Relative};
-
-/// How long the killed may take to disappear, see `shim::KILLED_LIMIT`.
-const LIMIT: Duration = Duration::from_millis(1500);
 
 /// How often they are looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -32,7 +30,7 @@ pub struct Remains {
 ///
 /// Reads all of `/proc` several times, on another thread. Takes 1.5 s at most, and milliseconds when nothing is left.
 pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<String, Vec<u32>> {
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + grace_periods::SHIM_KILL;
     loop {
         let wanted = all.clone();
         let look = tokio::task::spawn_blocking(move || {

@@ -32,6 +32,7 @@ mod signal_deadlines;
 mod tests;
 
 pub use self::adopted_orphans::adopt_orphans;
-pub use self::child::{Exit, StopError, StopPlan, Supervised};
+pub use self::child::{Exit, StopError, Supervised};
 pub use self::kill_leftovers::{Remains, end_remains};
+pub use crate::domain::grace_periods::StopPlan;
 pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};

@@ -22,19 +22,13 @@ use super::signal_deadlines::{Sent, Wish};
 use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
 use super::stderr_tail::{Tail, drain};
 use super::watch_direct_child::end_of;
+use crate::domain::grace_periods;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
 
 /// How long the shim may take to tell that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
 const START_LIMIT: Duration = Duration::from_secs(10);
-
-/// How long the shim may take after the order to kill: it gives up itself after 1.5 s. Shorter than
-/// `StopPlan::KILL.kill_grace`, as a shim that hangs is then killed, and what it guarded with it.
-const KILL_LIMIT: Duration = Duration::from_secs(2);
-
-/// How long the shim may take to exit after its last report: it has nothing left to do.
-const EXIT_LIMIT: Duration = Duration::from_millis(500);
 
 /// Starts a child behind a shim.
 pub(super) async fn spawn(
@@ -150,7 +144,7 @@ async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {
 
 /// Waits for the shim's exit, and makes it exit if it does not.
 async fn reap(shim: &mut Child) {
-    if timeout(EXIT_LIMIT, shim.wait()).await.is_ok() {
+    if timeout(grace_periods::SHIM_EXIT, shim.wait()).await.is_ok() {
         return;
     }
     if let Err(error) = shim.kill().await {
@@ -202,7 +196,7 @@ impl Guarded {
                 sent = due;
             }
             if sent == Sent::Kill {
-                give_up.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
+                give_up.get_or_insert_with(|| Instant::now() + grace_periods::SHIM_ANSWER);
             }
             let look = wish.next(sent).or(give_up);
             tokio::select! {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::child::Exit;
 use super::shim_control_socket::{Order, Report};
+use crate::domain::grace_periods;
 use crate::sys::blocking_wait::Ears;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
@@ -27,14 +28,6 @@ use crate::sys::process::{self, Signal};
 /// The hidden word on the command line that makes this binary a shim. What follows it is how many files the agent may have open,
 /// 0 for as many as the shim, and then its program and arguments.
 pub const SHIM: &str = "__shim";
-
-/// How long the agent's group may take after SIGTERM when the bridge is dead. Agents that can save do it within a second, and
-/// all has to be gone 10 s after the bridge.
-const ORPHANED_GRACE: Duration = Duration::from_millis(1500);
-
-/// How long the killed may take to disappear. They need milliseconds; who needs longer hangs in the kernel. The bridge waits
-/// longer (`guarded::KILL_LIMIT`).
-const KILLED_LIMIT: Duration = Duration::from_millis(1500);
 
 /// When members of the agent's group are waited for that are nobody's children here, and so die unheard of.
 const GROUP_LOOK: Duration = Duration::from_millis(20);
@@ -167,7 +160,7 @@ impl Shim {
                 self.obey();
             }
             if heard.asked_to_end {
-                self.terminate(Some(ORPHANED_GRACE));
+                self.terminate(Some(grace_periods::SHIM_TERM));
             }
         };
         let exit = self.exit.unwrap_or(Exit::UNKNOWN);
@@ -219,7 +212,7 @@ impl Shim {
         let Stage::Killing { since, .. } = self.stage else {
             return None;
         };
-        if since.elapsed() < KILLED_LIMIT {
+        if since.elapsed() < grace_periods::SHIM_KILL {
             return None;
         }
         let survivors: Vec<u32> = living().map(|relative| relative.pid).collect();
@@ -256,7 +249,7 @@ impl Shim {
             // The bridge is dead, or as good as that.
             Ok(0) | Err(_) => {
                 self.lifeline = None;
-                self.terminate(Some(ORPHANED_GRACE));
+                self.terminate(Some(grace_periods::SHIM_TERM));
             }
         }
     }

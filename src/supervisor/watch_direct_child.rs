@@ -10,11 +10,8 @@ use super::adopted_orphans::Own;
 use super::child::{End, Exit};
 use super::group_leader::Leader;
 use super::signal_deadlines::{Sent, Wish};
+use crate::domain::grace_periods;
 use crate::sys::process::Signal;
-
-/// How long the killed may take to disappear. They need milliseconds; who needs longer hangs in the kernel (a dead
-/// network file system), and nobody can say for how long. Shorter than `StopPlan::KILL.kill_grace`.
-const KILLED_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long stderr may take to end after its writers have. It is at once, unless a process that left the group holds
 /// the pipe open, and that one may live for ever. The rest in the pipe, 64 KiB, is read in far less.
@@ -90,7 +87,7 @@ impl Watcher {
             let in_grace = handles_left && wish.kill.is_some_and(|at| at > now);
             if sent != Sent::Terminate || !in_grace {
                 self.leader.signal(Signal::SIGKILL);
-                if now.duration_since(*killed_at.get_or_insert(now)) > KILLED_LIMIT {
+                if now.duration_since(*killed_at.get_or_insert(now)) > grace_periods::DIRECT_KILL {
                     return members;
                 }
             }

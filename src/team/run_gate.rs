@@ -13,13 +13,6 @@ use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::has_directory;
 
-/// Ends a command that has had its time.
-const OVERDUE: StopPlan = StopPlan {
-    polite: Duration::ZERO,
-    term_grace: Duration::from_secs(2),
-    kill_grace: Duration::from_secs(3),
-};
-
 /// The end of each stream that is told: where what went wrong mostly stands.
 const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 
@@ -83,7 +76,7 @@ impl Team {
             Err(_) => {
                 let seconds = limit.as_secs();
                 // What cannot be killed is told by its own warning.
-                let _ = child.stop(OVERDUE).await;
+                let _ = child.stop(StopPlan::GATE).await;
                 Err(format!("`{told}` took longer than {seconds} s"))
             }
         }

@@ -18,18 +18,10 @@ use super::stop::end_without_bus::{Ends, OwnEnd};
 use crate::bus::rules::{Ask, Refusal};
 use crate::bus::{Bus, BusError, Seat};
 use crate::config::{Config, MissingProgram, UnknownProfile};
+use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
 use crate::domain::name::{Name, NameError};
-
-/// How long all agents together may take to end when the bridge ends.
-const SHUTDOWN: Duration = Duration::from_secs(30);
-
-/// The same after a second signal.
-const HURRIED: Duration = Duration::from_secs(2);
-
-/// How long the bus may take to be told of an agent that is gone: longer than it may be busy.
-const LAST_WORD: Duration = Duration::from_secs(3);
 
 /// Why the team did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -273,7 +265,7 @@ impl Team {
             () = gone => {}
         }
         // It is gone, whether the bus can be told now or later.
-        self.until(LAST_WORD, has_left).await;
+        self.until(grace_periods::LAST_APPEND, has_left).await;
         Ok(())
     }
 
@@ -313,13 +305,13 @@ impl Team {
             }
         }
         self.inner.actors.close();
-        let deadline = Instant::now() + SHUTDOWN;
+        let deadline = Instant::now() + grace_periods::BRIDGE;
         tokio::select! {
             ended = tokio::time::timeout_at(deadline, self.inner.actors.wait()) => {
                 if ended.is_ok() {
                     return;
                 }
-                tracing::warn!("some agents did not end in good order within {} s: killing them", SHUTDOWN.as_secs());
+                tracing::warn!("some agents did not end in good order within {} s: killing them", grace_periods::BRIDGE.as_secs());
             }
             () = self.has_only_words_left() => {
                 tracing::warn!("the bus does not take how the agents ended: who looks next finds them dead");
@@ -327,13 +319,13 @@ impl Team {
             () = hurry => {}
         }
         self.inner.hurry.cancel();
-        if tokio::time::timeout(HURRIED, self.inner.actors.wait())
+        if tokio::time::timeout(grace_periods::BRIDGE_FORCED, self.inner.actors.wait())
             .await
             .is_err()
         {
             tracing::warn!(
                 "some agents could not be ended within {} s",
-                HURRIED.as_secs()
+                grace_periods::BRIDGE_FORCED.as_secs()
             );
         }
     }
@@ -341,7 +333,7 @@ impl Team {
     /// Returns when no process of any agent is left, and the bus has had its time to take that.
     async fn has_only_words_left(&self) {
         self.inner.ends.all_gone().await;
-        tokio::time::sleep(LAST_WORD).await;
+        tokio::time::sleep(grace_periods::LAST_APPEND).await;
     }
 
     /// Ends all agents of this bridge by signals, without a word to the bus: it is not there any more.

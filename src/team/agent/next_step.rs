@@ -8,21 +8,13 @@ use crate::bus::state::{State, StopWanted};
 use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::policy::{self, Busy, Mail, Rung};
+use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::Tools;
 
 /// How long our endpoint may take to tell its tools, before messages go by prompt only.
 pub(crate) const TOOLS_DEADLINE: Duration = Duration::from_secs(15);
-
-/// How long a running turn may go on after a graceful stop was asked for.
-pub(crate) const TURN_GRACE: Duration = Duration::from_secs(20);
-
-/// How long an agent may take to end a turn that was cancelled. All five real agents took 0.1 s.
-pub(crate) const CANCEL_GRACE: Duration = Duration::from_secs(10);
-
-/// The same while the agent is being stopped: the whole stop has 30 s.
-pub(crate) const CANCEL_GRACE_STOPPING: Duration = Duration::from_secs(2);
 
 /// How often signs of life are written on the bus.
 const STIR: Duration = Duration::from_millis(limits::STIR_MS);
@@ -187,10 +179,15 @@ pub(crate) fn next(wishes: &Wishes, situation: &Situation) -> Step {
     if let Some(turn) = situation.turn {
         let until = match turn.cancelled {
             None if wishes.cancel => return Step::CancelTurn,
-            Some(at) if !turn.given_up && now >= at + CANCEL_GRACE => return Step::GiveUpTask,
+            Some(at) if !turn.given_up && now >= at + grace_periods::CANCEL => {
+                return Step::GiveUpTask;
+            }
             _ if situation.unwritten.is_some_and(|at| now >= at) => return Step::Write,
             Some(at) if !turn.given_up => {
-                let both = situation.unwritten.into_iter().chain([at + CANCEL_GRACE]);
+                let both = situation
+                    .unwritten
+                    .into_iter()
+                    .chain([at + grace_periods::CANCEL]);
                 both.min()
             }
             Some(_) => situation.unwritten,
@@ -292,9 +289,9 @@ fn stopping(situation: &Situation) -> Step {
     let (deadline, then) = match turn.cancelled {
         // It does not go on without an answer, which nobody needs to give any more.
         None if turn.asking => return Step::CancelTurn,
-        None => (since + TURN_GRACE, Step::CancelTurn),
+        None => (since + grace_periods::TURN, Step::CancelTurn),
         Some(at) => (
-            at + CANCEL_GRACE_STOPPING,
+            at + grace_periods::CANCEL_WHILE_STOPPING,
             Step::Stop(StopWanted::Gracefully),
         ),
     };

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::Teller;
 use crate::cli::{Failure, find_project};
@@ -13,13 +12,6 @@ use crate::sys::random_ids;
 
 /// What the agents do.
 const SCRIPT: &str = include_str!("../../../../examples/demo.toml");
-
-/// How long the orchestrator may take to end all agents after its input is closed.
-const GOODBYE: StopPlan = StopPlan {
-    polite: Duration::from_secs(35),
-    term_grace: Duration::from_secs(5),
-    kill_grace: Duration::from_secs(3),
-};
 
 /// A temporary project, removed at the end unless it is kept.
 pub(crate) struct Stage {
@@ -98,7 +90,7 @@ impl Orchestrator {
     pub(crate) async fn close(self, teller: &Teller) -> Result<(), Failure> {
         let began = std::time::Instant::now();
         self.client.close().await;
-        let exit = self.child.stop(GOODBYE).await?;
+        let exit = self.child.stop(StopPlan::DEMO).await?;
         teller.tell(&format!(
             "the client closed; the orchestrator ended its agents and itself in {} ms ({exit})",
             began.elapsed().as_millis()

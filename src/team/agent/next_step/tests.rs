@@ -116,7 +116,7 @@ fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_el
     );
     assert_eq!(
         next(&wishes, &busy(now, Some(now))),
-        Step::Rest(Some(now + CANCEL_GRACE))
+        Step::Rest(Some(now + grace_periods::CANCEL))
     );
     let cut = Situation {
         cut: Some(first.clone()),
@@ -148,7 +148,7 @@ fn mail_is_steered_into_a_turn_that_is_not_cancelled() {
     assert_eq!(next(&wishes, &situation(None)), Step::Steer);
     assert_eq!(
         next(&wishes, &situation(Some(now))),
-        Step::Rest(Some(now + CANCEL_GRACE))
+        Step::Rest(Some(now + grace_periods::CANCEL))
     );
     let later = now + Duration::from_secs(1);
     let gathering = Situation {
@@ -240,10 +240,10 @@ fn a_cancelled_turn_that_does_not_end_is_given_up() {
     assert_eq!(next(&wishes, &busy(now, None)), Step::CancelTurn);
     assert_eq!(
         next(&wishes, &busy(now, Some(now))),
-        Step::Rest(Some(now + CANCEL_GRACE.min(LISTEN)))
+        Step::Rest(Some(now + grace_periods::CANCEL.min(LISTEN)))
     );
     assert_eq!(
-        next(&wishes, &busy(now + CANCEL_GRACE, Some(now))),
+        next(&wishes, &busy(now + grace_periods::CANCEL, Some(now))),
         Step::GiveUpTask
     );
 }
@@ -263,13 +263,16 @@ fn a_graceful_stop_lets_the_turn_end_then_cancels_it_then_stops_all_the_same() {
         stopping_since: Some(now),
         ..busy(now, None)
     };
-    assert_eq!(next(&wishes, &running), Step::Rest(Some(now + TURN_GRACE)));
+    assert_eq!(
+        next(&wishes, &running),
+        Step::Rest(Some(now + grace_periods::TURN))
+    );
     let late = Situation {
-        now: now + TURN_GRACE,
+        now: now + grace_periods::TURN,
         ..running
     };
     assert_eq!(next(&wishes, &late), Step::CancelTurn);
-    let cancelled = busy(now + CANCEL_GRACE_STOPPING, Some(now));
+    let cancelled = busy(now + grace_periods::CANCEL_WHILE_STOPPING, Some(now));
     assert_eq!(
         next(&wishes, &cancelled),
         Step::Stop(StopWanted::Gracefully)

@@ -1,0 +1,130 @@
+//! How long each step of an ending may take: of a turn, an agent, its processes, a gate, and the bridge itself.
+//!
+//! They stand in one table because they have to add up; the tests below do the sums.
+
+use std::time::Duration;
+
+/// How long each step of stopping a process group may take. The caller closes the child's stdin before, if that is to mean anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopPlan {
+    /// For the child to exit by itself. Then the group gets SIGTERM.
+    pub polite: Duration,
+    /// For the group to be gone after SIGTERM. Then it gets SIGKILL. Zero leaves SIGTERM out.
+    pub term_grace: Duration,
+    /// For the group to be gone after SIGKILL. Then the stop has failed.
+    pub kill_grace: Duration,
+}
+
+impl StopPlan {
+    /// `kill_agent`: SIGTERM at once, 5 s, SIGKILL. It promises an answer within 10 s, so 3 s remain for the killed to disappear, and
+    /// 2 s for the caller.
+    pub const KILL: Self = Self {
+        polite: Duration::ZERO,
+        term_grace: Duration::from_secs(5),
+        kill_grace: Duration::from_secs(3),
+    };
+
+    /// `shutdown_agent`, once the turn is over and the session is closed. A shim says 1.5 s after SIGKILL who has withstood it.
+    pub const GRACEFUL: Self = Self {
+        polite: Duration::from_secs(2),
+        term_grace: Duration::from_secs(1),
+        kill_grace: Duration::from_secs(2),
+    };
+
+    /// An agent whose bridge got a second signal.
+    pub const FORCED: Self = Self {
+        polite: Duration::ZERO,
+        term_grace: Duration::from_millis(700),
+        kill_grace: Duration::from_millis(700),
+    };
+
+    /// The command of a gate that has used up its time.
+    pub const GATE: Self = Self {
+        polite: Duration::ZERO,
+        term_grace: Duration::from_secs(2),
+        kill_grace: Duration::from_secs(3),
+    };
+
+    /// The orchestrator of the demo, after its input is closed: it may need [`BRIDGE`] for its agents.
+    pub const DEMO: Self = Self {
+        polite: Duration::from_secs(35),
+        term_grace: Duration::from_secs(5),
+        kill_grace: Duration::from_secs(3),
+    };
+}
+
+/// How long a running turn may go on after a graceful stop was asked for.
+pub const TURN: Duration = Duration::from_secs(20);
+
+/// How long an agent may take to end a turn that was cancelled. All five real agents took 0.1 s.
+pub const CANCEL: Duration = Duration::from_secs(10);
+
+/// The same while the agent is being stopped: the whole stop has [`AGENT`].
+pub const CANCEL_WHILE_STOPPING: Duration = Duration::from_secs(2);
+
+/// How long the agent may take to close its session: it is answered from memory.
+pub const CLOSE_SESSION: Duration = Duration::from_secs(1);
+
+/// How long the closing of session and stdin may take together, also when the agent reads nothing and its pipe is full.
+pub const CLOSE: Duration = Duration::from_secs(3);
+
+/// What a graceful stop of one agent may take in all: the promise of `shutdown_agent`.
+pub const AGENT: Duration = Duration::from_secs(30);
+
+/// How long all agents together may take to end when their bridge ends.
+pub const BRIDGE: Duration = Duration::from_secs(30);
+
+/// The same after a second signal.
+pub const BRIDGE_FORCED: Duration = Duration::from_secs(2);
+
+/// How long the bus may take to be told of an agent that is gone: longer than it may be busy.
+pub const LAST_APPEND: Duration = Duration::from_secs(3);
+
+/// How long the bus may take to hear of a server's end. A session that ends without a word is found dead within a second or so.
+pub const SERVER: Duration = Duration::from_secs(3);
+
+/// How long the runtime waits for its threads: one of them may sit in a read of stdin that never returns.
+pub const THREADS: Duration = Duration::from_millis(100);
+
+/// How long an agent's group may take after SIGTERM when its bridge is dead. Agents that can save do it within a second, and all has to
+/// be gone 10 s after the bridge.
+pub const SHIM_TERM: Duration = Duration::from_millis(1500);
+
+/// How long a shim waits for the killed to disappear. They need milliseconds. What needs longer hangs in the kernel.
+pub const SHIM_KILL: Duration = Duration::from_millis(1500);
+
+/// How long a shim may take after the order to kill: it gives up itself after [`SHIM_KILL`]. Shorter than the `kill_grace` of
+/// [`StopPlan::KILL`], as a shim that hangs is then killed, and its agent with it.
+pub const SHIM_ANSWER: Duration = Duration::from_secs(2);
+
+/// How long a shim may take to exit after its last report: it has nothing left to do.
+pub const SHIM_EXIT: Duration = Duration::from_millis(500);
+
+/// How long a child without a shim may take to disappear after SIGKILL. Shorter than the `kill_grace` of [`StopPlan::KILL`].
+pub const DIRECT_KILL: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_all(plan: StopPlan) -> Duration {
+        plan.polite + plan.term_grace + plan.kill_grace
+    }
+
+    #[test]
+    fn what_is_promised_of_a_stop_is_kept_at_the_worst() {
+        let gracefully = TURN + CANCEL_WHILE_STOPPING + CLOSE + in_all(StopPlan::GRACEFUL);
+        assert!(gracefully <= AGENT, "{gracefully:?}");
+        assert!(in_all(StopPlan::KILL) < Duration::from_secs(10));
+        assert!(in_all(StopPlan::FORCED) < BRIDGE_FORCED);
+        assert!(BRIDGE < StopPlan::DEMO.polite);
+    }
+
+    #[test]
+    fn whoever_waits_for_a_shim_waits_longer_than_the_shim_does() {
+        assert!(SHIM_KILL < SHIM_ANSWER);
+        assert!(SHIM_ANSWER < StopPlan::KILL.kill_grace);
+        assert!(DIRECT_KILL < StopPlan::KILL.kill_grace);
+        assert!(SHIM_TERM + SHIM_KILL < Duration::from_secs(10));
+    }
+}
