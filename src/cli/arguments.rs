@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     pub(super) command: Command,
 }
 
-// A new command is one variant here, one file beside this one, and one line in `cli::run`.
+// A new command is one variant here, one file in `commands/`, and one line in `cli::run`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Lead a team of agents in a project: everybody's tools and the orchestrator's (MCP on stdio).
