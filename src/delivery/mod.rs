@@ -12,12 +12,12 @@
 //! | hook | `hook` | between two steps of a Claude Code that leads or has joined |
 //! | pull, piggyback | the endpoint's tools | the model asked, or the result of another tool carries them |
 //!
-//! [`ladder`] chooses in a running turn, from what [`reach`] says of the agent. A way that was not proven in time gives back what
+//! [`policy`] chooses in a running turn, from what [`capabilities`] says of the agent. A way that was not proven in time gives back what
 //! it had, and the next one takes it: the bus sees to it that a message is in one pair of hands. `doorbell` hands nothing over: it
 //! writes the lines that tell of messages.
 //!
-//! [`ladder`]: self::policy
-//! [`reach`]: self::capabilities
+//! [`policy`]: crate::delivery::policy
+//! [`capabilities`]: crate::delivery::capabilities
 
 pub mod methods;
 pub mod watch_line;

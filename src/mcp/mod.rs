@@ -8,7 +8,7 @@
 //!
 //! [`Server`]: crate::mcp::Server
 //! [`Tool`]: crate::mcp::Tool
-//! [`tools::endpoint_tools::tools`]: self::tools::endpoint_tools::tools
+//! [`tools::endpoint_tools::tools`]: crate::mcp::tools::endpoint_tools::tools
 //! [`Seating`]: crate::mcp::Seating
 
 pub(crate) mod agent_identity;

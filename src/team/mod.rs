@@ -12,7 +12,7 @@ pub(crate) mod results;
 mod run_gate;
 mod launch;
 pub(crate) mod stop;
-mod team;
+mod team_handle;
 mod project_trust;
 pub(crate) mod turn;
 
@@ -24,4 +24,4 @@ pub use self::permissions::user_reachable::Human;
 pub use self::project_trust::{Consent, Trust, UnreadableYes};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;
-pub use self::team::{Team, TeamError};
+pub use self::team_handle::{Team, TeamError};

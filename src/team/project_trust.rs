@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
-use super::team::{Team, TeamError};
+use super::team_handle::{Team, TeamError};
 use crate::config::{Brought, Config, ProjectFile, quoted};
 use crate::domain::name::Name;
 use crate::sys::fs::forget_deleted::{self, Place};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
 
-use super::team::Team;
+use super::team_handle::Team;
 use crate::domain::limits;
 use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};

@@ -39,7 +39,7 @@ use crate::team::results::collect::{Spending, beginning};
 use crate::team::results::error_advice::Advice;
 use crate::team::stop::stop_agent;
 use crate::team::turn::deliver_mid_turn::Ladder;
-use crate::team::turn::turn::Turn;
+use crate::team::turn::turn_record::Turn;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
 const LAST_BREATH: Duration = Duration::from_secs(2);

@@ -12,7 +12,7 @@ use crate::domain::message::Way;
 use crate::domain::time::Tick;
 use crate::team::turn::proof_of_reading::Sign;
 use crate::team::turn::transcript;
-use crate::team::turn::turn::Turn;
+use crate::team::turn::turn_record::Turn;
 
 /// How long the end of a turn waits for the word that an answer was written.
 const WRITTEN: Duration = Duration::from_millis(limits::WRITTEN_MS);

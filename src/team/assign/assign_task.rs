@@ -21,7 +21,7 @@ use crate::sys::random_ids;
 use crate::team::agent::lifetime::Begin;
 use crate::team::agent::model_and_mode::{What, check};
 use crate::team::launch::Identity;
-use crate::team::team::{Team, TeamError};
+use crate::team::team_handle::{Team, TeamError};
 
 /// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
 const ANNOUNCEMENTS: usize = 5;

@@ -10,7 +10,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::process::{find_program, has_directory};
 use crate::team::launch::Launch;
-use crate::team::team::Team;
+use crate::team::team_handle::Team;
 
 /// Everybody who could be asked to do something.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Activity;
 use crate::domain::time::Now;
-use crate::team::team::{Team, TeamError};
+use crate::team::team_handle::{Team, TeamError};
 
 /// How long a message may take to wake an idle agent, in milliseconds: it is woken at once, and its turn begins a moment later.
 /// What is unread for longer could not be brought.

@@ -10,7 +10,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
-use crate::team::team::{Team, TeamError};
+use crate::team::team_handle::{Team, TeamError};
 
 /// Where a new agent comes from.
 pub(crate) struct Origin {

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::transcript;
-use super::turn::{Outcome, Turn};
+use super::turn_record::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
 use crate::bus::event::{Body, Report};
 use crate::bus::rules::{Ask, Ending};

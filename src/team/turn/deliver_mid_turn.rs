@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::begin_and_end::Mail;
 use super::proof_of_reading::{LAG, Proof, Sign};
 use super::transcript;
-use super::turn::{Outcome, Turn};
+use super::turn_record::{Outcome, Turn};
 use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
 use crate::bus::rules::Ask;
 use crate::bus::state::Session;

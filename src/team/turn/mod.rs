@@ -4,4 +4,4 @@ pub(crate) mod begin_and_end;
 pub(crate) mod deliver_mid_turn;
 pub(crate) mod proof_of_reading;
 pub(crate) mod transcript;
-pub(crate) mod turn;
+pub(crate) mod turn_record;

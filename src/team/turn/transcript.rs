@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::turn::Outcome;
+use super::turn_record::Outcome;
 use crate::acp::{TokenUsage, Update};
 use crate::domain::message::Way;
 use crate::domain::text::redact::Hidden;
