@@ -127,7 +127,7 @@ mod tests {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
-                "sys::signals::tests::each_signal_is_received_and_the_process_lives_on",
+                "sys::signal_streams::tests::each_signal_is_received_and_the_process_lives_on",
                 "--nocapture",
             ])
             .env(IN_CHILD, "1")

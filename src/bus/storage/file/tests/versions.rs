@@ -166,7 +166,7 @@ fn a_bus_that_only_newer_versions_may_write_is_refused() {
 }
 
 fn fixture(level: u32) -> PathBuf {
-    let fixtures = "src/bus/file/tests/fixtures";
+    let fixtures = "src/bus/storage/file/tests/fixtures";
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.join(fixtures).join(format!("snapshot-{level}.json"))
 }
