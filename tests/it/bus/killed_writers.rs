@@ -37,7 +37,7 @@ pub(crate) struct Other {
 impl Other {
     pub(crate) fn start(part: &str, directory: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "kills::play_a_part", "--nocapture"])
+            .args(["--exact", "bus::killed_writers::play_a_part", "--nocapture"])
             .env(PART, part)
             .env(DIRECTORY, directory)
             .stdin(Stdio::piped())
