@@ -9,4 +9,6 @@ pub mod membership;
 pub mod message_text;
 pub(crate) mod readable;
 pub(crate) mod retry_pauses;
+#[cfg(test)]
+mod test_members;
 pub(crate) mod unheard_claims;

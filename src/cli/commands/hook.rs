@@ -26,9 +26,6 @@ use crate::domain::name::Name;
 /// How long it waits for what it is told, and then for the bus.
 const LIMIT: Duration = Duration::from_millis(limits::HOOK_MS);
 
-/// How long what was taken in vain may take to be given back.
-const GIVING_BACK: Duration = Duration::from_millis(200);
-
 /// Where Claude Code says which project it works in; its current directory may have become another one.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
@@ -189,7 +186,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
             call.give_back().await
         }
     };
-    match tokio::time::timeout(GIVING_BACK, settled).await {
+    match tokio::time::timeout(LIMIT, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
         Err(_) => tracing::warn!("the bus had no time to settle what the hook took"),

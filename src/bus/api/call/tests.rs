@@ -1,4 +1,4 @@
-//! What a member does on a bus in memory: waits, texts, and claims of which its client may not have heard.
+//! What a member does on a bus in memory: waits, texts, and notices of what ended while it was away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,23 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::join_all;
 
 use super::*;
-use crate::bus::api::membership::token_hash;
-use crate::bus::event::{Report, Starting};
-use crate::bus::rules::{Ending, NewAgent, NewTask, Wish};
+use crate::bus::api::test_members::{join, start};
+use crate::bus::event::Report;
+use crate::bus::rules::{Ending, NewTask, Wish};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
-use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::task::TaskStatus;
 use crate::sys::clock;
-
-async fn join(bus: &Bus, name: &str) -> Seat {
-    let wish = Wish::Chosen(Name::parse(name).unwrap());
-    let (kind, roles) = (MemberKind::Peer, Vec::new());
-    let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
-    joined.unwrap()
-}
 
 #[tokio::test]
 async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
@@ -100,100 +92,6 @@ async fn spaces_are_no_text_however_many() {
     let opened = call.open_request("do it".into(), why, nudge, ttl).await;
     assert!(is_empty(opened.unwrap_err()));
     bus.close().await;
-}
-
-async fn wins(call: &mut Call, request: &RequestId) -> bool {
-    matches!(call.claim(request.clone()).await.unwrap(), Claimed::Won(_))
-}
-
-#[tokio::test]
-async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
-    let store = Store::new(Arc::new(clock::now));
-    let bus = Bus::open(Box::new(store.log())).unwrap();
-    let (bob, ann, carl) = (
-        join(&bus, "bob").await,
-        join(&bus, "ann").await,
-        join(&bus, "carl").await,
-    );
-    let hour = Duration::from_hours(1);
-    let mut open = bob.call();
-    let request = open.open_request("do it".into(), None, hour, hour);
-    let request = request.await.unwrap();
-
-    let (mut first, mut second) = (ann.call(), ann.call());
-    assert!(wins(&mut first, &request).await && wins(&mut second, &request).await);
-    first.give_back().await.unwrap();
-    assert!(
-        !wins(&mut carl.call(), &request).await,
-        "ann was told that it is hers"
-    );
-    second.give_back().await.unwrap();
-    let mut of_carl = carl.call();
-    assert!(
-        wins(&mut of_carl, &request).await,
-        "nobody was told of a claim"
-    );
-    of_carl.answered().await;
-    // That it calls again shows that it was told.
-    let mut again = carl.call();
-    assert!(wins(&mut again, &request).await);
-    again.give_back().await.unwrap();
-    assert!(!wins(&mut ann.call(), &request).await);
-    bus.close().await;
-}
-
-/// Starts an agent whose endpoints show this token, on the bus alone.
-async fn start(bridge: &Seat, token: &str) -> SessionId {
-    let session = random_ids::session();
-    bridge.bus().hold(session).unwrap();
-    let starting = Starting {
-        session,
-        name: Name::parse("codex").unwrap(),
-        chosen: false,
-        profile: "codex".into(),
-        model: None,
-        cwd: "/project".into(),
-        roles: Vec::new(),
-        owner: bridge.session(),
-        token_hash: token_hash(token),
-    };
-    let wish = Wish::Like(starting.name.clone());
-    let new = NewAgent { wish, starting };
-    bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
-    session
-}
-
-#[tokio::test]
-async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
-    for is_proven in [true, false] {
-        let store = Store::new(Arc::new(clock::now));
-        let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
-        let agent = start(&lead, "secret").await;
-        let hour = Duration::from_hours(1);
-        let mut open = bob.call();
-        let request = open.open_request("do it".into(), None, hour, hour);
-        let request = request.await.unwrap();
-
-        let endpoint = || Seat::of_agent(&bus, agent, "secret").unwrap();
-        let mut lost = endpoint().call();
-        assert!(wins(&mut lost, &request).await);
-        // Killed: it can release nothing.
-        std::mem::forget(lost);
-        let next = endpoint();
-        let mut again = next.call();
-        assert!(wins(&mut again, &request).await);
-        assert!(
-            again.answered_by(Answer::given()).await,
-            "something hangs on it"
-        );
-        if is_proven {
-            next.call().answered().await;
-        }
-        lead.ask(Ask::EndCalls(agent)).await.unwrap();
-        assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
-        bus.close().await;
-    }
 }
 
 #[tokio::test]
