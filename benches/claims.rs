@@ -66,9 +66,7 @@ async fn open_requests(bus: &Path) -> Outcome<String> {
     let seat = project::join(&bus, "asker").await?;
     let open = async || {
         let mut call = seat.call();
-        let opened = call
-            .open_request("Review this.".to_owned(), None, LONG, LONG)
-            .await;
+        let opened = call.open_request("Review this.".to_owned(), None, LONG, LONG).await;
         call.answered().await;
         opened
     };

@@ -35,11 +35,7 @@ impl History {
         let project = Project::new()?;
         let sender = project::join(&project::open(&project.bus())?, "sender").await?;
         let receiver = project::join(&project::open(&project.bus())?, "receiver").await?;
-        let history = Self {
-            project,
-            sender,
-            receiver,
-        };
+        let history = Self { project, sender, receiver };
         for _ in 0..messages / AT_ONCE.min(messages) {
             fill(&history.sender, "receiver", AT_ONCE.min(messages)).await?;
             while history.check().await? > 0 {}
@@ -104,12 +100,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
                 read,
                 "ms",
             ),
-            Row::absolute(
-                "the same, all unread in ten inboxes",
-                Demand::None,
-                unread,
-                "ms",
-            ),
+            Row::absolute("the same, all unread in ten inboxes", Demand::None, unread, "ms"),
         ])
     })
 }

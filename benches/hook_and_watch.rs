@@ -34,22 +34,14 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
         let mut rows = Vec::new();
         rows.extend(rows_of("`watch`: from a send to its line", &lines));
         rows.extend(rows_of("`hook`: a run with nothing to say", &silent));
-        rows.extend(rows_of(
-            "`hook`: a run that hands a message over",
-            &speaking,
-        ));
+        rows.extend(rows_of("`hook`: a run that hands a message over", &speaking));
         Ok(rows)
     })
 }
 
 fn rows_of(figure: &str, samples: &Samples) -> [Row; 2] {
     let row = |figure: &str, demand, percent| {
-        Row::absolute(
-            figure,
-            demand,
-            samples.percentile_us(percent) / 1000.0,
-            "ms",
-        )
+        Row::absolute(figure, demand, samples.percentile_us(percent) / 1000.0, "ms")
     };
     [
         row(&format!("{figure}, p50"), Demand::None, 50),
@@ -95,14 +87,8 @@ async fn hooks(project: &Project, runs: usize, sender: Option<&Seat>) -> Outcome
 /// Runs the hook once, and returns how long that took and what it said.
 fn hook(project: &Project) -> Outcome<(Duration, String)> {
     let begun = Instant::now();
-    let mut hook = bridge(project, "hook")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    hook.stdin
-        .take()
-        .ok_or("the hook has no stdin")?
-        .write_all(OCCASION)?;
+    let mut hook = bridge(project, "hook").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    hook.stdin.take().ok_or("the hook has no stdin")?.write_all(OCCASION)?;
     let output = hook.wait_with_output()?;
     Ok((begun.elapsed(), String::from_utf8(output.stdout)?))
 }

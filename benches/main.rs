@@ -47,10 +47,7 @@ fn main() -> Outcome {
         return play(role, rest);
     }
     // Cargo adds an option of its own.
-    let chosen: Vec<_> = words
-        .into_iter()
-        .filter(|word| !word.starts_with('-'))
-        .collect();
+    let chosen: Vec<_> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
     table::print_head()?;
     for (topic, measure) in TOPICS {
         if chosen.is_empty() || chosen.contains(&topic) {

@@ -35,11 +35,7 @@ struct Mode {
 }
 
 const MODES: [Mode; 2] = [
-    Mode {
-        name: "peer",
-        arguments: &["peer", "--name", "reader"],
-        demand_mb: 12.0,
-    },
+    Mode { name: "peer", arguments: &["peer", "--name", "reader"], demand_mb: 12.0 },
     Mode {
         name: "orchestrator",
         arguments: &["orchestrator", "--name", "reader"],
@@ -66,12 +62,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
 fn library(figure: &str, project: &Project) -> Outcome<Row> {
     let member = Other::start("member", &[&project.bus_argument(), "reader"])?;
     let resident = resident_mb(member.pid())?;
-    Ok(Row::absolute(
-        &format!("resident: {figure}"),
-        Demand::None,
-        resident,
-        "MB",
-    ))
+    Ok(Row::absolute(&format!("resident: {figure}"), Demand::None, resident, "MB"))
 }
 
 /// Joins and stays until it is told to go.
@@ -128,12 +119,7 @@ async fn served(mode: &Mode, empty: &Project, full: &Project) -> Outcome<Vec<Row
     server.end().await?;
     let demand = Demand::AtMost(mode.demand_mb);
     Ok(vec![
-        Row::absolute(
-            &ready,
-            Demand::AtMost(50.0),
-            median(times.into_iter()),
-            "ms",
-        ),
+        Row::absolute(&ready, Demand::AtMost(50.0), median(times.into_iter()), "ms"),
         Row::absolute(&format!("resident: `{name}`"), demand, resident, "MB"),
         Row::absolute(
             &format!("resident: `{name}` with 10,000 unread of 8 KiB"),
@@ -167,12 +153,7 @@ impl Server {
             .spawn()?;
         let input = child.stdin.take().ok_or("the server has no stdin")?;
         let output = child.stdout.take().ok_or("the server has no stdout")?;
-        let mut server = Self {
-            child,
-            input,
-            output: BufReader::new(output).lines(),
-            asked: 0,
-        };
+        let mut server = Self { child, input, output: BufReader::new(output).lines(), asked: 0 };
         let hello = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -187,9 +168,7 @@ impl Server {
     }
 
     async fn say(&mut self, message: &Value) -> Outcome {
-        self.input
-            .write_all(format!("{message}\n").as_bytes())
-            .await?;
+        self.input.write_all(format!("{message}\n").as_bytes()).await?;
         Ok(self.input.flush().await?)
     }
 

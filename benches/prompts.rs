@@ -150,10 +150,7 @@ pub(crate) fn relay(script: &str, times: &Path) -> Outcome {
         .stdin(Stdio::piped())
         .spawn()?;
     let mut input = agent.stdin.take().ok_or("the agent has no stdin")?;
-    let mut notes = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(times)?;
+    let mut notes = std::fs::OpenOptions::new().create(true).append(true).open(times)?;
     for line in BufReader::new(std::io::stdin()).lines() {
         let line = line?;
         if line.contains("\"session/prompt\"") {

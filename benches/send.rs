@@ -27,12 +27,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
             p99.push(anchor.percentile_us(99), ours.percentile_us(99));
         }
         Ok(vec![
-            Row::ratio(
-                "durable send, 1 writer, p50",
-                Demand::AtMost(1.3),
-                &p50,
-                "µs",
-            ),
+            Row::ratio("durable send, 1 writer, p50", Demand::AtMost(1.3), &p50, "µs"),
             Row::ratio("the same, p99", Demand::None, &p99, "µs"),
         ])
     })

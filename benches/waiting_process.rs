@@ -89,9 +89,8 @@ pub(crate) fn ticks(pid: u32) -> Outcome<u64> {
 
 /// Returns the number behind a label of a `/proc` file.
 pub(crate) fn number_after(text: &str, label: &str) -> Outcome<u64> {
-    let (_, rest) = text
-        .split_once(label)
-        .ok_or_else(|| format!("no `{}` in /proc", label.trim()))?;
+    let (_, rest) =
+        text.split_once(label).ok_or_else(|| format!("no `{}` in /proc", label.trim()))?;
     let number = rest.split_whitespace().next().unwrap_or_default();
     Ok(number.parse()?)
 }

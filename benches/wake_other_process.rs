@@ -36,12 +36,7 @@ impl Pair {
         let start = |name: &str| Other::start("receiver", &[&project.bus_argument(), name]);
         let receiver = start("receiver")?;
         let idle: Outcome<Vec<_>> = (0..idle).map(|n| start(&format!("idle-{n}"))).collect();
-        Ok(Self {
-            _idle: idle?,
-            project,
-            sender,
-            receiver,
-        })
+        Ok(Self { _idle: idle?, project, sender, receiver })
     }
 
     /// Sends messages, and returns how long each took to arrive.

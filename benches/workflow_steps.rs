@@ -19,10 +19,7 @@ const SCRIPT: &str = "[[agents.default.turns]]\nsteps = [{ say = \"done\" }]\n";
 
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
     let project = Project::new()?;
-    let (plan, script) = (
-        project.path().join("plan.toml"),
-        project.path().join("script.toml"),
-    );
+    let (plan, script) = (project.path().join("plan.toml"), project.path().join("script.toml"));
     std::fs::write(&plan, chain())?;
     std::fs::write(&script, SCRIPT)?;
     let ran = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
@@ -53,9 +50,8 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
 fn chain() -> String {
     let step = |number: usize| {
         let before = number.checked_sub(1);
-        let before = before.map_or_else(String::new, |before| {
-            format!("depends_on = [\"n{before}\"]\n")
-        });
+        let before =
+            before.map_or_else(String::new, |before| format!("depends_on = [\"n{before}\"]\n"));
         format!("[[steps]]\nname = \"n{number}\"\nagent = \"red\"\nprompt = \"go on\"\n{before}")
     };
     let steps: String = (0..STEPS).map(step).collect();

@@ -30,19 +30,9 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
         p99.push(raw.percentile_us(99), ours.percentile_us(99));
     }
     Ok(vec![
-        Row::ratio(
-            "8 writer processes, one inbox",
-            Demand::AtLeast(0.9),
-            &rate,
-            "/s",
-        ),
+        Row::ratio("8 writer processes, one inbox", Demand::AtLeast(0.9), &rate, "/s"),
         Row::absolute("the same, p99", Demand::AtMost(3_000.0), p99.ours(), "µs"),
-        Row::ratio(
-            "the same, p99 beside the anchor's",
-            Demand::None,
-            &p99,
-            "µs",
-        ),
+        Row::ratio("the same, p99 beside the anchor's", Demand::None, &p99, "µs"),
     ])
 }
 

@@ -108,10 +108,7 @@ pub(crate) const GEMINI: Kind = Kind {
     name: "gemini",
     api: Api::Gemini,
     env: |base| {
-        vec![
-            ("GOOGLE_GEMINI_BASE_URL", base.to_owned()),
-            ("GEMINI_API_KEY", "no-key".to_owned()),
-        ]
+        vec![("GOOGLE_GEMINI_BASE_URL", base.to_owned()), ("GEMINI_API_KEY", "no-key".to_owned())]
     },
     files: |_| {
         let settings = json!({
@@ -176,20 +173,14 @@ pub(crate) const DROID: Kind = Kind {
     name: "droid",
     api: Api::Chat,
     env: |base| {
-        vec![
-            ("FACTORY_API_KEY", "no-key".to_owned()),
-            ("FACTORY_API_BASE_URL", base.to_owned()),
-        ]
+        vec![("FACTORY_API_KEY", "no-key".to_owned()), ("FACTORY_API_BASE_URL", base.to_owned())]
     },
     files: |base| {
         let model = json!({
             "model": "scripted", "displayName": "scripted", "baseUrl": format!("{base}/v1"), "apiKey": "no-key",
             "provider": "generic-chat-completion-api", "maxOutputTokens": 4096,
         });
-        vec![(
-            ".factory/settings.json",
-            json!({ "customModels": [model] }).to_string(),
-        )]
+        vec![(".factory/settings.json", json!({ "customModels": [model] }).to_string())]
     },
     model: Some("custom:scripted-0"),
     tells_of_login: true,

@@ -16,11 +16,7 @@ mod programs;
 mod real_project;
 pub(crate) mod suites;
 #[path = "../tests/it/support/mod.rs"]
-#[expect(
-    dead_code,
-    unused_imports,
-    reason = "the other tests with real processes need more of it"
-)]
+#[expect(dead_code, unused_imports, reason = "the other tests with real processes need more of it")]
 mod support;
 
 use std::path::Path;
@@ -109,72 +105,34 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
     macro_rules! trial {
         ($name:literal, $check:path) => {{
             let matrix = matrix.clone();
-            trial(kind.name, $name, missing, move || async move {
-                $check(kind, &matrix).await
-            })
+            trial(kind.name, $name, missing, move || async move { $check(kind, &matrix).await })
         }};
     }
     let mut trials = vec![
-        trial!(
-            "works_and_asks_before_it_uses_our_tools",
-            suites::every_agent::works
-        ),
-        trial!(
-            "hears_messages_in_mid_turn_and_when_idle",
-            suites::every_agent::hears
-        ),
-        trial!(
-            "is_reached_in_a_turn_by_its_own_way",
-            suites::every_agent::is_reached
-        ),
-        trial!(
-            "ends_a_cancelled_turn_and_leaves_in_good_order",
-            suites::every_agent::stops
-        ),
-        trial!(
-            "forgets_when_a_task_begins_anew",
-            suites::every_agent::begins_anew
-        ),
-        trial!(
-            "comes_back_with_its_conversation",
-            suites::every_agent::returns
-        ),
+        trial!("works_and_asks_before_it_uses_our_tools", suites::every_agent::works),
+        trial!("hears_messages_in_mid_turn_and_when_idle", suites::every_agent::hears),
+        trial!("is_reached_in_a_turn_by_its_own_way", suites::every_agent::is_reached),
+        trial!("ends_a_cancelled_turn_and_leaves_in_good_order", suites::every_agent::stops),
+        trial!("forgets_when_a_task_begins_anew", suites::every_agent::begins_anew),
+        trial!("comes_back_with_its_conversation", suites::every_agent::returns),
         trial!(
             "takes_no_model_that_it_does_not_offer",
             suites::every_agent::refuses_an_unknown_model
         ),
-        trial!(
-            "tells_why_its_model_fails",
-            suites::every_agent::tells_of_a_failing_model
-        ),
-        trial!(
-            "leaves_nothing_when_it_is_killed",
-            suites::every_agent::dies
-        ),
-        trial!(
-            "does_what_the_policy_lets_it_do",
-            suites::permission_policies::hold
-        ),
+        trial!("tells_why_its_model_fails", suites::every_agent::tells_of_a_failing_model),
+        trial!("leaves_nothing_when_it_is_killed", suites::every_agent::dies),
+        trial!("does_what_the_policy_lets_it_do", suites::permission_policies::hold),
     ];
     trials.push(trial(kind.name, "shows_results_whole", missing, || {
         suites::shown_before_seen::shows_results_whole(kind)
     }));
-    trials.push(trial(
-        kind.name,
-        "is_woken_once_by_a_storm",
-        missing,
-        || suites::shown_before_seen::is_woken_once_by_a_storm(kind),
-    ));
+    trials.push(trial(kind.name, "is_woken_once_by_a_storm", missing, || {
+        suites::shown_before_seen::is_woken_once_by_a_storm(kind)
+    }));
     if !matches!(kind.reach, agent_kinds::Reach::Interrupt) {
         for (name, end) in [
-            (
-                "is_told_again_after_a_cancel",
-                suites::shown_before_seen::End::Cancel,
-            ),
-            (
-                "is_told_again_after_a_crash",
-                suites::shown_before_seen::End::Crash,
-            ),
+            ("is_told_again_after_a_cancel", suites::shown_before_seen::End::Cancel),
+            ("is_told_again_after_a_crash", suites::shown_before_seen::End::Crash),
             (
                 "is_told_again_by_the_next_orchestrator",
                 suites::shown_before_seen::End::Orchestrator,
@@ -186,10 +144,7 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
         }
     }
     if kind.tells_of_login {
-        trials.push(trial!(
-            "says_how_to_log_in",
-            suites::every_agent::asks_for_a_login
-        ));
+        trials.push(trial!("says_how_to_log_in", suites::every_agent::asks_for_a_login));
     }
     trials
 }
@@ -208,10 +163,8 @@ fn trial<F: Future<Output = ()>>(
         None => format!("{group}::{name}"),
     };
     let run = move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.unwrap().block_on(check());
         Ok(())
     };

@@ -15,9 +15,7 @@ impl Programs {
     /// Finds the folder that `install.sh` installs into.
     pub(crate) fn find() -> Self {
         let folder = |variable: &str| {
-            std::env::var_os(variable)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
+            std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
         };
         let cache = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
         let programs = folder("BRIDGE_E2E_PROGRAMS")
@@ -28,10 +26,7 @@ impl Programs {
 
     /// Returns the first of these programs that is not there.
     pub(crate) fn missing<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
-        names
-            .iter()
-            .copied()
-            .find(|name| !self.place(name).is_dir())
+        names.iter().copied().find(|name| !self.place(name).is_dir())
     }
 
     /// Returns a `PATH` with exactly these programs, `node` and the system's own.
@@ -46,13 +41,8 @@ impl Programs {
     pub(crate) fn native(&self, name: &str, package: &str, program: &str) -> PathBuf {
         let modules = self.place(name).join("node_modules");
         let folder = modules.join(Path::new(package).parent().unwrap());
-        let prefix = format!(
-            "{}-",
-            Path::new(package).file_name().unwrap().to_str().unwrap()
-        );
-        let mut platforms = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap());
+        let prefix = format!("{}-", Path::new(package).file_name().unwrap().to_str().unwrap());
+        let mut platforms = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
         let platform =
             platforms.find(|entry| entry.file_name().to_str().unwrap().starts_with(&prefix));
         platform.unwrap().path().join(program)
@@ -65,9 +55,7 @@ impl Programs {
 
 /// Returns the version of a program.
 pub(crate) fn version(name: &str) -> &'static str {
-    let rows = PROGRAMS
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let rows = PROGRAMS.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let row = rows.into_iter().find(|row| row.first() == Some(&name));
     row.and_then(|row| row.get(2).copied())
         .unwrap_or_else(|| panic!("programs.txt has `{name}` with its version"))

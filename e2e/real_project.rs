@@ -32,12 +32,7 @@ impl Scene {
         let stage = stage(kinds, &model).with_profiles(toml);
         let lead = stage.orchestrator().await;
         let own = stage.processes();
-        Self {
-            lead,
-            model,
-            stage,
-            own,
-        }
+        Self { lead, model, stage, own }
     }
 
     /// Starts an agent with a task, and returns the task.
@@ -61,9 +56,7 @@ impl Scene {
     /// Returns the processes that an agent has made: its own tree, with our endpoint and our guard.
     pub(crate) fn of_agents(&self) -> Vec<u32> {
         let all = self.stage.processes();
-        all.into_iter()
-            .filter(|pid| !self.own.contains(pid))
-            .collect()
+        all.into_iter().filter(|pid| !self.own.contains(pid)).collect()
     }
 
     /// Returns how many processes an agent of a kind has had.
@@ -77,10 +70,7 @@ impl Scene {
 
     /// Waits until nothing of any agent runs, while the orchestrator does.
     pub(crate) async fn until_agents_are_gone(&self) {
-        until("nothing of the agents is left", || {
-            self.of_agents().is_empty()
-        })
-        .await;
+        until("nothing of the agents is left", || self.of_agents().is_empty()).await;
     }
 
     /// Waits until a rule has been played, which may still wait behind its gate.
@@ -94,15 +84,10 @@ impl Scene {
         let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
         let lines: Vec<Value> = texts
             .flat_map(|text| {
-                text.lines()
-                    .filter_map(|line| serde_json::from_str(line).ok())
-                    .collect::<Vec<_>>()
+                text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>()
             })
             .collect();
-        lines
-            .into_iter()
-            .filter(|line| line["kind"] == kind)
-            .collect()
+        lines.into_iter().filter(|line| line["kind"] == kind).collect()
     }
 
     /// Returns the lines of one kind in the transcript of a task.
@@ -115,9 +100,7 @@ impl Scene {
 
     /// Ends the orchestrator, and checks that it takes everybody along.
     pub(crate) async fn end(self) -> Duration {
-        let Self {
-            lead, stage, model, ..
-        } = self;
+        let Self { lead, stage, model, .. } = self;
         let took = lead.close().await;
         stage.check_nobody_is_left();
         drop(model);
@@ -136,10 +119,7 @@ pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
     ];
     for kind in kinds {
         let own = (kind.env)(model.base());
-        env.extend(
-            own.into_iter()
-                .map(|(name, value)| (name.into(), value.into())),
-        );
+        env.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
     let stage = Stage::new("").with_env(env);
     for kind in kinds {
@@ -168,10 +148,7 @@ pub(crate) fn told(model: &ModelServer) -> String {
             shown.newest
         )
     });
-    format!(
-        "the models were shown: {}",
-        shown.collect::<Vec<_>>().concat()
-    )
+    format!("the models were shown: {}", shown.collect::<Vec<_>>().concat())
 }
 
 /// Returns the memory of processes, what they share divided among them, in MB.
@@ -179,17 +156,13 @@ pub(crate) fn memory_mb(pids: &[u32]) -> u64 {
     let of_one = |pid: &u32| {
         let rollup =
             std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let line = rollup
-            .lines()
-            .find_map(|line| line.strip_prefix("Pss:").map(str::to_owned));
-        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
-            .unwrap_or(0)
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:").map(str::to_owned));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
     };
     pids.iter().map(of_one).sum::<u64>() / 1024
 }
 
 fn text(value: &Value, key: &str) -> String {
     let text = value[key].as_str();
-    text.unwrap_or_else(|| panic!("no `{key}` in {value}"))
-        .to_owned()
+    text.unwrap_or_else(|| panic!("no `{key}` in {value}")).to_owned()
 }

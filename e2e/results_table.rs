@@ -67,10 +67,7 @@ pub(crate) struct Matrix {
 impl Matrix {
     /// Notes what an agent was seen to do.
     pub(crate) fn note(&self, agent: &'static str, column: Column, seen: &str) {
-        self.cells
-            .lock()
-            .unwrap()
-            .insert((agent, column), seen.to_owned());
+        self.cells.lock().unwrap().insert((agent, column), seen.to_owned());
     }
 
     /// Writes the matrix into a document that has its place.

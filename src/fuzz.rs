@@ -57,9 +57,7 @@ fn take(state: &mut State, bytes: &[u8]) {
     };
     assert_eq!(entry.events.len(), indices.len());
     let again = line_format::encode(&entry);
-    let again = again
-        .strip_suffix(b"\n")
-        .expect("a line ends with a newline");
+    let again = again.strip_suffix(b"\n").expect("a line ends with a newline");
     let Decoded::Entry { entry: read, .. } = line_format::decode(again) else {
         panic!("what was read cannot be written so that it is read again: {entry:?}");
     };
@@ -69,16 +67,9 @@ fn take(state: &mut State, bytes: &[u8]) {
 
 /// Asks a state what every process asks one: whether anything is due.
 fn look_at(state: &State) {
-    let command = Command {
-        id: CommandId(uuid::Uuid::nil()),
-        by: None,
-        taken: Vec::new(),
-        ask: Ask::Due,
-    };
-    let now = Now {
-        wall_ms: 0,
-        tick: Tick { boot: 1, ms: 1 },
-    };
+    let command =
+        Command { id: CommandId(uuid::Uuid::nil()), by: None, taken: Vec::new(), ask: Ask::Due };
+    let now = Now { wall_ms: 0, tick: Tick { boot: 1, ms: 1 } };
     // Both an answer and a refusal will do.
     drop(rules::decide(state, now, &command));
 }
@@ -149,10 +140,7 @@ pub fn read_config(bytes: &[u8]) {
         return;
     };
     match config::read_text(text) {
-        Ok(config) => assert!(
-            config.profile("codex").is_ok(),
-            "the built-in profiles stay"
-        ),
+        Ok(config) => assert!(config.profile("codex").is_ok(), "the built-in profiles stay"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
@@ -182,11 +170,7 @@ pub fn write_frame(bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes).into_owned();
         letter(&from, &you, text, bytes.len())
     });
-    let text = frame(
-        &letters,
-        Reader::new(&you, "mcp__bridge__"),
-        bytes.len() % 2,
-    );
+    let text = frame(&letters, Reader::new(&you, "mcp__bridge__"), bytes.len() % 2);
     let lines: Vec<_> = text.lines().collect();
     let [first, within @ .., last] = lines.as_slice() else {
         panic!("a frame has two lines: {text:?}");
@@ -227,26 +211,12 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> Letter {
         claimed_by: None,
         reply_to: None,
         thread: id,
-        priority: if number.is_multiple_of(5) {
-            Priority::Urgent
-        } else {
-            Priority::Normal
-        },
-        body: BodyRef {
-            place: Place::default(),
-            index: 0,
-            bytes: text.len() as u64,
-        },
+        priority: if number.is_multiple_of(5) { Priority::Urgent } else { Priority::Normal },
+        body: BodyRef { place: Place::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
     let total = text.len() + number % 7;
-    Letter {
-        header,
-        text,
-        offset: 0,
-        total,
-        lost: None,
-    }
+    Letter { header, text, offset: 0, total, lost: None }
 }
 
 #[cfg(test)]
@@ -338,10 +308,7 @@ mod tests {
             // So that a seed is the same run everywhere.
             files.sort();
             files.retain(|file| file.is_file());
-            files
-                .into_iter()
-                .map(|file| fs::read(file).unwrap())
-                .collect::<Vec<_>>()
+            files.into_iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>()
         };
         let mut corpus = read(&format!("fuzz/corpus/{target}"));
         match target {
@@ -383,11 +350,7 @@ mod tests {
             for input in corpus.iter().cloned().chain(mutated) {
                 let ran = catch_unwind(AssertUnwindSafe(|| target(&input)));
                 let shown = || String::from_utf8_lossy(&input).into_owned();
-                assert!(
-                    ran.is_ok(),
-                    "`{name}`, BRIDGE_FUZZ_SEED={seed}: {:?}",
-                    shown()
-                );
+                assert!(ran.is_ok(), "`{name}`, BRIDGE_FUZZ_SEED={seed}: {:?}", shown());
             }
         }
     }
@@ -395,10 +358,7 @@ mod tests {
     #[test]
     fn the_corpus_reaches_what_it_is_for() {
         for lines in corpus("line") {
-            for line in lines
-                .split(|byte| *byte == b'\n')
-                .filter(|line| !line.is_empty())
-            {
+            for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 let decoded = line_format::decode(&sealed(line).unwrap());
                 assert!(
                     matches!(decoded, Decoded::Entry { .. }),
@@ -407,20 +367,12 @@ mod tests {
                 );
             }
         }
-        assert!(
-            corpus("snapshot")
-                .iter()
-                .any(|bytes| read_any_snapshot(bytes).is_some())
-        );
+        assert!(corpus("snapshot").iter().any(|bytes| read_any_snapshot(bytes).is_some()));
         assert!(corpus("agent").iter().any(|bytes| acp::read_all(bytes) > 0));
         let opens = |bytes: &Vec<u8>| bytes.split(|byte| *byte == b'\n').any(mcp::opens);
         assert!(corpus("client").iter().any(opens));
         let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
-        assert!(
-            corpus("config")
-                .iter()
-                .any(|bytes| config::read_text(&text(bytes)).is_ok())
-        );
+        assert!(corpus("config").iter().any(|bytes| config::read_text(&text(bytes)).is_ok()));
         assert!(
             corpus("plan")
                 .iter()

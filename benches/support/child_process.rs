@@ -19,9 +19,7 @@ impl Other {
     /// Starts this program in a role, and waits until it says that it is ready.
     pub(crate) fn start(role: &str, arguments: &[&str]) -> Outcome<Self> {
         let mut other = Self::spawn(
-            Command::new(std::env::current_exe()?)
-                .arg(format!("{ROLE}{role}"))
-                .args(arguments),
+            Command::new(std::env::current_exe()?).arg(format!("{ROLE}{role}")).args(arguments),
         )?;
         match other.hear()?.as_str() {
             "ready" => Ok(other),
@@ -31,17 +29,10 @@ impl Other {
 
     /// Starts a program.
     pub(crate) fn spawn(command: &mut Command) -> Outcome<Self> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take().ok_or("the child has no stdin")?;
         let output = child.stdout.take().ok_or("the child has no stdout")?;
-        Ok(Self {
-            child,
-            input,
-            output: BufReader::new(output),
-        })
+        Ok(Self { child, input, output: BufReader::new(output) })
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -77,8 +77,5 @@ pub(crate) fn text(head: &str) -> String {
 
 /// Runs something on one thread, as a process that mostly sleeps does.
 pub(crate) fn run<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(work)
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

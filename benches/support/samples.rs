@@ -15,8 +15,7 @@ pub(crate) struct Samples(Vec<u64>);
 
 impl Samples {
     pub(crate) fn push(&mut self, duration: Duration) {
-        self.0
-            .push(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+        self.0.push(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     }
 
     pub(crate) fn push_ns(&mut self, nanoseconds: u64) {
@@ -76,11 +75,7 @@ impl Rounds {
     /// Returns the median of the rounds' ratios, the least, and the greatest.
     pub(crate) fn ratio(&self) -> (f64, f64, f64) {
         let ratios = || self.0.iter().map(|(anchor, ours)| ours / anchor);
-        (
-            median(ratios()),
-            ratios().fold(f64::INFINITY, f64::min),
-            ratios().fold(0.0, f64::max),
-        )
+        (median(ratios()), ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max))
     }
 }
 

@@ -94,10 +94,7 @@ fn with_unit(value: f64, unit: &str) -> String {
 /// Prints the head of the table.
 pub(crate) fn print_head() -> Outcome {
     let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "| figure | demand | anchor | ours | ratio (least–greatest) | |"
-    )?;
+    writeln!(out, "| figure | demand | anchor | ours | ratio (least–greatest) | |")?;
     writeln!(out, "|---|---|---|---|---|---|")?;
     Ok(())
 }

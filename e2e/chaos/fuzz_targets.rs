@@ -27,22 +27,9 @@ pub(super) fn run() -> Option<Row> {
         let found = corpus.path().to_str().unwrap();
         let seed = format!("-seed={seed}");
         // What it finds on its way goes to the first folder.
-        let words = [
-            "run",
-            "--sanitizer",
-            "none",
-            target,
-            found,
-            &kept,
-            "--",
-            &seconds,
-            &seed,
-        ];
+        let words = ["run", "--sanitizer", "none", target, found, &kept, "--", &seconds, &seed];
         let ran = fuzz(&words).stdout(Stdio::null()).status().unwrap();
-        assert!(
-            ran.success(),
-            "`{target}` fails: see fuzz/artifacts/{target}, -seed={seed}"
-        );
+        assert!(ran.success(), "`{target}` fails: see fuzz/artifacts/{target}, -seed={seed}");
         println!("{target}: {SECONDS} s");
     }
     Some(Row {

@@ -5,10 +5,7 @@
 //! what a run has chosen; its moments it cannot repeat. Prints a table.
 
 #![expect(clippy::print_stdout, reason = "what was done is printed")]
-#![cfg_attr(
-    target_os = "linux",
-    expect(clippy::unwrap_used, reason = "a failure is a panic")
-)]
+#![cfg_attr(target_os = "linux", expect(clippy::unwrap_used, reason = "a failure is a panic"))]
 
 #[cfg(target_os = "linux")]
 #[path = "../../tests/it/support/misbehaving_agents.rs"]
@@ -26,10 +23,7 @@ mod random_kills;
 
 #[cfg(target_os = "linux")]
 fn main() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(random_kills::run());
 }
 

@@ -43,10 +43,8 @@ const HABITS: [Habit; 6] = [
 ];
 
 /// An agent that crashes as often as it is started.
-const LOOPER: Habit = Habit {
-    settings: "restart = 'on_failure'",
-    ..Habit::new("looper", ESCAPE, "")
-};
+const LOOPER: Habit =
+    Habit { settings: "restart = 'on_failure'", ..Habit::new("looper", ESCAPE, "") };
 
 /// An agent that does what it is told.
 const LEAVER: Habit = Habit::new("leaver", ESCAPE, "");
@@ -75,11 +73,8 @@ pub(super) struct Row {
 pub(super) async fn run() {
     let setting = |name: &str| std::env::var(name).ok();
     let number = |name, small, large| {
-        let of_size = if setting("BRIDGE_CHAOS").as_deref() == Some("large") {
-            large
-        } else {
-            small
-        };
+        let of_size =
+            if setting("BRIDGE_CHAOS").as_deref() == Some("large") { large } else { small };
         setting(name).map_or(of_size, |number| number.parse().unwrap())
     };
     let cycles: usize = number("BRIDGE_CHAOS_CYCLES", 6, 1_000);
@@ -100,12 +95,7 @@ pub(super) async fn run() {
         rows.extend(fuzz_targets::run());
     }
     println!("| fault | runs | result |\n|---|---|---|");
-    for Row {
-        fault,
-        runs,
-        result,
-    } in rows
-    {
+    for Row { fault, runs, result } in rows {
         println!("| {fault} | {runs} | {result} |");
     }
 }
@@ -128,17 +118,10 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         wild.nothing_is_left().await;
         let took = began.elapsed();
         slowest = slowest.max(took);
-        assert!(
-            took < PROMISED,
-            "cycle {cycle}: {habit:?} by {end} took {took:?}"
-        );
+        assert!(took < PROMISED, "cycle {cycle}: {habit:?} by {end} took {took:?}");
         // The end is told a moment after it has come.
         lead.says_dead(&name).await;
-        assert_eq!(
-            zombies_of(lead.pid()),
-            Vec::<String>::new(),
-            "cycle {cycle}"
-        );
+        assert_eq!(zombies_of(lead.pid()), Vec::<String>::new(), "cycle {cycle}");
         if cycle % 10 == 0 {
             // What is told must not gather: it is not what is measured here.
             lead.call("check_messages", json!({ "limit": 500 })).await;
@@ -151,14 +134,8 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         }
     }
     let after = (lead.open_files().len(), Memory::of(&lead));
-    assert!(
-        before.0.abs_diff(after.0) <= FILES,
-        "files: {before:?} {after:?}"
-    );
-    assert!(
-        after.1.kib() <= before.1.kib() + MEMORY_KIB,
-        "memory: {before:?} {after:?}"
-    );
+    assert!(before.0.abs_diff(after.0) <= FILES, "files: {before:?} {after:?}");
+    assert!(after.1.kib() <= before.1.kib() + MEMORY_KIB, "memory: {before:?} {after:?}");
     lead.close().await;
     assert_eq!(wild.left(), Vec::<u32>::new());
     Row {
@@ -253,10 +230,7 @@ async fn kill_bridges(kills: usize, chance: &mut Chance) -> Row {
     }
     let next = wild.lead().await;
     next.start_of("tame", "last").await;
-    eventually("only the last two are present", || {
-        wild.presences().len() == 2
-    })
-    .await;
+    eventually("only the last two are present", || wild.presences().len() == 2).await;
     next.close().await;
     assert_eq!(wild.presences().len(), 0);
     Row {
@@ -300,10 +274,7 @@ async fn end_bridges(runs: usize) -> Row {
     Row {
         fault: "SIGTERM twice, with a full pipe to a stopped agent, and during the sends of another",
         runs,
-        result: format!(
-            "ended well, nothing left after {} ms at the latest",
-            slowest.as_millis()
-        ),
+        result: format!("ended well, nothing left after {} ms at the latest", slowest.as_millis()),
     }
 }
 
@@ -349,10 +320,7 @@ impl Memory {
             let number = line.unwrap().split_ascii_whitespace().nth(1);
             number.unwrap().parse::<u64>().unwrap()
         };
-        Self {
-            data: kib("RssAnon:"),
-            program: kib("RssFile:"),
-        }
+        Self { data: kib("RssAnon:"), program: kib("RssFile:") }
     }
 
     fn kib(self) -> u64 {
@@ -363,10 +331,6 @@ impl Memory {
 impl fmt::Display for Memory {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { data, program } = self;
-        write!(
-            formatter,
-            "{} KiB ({data} of data, {program} of the program)",
-            self.kib()
-        )
+        write!(formatter, "{} KiB ({data} of data, {program} of the program)", self.kib())
     }
 }

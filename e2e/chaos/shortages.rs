@@ -68,10 +68,7 @@ impl Lasting {
     fn limit(pid: u32, resource: Resource, current: u64) -> Self {
         let at = Pid::from_raw(i32::try_from(pid).unwrap());
         // Inherited, so the orchestrator's limits are ours.
-        let short = Rlimit {
-            current: Some(current),
-            ..rustix::process::getrlimit(resource)
-        };
+        let short = Rlimit { current: Some(current), ..rustix::process::getrlimit(resource) };
         let before = prlimit(at, resource, short).unwrap();
         Self::Limit(pid, resource, before)
     }
@@ -115,11 +112,7 @@ async fn live_through(shortage: Shortage, runs: usize) -> Row {
         for number in 0.. {
             let words = format!("words {run}-{number}.");
             let message = json!({ "to": "worker", "content": words });
-            match lead
-                .client
-                .call("send_message", message, super::wild::FAR)
-                .await
-            {
+            match lead.client.call("send_message", message, super::wild::FAR).await {
                 Ok(_) => acknowledged.push(words),
                 Err(_) => refused += 1,
             }
@@ -129,18 +122,11 @@ async fn live_through(shortage: Shortage, runs: usize) -> Row {
             tokio::time::sleep(PAUSE).await;
         }
         drop(lasting);
-        let ended = until_task(&lead, &slow, |status| {
-            !matches!(status, "queued" | "running")
-        })
-        .await;
+        let ended =
+            until_task(&lead, &slow, |status| !matches!(status, "queued" | "running")).await;
         assert_eq!(ended, "done", "{shortage:?}, run {run}");
-        let result = lead
-            .call("get_task_result", json!({ "task_id": slow }))
-            .await;
-        assert_eq!(
-            result["output"], "slow work",
-            "{shortage:?}, run {run}: {result}"
-        );
+        let result = lead.call("get_task_result", json!({ "task_id": slow })).await;
+        assert_eq!(result["output"], "slow work", "{shortage:?}, run {run}: {result}");
         let more = json!({ "agent": "worker", "prompt": "hello", "wait": true });
         let more = lead.call("assign_task", more).await;
         assert_eq!(more["status"], "done", "{shortage:?}, run {run}: {more}");
@@ -178,32 +164,18 @@ async fn open_beside(runs: usize) -> Row {
         let worker = wild.running("scripted-agent");
         let project = wild.folder.path();
         let mut beside = vec![beside(&wild, |to| {
-            Command::new("cp")
-                .arg("-a")
-                .arg(project.join("."))
-                .arg(to)
-                .status()
+            Command::new("cp").arg("-a").arg(project.join(".")).arg(to).status()
         })];
         let git = |words: &[&str]| {
             let mut git = Command::new("git");
-            git.arg("-C")
-                .arg(project)
-                .args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+            git.arg("-C").arg(project).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
             git.args(words).stdout(std::process::Stdio::null()).status()
         };
         if git(&["init", "-q"]).is_ok_and(|status| status.success()) {
-            assert!(
-                git(&["add", "profiles.toml", "tame.toml"])
-                    .unwrap()
-                    .success()
-            );
+            assert!(git(&["add", "profiles.toml", "tame.toml"]).unwrap().success());
             assert!(git(&["commit", "-q", "-m", "all"]).unwrap().success());
             beside.push(self::beside(&wild, |to| {
-                Command::new("git")
-                    .args(["clone", "-q"])
-                    .arg(project)
-                    .arg(to)
-                    .status()
+                Command::new("git").args(["clone", "-q"]).arg(project).arg(to).status()
             }));
         }
         for other in beside {
@@ -240,27 +212,19 @@ async fn open_beside(runs: usize) -> Row {
 fn beside(wild: &Wild, fill: impl Fn(&Path) -> std::io::Result<std::process::ExitStatus>) -> Wild {
     let folder = tempfile::tempdir().unwrap();
     assert!(fill(folder.path()).unwrap().success());
-    Wild {
-        folder,
-        mark: wild.mark.clone(),
-    }
+    Wild { folder, mark: wild.mark.clone() }
 }
 
 /// Waits until a task's status is as wanted, and returns it.
 async fn until_task(lead: &Lead, task: &Value, wanted: impl Fn(&str) -> bool) -> String {
     let began = Instant::now();
     loop {
-        let status = lead
-            .call("get_task_status", json!({ "task_id": task }))
-            .await;
+        let status = lead.call("get_task_status", json!({ "task_id": task })).await;
         let status = status["status"].as_str().unwrap().to_owned();
         if wanted(&status) {
             return status;
         }
-        assert!(
-            began.elapsed() < super::wild::FAR,
-            "the task stays {status}"
-        );
+        assert!(began.elapsed() < super::wild::FAR, "the task stays {status}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -269,19 +233,12 @@ async fn until_task(lead: &Lead, task: &Value, wanted: impl Fn(&str) -> bool) ->
 fn told_by(wild: &Wild) -> (BTreeMap<String, Vec<String>>, BTreeMap<String, usize>) {
     let (mut sent, mut seen) = (BTreeMap::new(), BTreeMap::new());
     let log = wild.folder.path().join(".claude/bridge/log");
-    let mut segments: Vec<_> = fs::read_dir(log)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut segments: Vec<_> =
+        fs::read_dir(log).unwrap().map(|entry| entry.unwrap().path()).collect();
     segments.sort();
-    let text: String = segments
-        .iter()
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect();
+    let text: String = segments.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     let mut held: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    let lines = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let events = lines.flat_map(|line| line["events"].as_array().cloned().unwrap_or_default());
     let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for event in events {

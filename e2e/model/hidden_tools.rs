@@ -24,10 +24,7 @@ impl ToolCall {
 /// Calls a tool of the agent itself, which takes no detour.
 pub(super) fn own(request: &Request, name: &str, arguments: Value) -> ToolCall {
     let offered = request.tools.iter().find(|tool| tool.wire == name);
-    ToolCall {
-        tool: offered.map_or_else(|| ToolDefinition::plain(name), Clone::clone),
-        arguments,
-    }
+    ToolCall { tool: offered.map_or_else(|| ToolDefinition::plain(name), Clone::clone), arguments }
 }
 
 /// Finds the way to the tool whose name ends so: itself, or a detour. `searched` says that a search has just returned.
@@ -37,10 +34,7 @@ pub(super) fn way(
     arguments: &Value,
     searched: bool,
 ) -> Option<ToolCall> {
-    let call = |tool: &ToolDefinition, arguments: Value| ToolCall {
-        tool: tool.clone(),
-        arguments,
-    };
+    let call = |tool: &ToolDefinition, arguments: Value| ToolCall { tool: tool.clone(), arguments };
     let tools = &request.tools;
     if let Some(tool) = tools.iter().find(|tool| is_ours(&tool.name, suffix)) {
         return Some(call(tool, arguments.clone()));
@@ -55,22 +49,16 @@ pub(super) fn way(
         );
         return Some(call(exec, json!({ "input": script })));
     }
-    let search = tools
-        .iter()
-        .find(|tool| SEARCHES.contains(&tool.wire.as_str()))?;
+    let search = tools.iter().find(|tool| SEARCHES.contains(&tool.wire.as_str()))?;
     let names = names_in(&request.raw, suffix);
     if !searched {
-        let query = names
-            .first()
-            .map_or_else(|| suffix.to_owned(), |name| format!("select:{name}"));
+        let query =
+            names.first().map_or_else(|| suffix.to_owned(), |name| format!("select:{name}"));
         return Some(call(search, json!({ "query": query, "max_results": 5 })));
     }
     let name = names.first()?;
     match with_wire("tool_call") {
-        Some(bridge) => Some(call(
-            bridge,
-            json!({ "name": name, "arguments": arguments }),
-        )),
+        Some(bridge) => Some(call(bridge, json!({ "name": name, "arguments": arguments }))),
         None => Some(call(&ToolDefinition::plain(name), arguments.clone())),
     }
 }
@@ -91,9 +79,9 @@ pub(super) fn names_in(raw: &str, suffix: &str) -> Vec<String> {
             continue;
         }
         let before = &raw[..at];
-        let start = before.rfind(|c| !is_part(c)).map_or(0, |at| {
-            at + before[at..].chars().next().map_or(1, char::len_utf8)
-        });
+        let start = before
+            .rfind(|c| !is_part(c))
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         let prefix = &before[start..];
         if prefix.contains(SERVER) {
             names.push(format!("{prefix}{suffix}"));

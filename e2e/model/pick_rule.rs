@@ -16,10 +16,7 @@ pub(super) struct Decision {
 /// Decides by the first rule that fits, newest texts first.
 pub(super) fn decide(rules: &[Rule], request: &Request) -> Decision {
     let mut tail = request.tail();
-    let searched = tail
-        .tool
-        .as_deref()
-        .is_some_and(|tool| SEARCHES.contains(&tool));
+    let searched = tail.tool.as_deref().is_some_and(|tool| SEARCHES.contains(&tool));
     if searched {
         // The tools have come: back to the text that wanted them.
         tail.newest = Newest::User;
@@ -32,18 +29,11 @@ pub(super) fn decide(rules: &[Rule], request: &Request) -> Decision {
             }
         }
     }
-    let text = request.schema.as_ref().map_or_else(
-        || "ok".to_owned(),
-        |schema| smallest_json::instance(schema).to_string(),
-    );
-    Decision {
-        rule: None,
-        reply: Reply {
-            text,
-            ..Reply::default()
-        },
-        calls: Vec::new(),
-    }
+    let text = request
+        .schema
+        .as_ref()
+        .map_or_else(|| "ok".to_owned(), |schema| smallest_json::instance(schema).to_string());
+    Decision { rule: None, reply: Reply { text, ..Reply::default() }, calls: Vec::new() }
 }
 
 fn fit(
@@ -87,9 +77,5 @@ fn fit(
     if !calls.is_empty() && reply.error.is_some() {
         reply.calls.clear();
     }
-    Some(Decision {
-        rule: Some(rule.contains.clone()),
-        reply,
-        calls,
-    })
+    Some(Decision { rule: Some(rule.contains.clone()), reply, calls })
 }

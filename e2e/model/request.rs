@@ -72,28 +72,17 @@ pub(super) enum Speaker {
 
 impl ToolDefinition {
     pub(super) fn plain(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            wire: name.to_owned(),
-            ..Self::default()
-        }
+        Self { name: name.to_owned(), wire: name.to_owned(), ..Self::default() }
     }
 }
 
 impl Item {
     pub(super) fn new(speaker: Speaker, text: impl Into<String>) -> Self {
-        Self {
-            speaker,
-            text: text.into(),
-            tool: None,
-        }
+        Self { speaker, text: text.into(), tool: None }
     }
 
     pub(super) fn of_tool(speaker: Speaker, text: impl Into<String>, tool: Option<String>) -> Self {
-        Self {
-            tool,
-            ..Self::new(speaker, text)
-        }
+        Self { tool, ..Self::new(speaker, text) }
     }
 
     pub(super) fn speaker(role: Option<&str>) -> Speaker {
@@ -118,20 +107,15 @@ pub(super) struct Tail {
 
 impl Request {
     pub(super) fn tail(&self) -> Tail {
-        let spoken = self
-            .items
-            .iter()
-            .rposition(|item| item.speaker == Speaker::Model);
+        let spoken = self.items.iter().rposition(|item| item.speaker == Speaker::Model);
         let tail = &self.items[spoken.map_or(0, |at| at + 1)..];
         let returned = tail.iter().rposition(|item| item.speaker == Speaker::Tool);
         let is_user = |item: &&Item| item.speaker == Speaker::User;
         // A user's text after a tool's result is newer.
         let users: Vec<_> = match returned {
-            Some(at) => tail[at + 1..]
-                .iter()
-                .filter(is_user)
-                .filter(|item| !is_noise(&item.text))
-                .collect(),
+            Some(at) => {
+                tail[at + 1..].iter().filter(is_user).filter(|item| !is_noise(&item.text)).collect()
+            }
             None => tail.iter().filter(is_user).collect(),
         };
         if let (Some(at), true) = (returned, users.is_empty()) {
@@ -144,23 +128,14 @@ impl Request {
         }
         let mut texts: Vec<_> = users.iter().rev().map(|item| item.text.clone()).collect();
         texts.push(joined(users.into_iter()));
-        Tail {
-            newest: Newest::User,
-            texts,
-            tool: None,
-        }
+        Tail { newest: Newest::User, texts, tool: None }
     }
 
     /// Returns the newest words of a user, whatever has come after them.
     pub(super) fn last_user_text(&self) -> String {
-        let mut users = self
-            .items
-            .iter()
-            .filter(|item| item.speaker == Speaker::User && !is_noise(&item.text));
-        users
-            .next_back()
-            .map(|item| item.text.clone())
-            .unwrap_or_default()
+        let mut users =
+            self.items.iter().filter(|item| item.speaker == Speaker::User && !is_noise(&item.text));
+        users.next_back().map(|item| item.text.clone()).unwrap_or_default()
     }
 }
 
@@ -170,10 +145,7 @@ fn is_noise(text: &str) -> bool {
 }
 
 fn joined<'a>(items: impl Iterator<Item = &'a Item>) -> String {
-    items
-        .map(|item| item.text.as_str())
-        .collect::<Vec<_>>()
-        .join("\n")
+    items.map(|item| item.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the text in any API's shape of content.

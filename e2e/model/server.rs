@@ -62,17 +62,10 @@ impl ModelServer {
     pub(crate) async fn start(rules: Vec<Rule>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared {
-            rules,
-            shown: Mutex::default(),
-            open: watch::Sender::default(),
-        });
+        let shared =
+            Arc::new(Shared { rules, shown: Mutex::default(), open: watch::Sender::default() });
         let serving = tokio::spawn(serve(listener, Arc::clone(&shared)));
-        Self {
-            base,
-            shared,
-            _serving: AbortOnDropHandle::new(serving),
-        }
+        Self { base, shared, _serving: AbortOnDropHandle::new(serving) }
     }
 
     /// Returns where it listens: `http://host:port`.
@@ -103,9 +96,7 @@ impl ModelServer {
     /// Says whether a rule has begun to answer.
     pub(crate) fn has_answered(&self, rule: &str) -> bool {
         let shown = self.shared.shown.lock().unwrap();
-        shown
-            .iter()
-            .any(|shown| shown.rule.as_deref() == Some(rule))
+        shown.iter().any(|shown| shown.rule.as_deref() == Some(rule))
     }
 }
 
@@ -169,41 +160,23 @@ async fn converse(shared: &Shared, api: Api, path: &str, body: &Value) -> Respon
         text: tail.texts.last().cloned().unwrap_or_default(),
         whole: request.raw.clone(),
         rule: decision.rule,
-        calls: decision
-            .calls
-            .iter()
-            .map(|call| call.tool.name.clone())
-            .collect(),
+        calls: decision.calls.iter().map(|call| call.tool.name.clone()).collect(),
         answered: false,
     };
     let number = shared.note(shown);
     if let Some(gate) = &decision.reply.gate {
         // The server outlives its connections, so the sender is there.
-        drop(
-            shared
-                .open
-                .subscribe()
-                .wait_for(|open| open.contains(gate))
-                .await,
-        );
+        drop(shared.open.subscribe().wait_for(|open| open.contains(gate)).await);
     }
     tokio::time::sleep(decision.reply.delay).await;
     if let Some(shown) = shared.shown.lock().unwrap().get_mut(number) {
         shown.answered = true;
     }
     if let Some((status, words)) = &decision.reply.error {
-        return respond(
-            *status,
-            "application/json",
-            wire::error(api, *status, words).to_string(),
-        );
+        return respond(*status, "application/json", wire::error(api, *status, words).to_string());
     }
     let answer = wire::answer(&request, &decision.reply.text, &decision.calls);
-    let kind = if answer.stream {
-        "text/event-stream"
-    } else {
-        "application/json"
-    };
+    let kind = if answer.stream { "text/event-stream" } else { "application/json" };
     respond(200, kind, answer.body)
 }
 
@@ -230,10 +203,7 @@ fn aside(shared: &Shared, path: &str) -> Response<Full<Bytes>> {
         return json(200, json!({ "totalTokens": 11 }));
     }
     if path.ends_with("/models") {
-        return json(
-            200,
-            json!({ "object": "list", "has_more": false, "data": [], "models": [] }),
-        );
+        return json(200, json!({ "object": "list", "has_more": false, "data": [], "models": [] }));
     }
     if let Some((_, model)) = path.split_once("/models/") {
         let about =

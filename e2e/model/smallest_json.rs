@@ -14,27 +14,16 @@ fn of(schema: &Value, root: &Value, depth: usize) -> Value {
     if depth > DEEPEST {
         return Value::Null;
     }
-    if let Some(path) = schema["$ref"]
-        .as_str()
-        .and_then(|path| path.strip_prefix('#'))
-    {
-        return root
-            .pointer(path)
-            .map_or(Value::Null, |target| of(target, root, depth + 1));
+    if let Some(path) = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
+        return root.pointer(path).map_or(Value::Null, |target| of(target, root, depth + 1));
     }
     if let Some(first) = schema.pointer("/enum/0") {
         return first.clone();
     }
-    if let Some(first) = ["anyOf", "oneOf", "allOf"]
-        .iter()
-        .find_map(|key| schema[*key].get(0))
-    {
+    if let Some(first) = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema[*key].get(0)) {
         return of(first, root, depth + 1);
     }
-    let kind = schema["type"]
-        .as_str()
-        .or_else(|| schema["type"][0].as_str())
-        .unwrap_or("object");
+    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or("object");
     match kind.to_lowercase().as_str() {
         "object" => {
             let required = schema["required"].as_array();
@@ -42,9 +31,8 @@ fn of(schema: &Value, root: &Value, depth: usize) -> Value {
                 |name: &str| required.is_none_or(|names| names.iter().any(|wanted| wanted == name));
             let fields = schema["properties"].as_object().into_iter().flatten();
             let fields = fields.filter(|(name, _)| wanted(name));
-            let object: Map<_, _> = fields
-                .map(|(name, field)| (name.clone(), of(field, root, depth + 1)))
-                .collect();
+            let object: Map<_, _> =
+                fields.map(|(name, field)| (name.clone(), of(field, root, depth + 1))).collect();
             Value::Object(object)
         }
         "number" | "integer" => schema.get("minimum").cloned().unwrap_or(json!(1)),

@@ -14,23 +14,11 @@ use super::wire;
 /// Returns all of them.
 pub(crate) fn trials() -> Vec<Trial> {
     let named: [(&str, fn()); 7] = [
-        (
-            "a_tool_is_called_by_the_end_of_its_name_in_every_api",
-            calls_by_suffix,
-        ),
-        (
-            "a_text_is_said_in_every_api_whole_and_as_a_stream",
-            says_texts,
-        ),
-        (
-            "the_result_of_a_tool_is_newer_than_the_words_before_it",
-            results_are_newer,
-        ),
+        ("a_tool_is_called_by_the_end_of_its_name_in_every_api", calls_by_suffix),
+        ("a_text_is_said_in_every_api_whole_and_as_a_stream", says_texts),
+        ("the_result_of_a_tool_is_newer_than_the_words_before_it", results_are_newer),
         ("a_hidden_tool_is_searched_for_and_then_called", searches),
-        (
-            "a_hidden_tool_is_called_by_a_script_where_only_that_is_offered",
-            scripts,
-        ),
+        ("a_hidden_tool_is_called_by_a_script_where_only_that_is_offered", scripts),
         ("a_request_with_few_tools_does_not_use_the_script", aside),
         ("names_are_found_by_their_end", names),
     ];
@@ -133,10 +121,7 @@ fn says_texts() {
         let rules = rule(Rule::user("greet").says("hello"));
         let whole = play(&rules, api, false, body(api, "greet", None));
         assert!(
-            serde_json::from_str::<Value>(&whole)
-                .unwrap()
-                .to_string()
-                .contains("\"hello\""),
+            serde_json::from_str::<Value>(&whole).unwrap().to_string().contains("\"hello\""),
             "{whole}"
         );
         let stream = play(&rules, api, true, body(api, "greet", None));
@@ -145,20 +130,13 @@ fn says_texts() {
             .filter_map(|line| line.strip_prefix("data: "))
             .filter(|line| *line != "[DONE]");
         let texts = events.map(|event| serde_json::from_str::<Value>(event).unwrap().to_string());
-        assert!(
-            texts.into_iter().any(|event| event.contains("\"hello\"")),
-            "{api:?}: {stream}"
-        );
+        assert!(texts.into_iter().any(|event| event.contains("\"hello\"")), "{api:?}: {stream}");
     }
 }
 
 fn results_are_newer() {
     for api in APIS {
-        let request = wire::read(
-            api,
-            path(api, false),
-            &body(api, "greet", Some("msg-1 is sent")),
-        );
+        let request = wire::read(api, path(api, false), &body(api, "greet", Some("msg-1 is sent")));
         let tail = request.tail();
         assert_eq!(tail.newest, Newest::ToolResult, "{api:?}");
         assert!(tail.texts[0].contains("msg-1 is sent"), "{api:?}");
@@ -171,16 +149,9 @@ fn searches() {
     let user = json!({ "role": "user", "content": "greet" });
     let tools = json!([{ "type": "function", "function": { "name": "tool_search" } },
         { "type": "function", "function": { "name": "tool_call" } }]);
-    let first = play(
-        &rules,
-        Api::Chat,
-        false,
-        json!({ "model": "m", "messages": [user], "tools": tools }),
-    );
-    assert!(
-        first.contains("tool_search") && first.contains("send_message"),
-        "{first}"
-    );
+    let first =
+        play(&rules, Api::Chat, false, json!({ "model": "m", "messages": [user], "tools": tools }));
+    assert!(first.contains("tool_search") && first.contains("send_message"), "{first}");
     let call = json!({ "id": "1", "function": { "name": "tool_search", "arguments": "{}" } });
     let found = format!("found:\n{TOOL} sends a message");
     let messages = json!([user, { "role": "assistant", "tool_calls": [call] },
@@ -207,17 +178,11 @@ fn scripts() {
         false,
         json!({ "model": "m", "input": input, "tools": tools }),
     );
-    assert!(
-        answer.contains("custom_tool_call") && answer.contains("endsWith"),
-        "{answer}"
-    );
+    assert!(answer.contains("custom_tool_call") && answer.contains("endsWith"), "{answer}");
 }
 
 fn aside() {
-    let rules = [Rule::user("greet")
-        .says("hello")
-        .after(Duration::ZERO)
-        .of(Api::Chat)];
+    let rules = [Rule::user("greet").says("hello").after(Duration::ZERO).of(Api::Chat)];
     let answer = play(&rules, Api::Chat, false, body(Api::Chat, "greet", None));
     assert!(!answer.contains("hello"), "{answer}");
 }

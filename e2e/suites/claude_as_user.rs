@@ -43,25 +43,17 @@ fn story() -> Vec<Rule> {
         look("queued").after(LOOK_AGAIN),
         look("starting").after(LOOK_AGAIN),
         look("running").after(LOOK_AGAIN),
-        Rule::result("\"status\":\"done\"")
-            .of(Api::Anthropic)
-            .says("Both are done."),
+        Rule::result("\"status\":\"done\"").of(Api::Anthropic).says("Both are done."),
         Rule::user("ask qwen")
             .of(CODEX.api)
             .calls("send_message", write(QWEN.name, "which number is it?")),
-        Rule::result("the number is 42")
-            .of(CODEX.api)
-            .says("codex heard that it is 42"),
-        Rule::result("msg-")
-            .of(CODEX.api)
-            .calls("wait_for_message", wait(QWEN.name)),
+        Rule::result("the number is 42").of(CODEX.api).says("codex heard that it is 42"),
+        Rule::result("msg-").of(CODEX.api).calls("wait_for_message", wait(QWEN.name)),
         // The question may come with the task, by a wait, or with the result of another tool.
         Rule::user("which number")
             .of(QWEN.api)
             .calls("send_message", write(CODEX.name, "the number is 42")),
-        Rule::user("answer codex")
-            .of(QWEN.api)
-            .calls("wait_for_message", wait(CODEX.name)),
+        Rule::user("answer codex").of(QWEN.api).calls("wait_for_message", wait(CODEX.name)),
         Rule::result("which number")
             .of(QWEN.api)
             .calls("send_message", write(CODEX.name, "the number is 42")),
@@ -97,10 +89,7 @@ pub(crate) fn claude(stage: &Stage, model: &ModelServer) -> Command {
 
 /// Returns what a run says at its end, of the lines that it has printed.
 pub(crate) fn result(said: &str) -> Value {
-    let last = said
-        .lines()
-        .rfind(|line| line.contains("\"type\":\"result\""))
-        .unwrap_or_default();
+    let last = said.lines().rfind(|line| line.contains("\"type\":\"result\"")).unwrap_or_default();
     let last: Value = serde_json::from_str(last).unwrap_or_default();
     last["result"].clone()
 }
@@ -115,18 +104,10 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
         .stdin(Stdio::null())
         .output();
     let output = tokio::time::timeout(DEADLINE, running).await;
-    let output = output
-        .unwrap_or_else(|_| panic!("it does not end; {}", told(&model)))
-        .unwrap();
-    let (said, complained) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert!(
-        output.status.success(),
-        "{said}\n{complained}\n{}",
-        told(&model)
-    );
+    let output = output.unwrap_or_else(|_| panic!("it does not end; {}", told(&model))).unwrap();
+    let (said, complained) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{complained}\n{}", told(&model));
 
     assert_eq!(result(&said), "Both are done.", "{said}\n{}", told(&model));
     for (api, text) in [

@@ -54,13 +54,8 @@ async fn until_led(member: &Member) {
 /// Says whether the request that a rule answered showed the model this text, wherever.
 fn was_shown_when(model: &ModelServer, rule: &str, text: &str) -> bool {
     let shown = model.shown();
-    let found = shown
-        .iter()
-        .find(|shown| shown.rule.as_deref() == Some(rule));
-    found
-        .unwrap_or_else(|| panic!("{rule}: {}", told(model)))
-        .whole
-        .contains(text)
+    let found = shown.iter().find(|shown| shown.rule.as_deref() == Some(rule));
+    found.unwrap_or_else(|| panic!("{rule}: {}", told(model))).whole.contains(text)
 }
 
 /// A run that works with tools of its own is told what a team-mate writes meanwhile, and once more when it wants to stop.
@@ -69,10 +64,8 @@ pub(crate) async fn is_told_between_two_steps_and_before_it_stops() {
     let model = ModelServer::start(vec![
         Rule::user("work on it")
             .calls_own("Bash", json!({ "command": wait, "description": "Wait" })),
-        Rule::result("first step").calls_own(
-            "Bash",
-            json!({ "command": "echo second step", "description": "Echo" }),
-        ),
+        Rule::result("first step")
+            .calls_own("Bash", json!({ "command": "echo second step", "description": "Echo" })),
         Rule::result("second step").behind("stop").says("I stop."),
         Rule::user("late news").says("I have heard it."),
     ])
@@ -103,29 +96,16 @@ pub(crate) async fn is_told_between_two_steps_and_before_it_stops() {
     assert!(output.status.success(), "{said}\n{}", told(&model));
 
     assert!(!was_shown_when(&model, "work on it", "early news"));
-    assert!(was_shown_when(
-        &model,
-        "first step",
-        "[ann → you] early news"
-    ));
+    assert!(was_shown_when(&model, "first step", "[ann → you] early news"));
     assert!(!was_shown_when(&model, "second step", "late news"));
     let shown = model.shown().into_iter();
     let late = shown.filter(|shown| shown.rule.as_deref() == Some("late news"));
-    let times: Vec<_> = late
-        .map(|shown| shown.whole.matches("[ann → you] late news").count())
-        .collect();
+    let times: Vec<_> =
+        late.map(|shown| shown.whole.matches("[ann → you] late news").count()).collect();
     assert_eq!(times, [1], "it is shown once: {}", told(&model));
-    assert_eq!(
-        result(&said),
-        "I have heard it.",
-        "{said}\n{}",
-        told(&model)
-    );
+    assert_eq!(result(&said), "I have heard it.", "{said}\n{}", told(&model));
     let ways = stage.events_of("message_handed");
-    assert!(
-        ways.iter().all(|handed| handed["way"] == "hook"),
-        "{ways:?}"
-    );
+    assert!(ways.iter().all(|handed| handed["way"] == "hook"), "{ways:?}");
     assert_eq!(stage.events_of("message_seen").len(), 2);
     ann.close().await;
 }
@@ -169,12 +149,7 @@ pub(crate) async fn is_woken_by_a_finished_task_when_idle() {
     std::fs::write(stage.home().join(".claude.json"), known.to_string()).unwrap();
 
     let gate = stage.peer("gate").await;
-    let size = Winsize {
-        ws_row: 50,
-        ws_col: 160,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = Winsize { ws_row: 50, ws_col: 160, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(&size, None).unwrap();
     let end = || Stdio::from(terminal.slave.try_clone().unwrap());
     let mut claude = claude(&stage, &model);
@@ -189,13 +164,8 @@ pub(crate) async fn is_woken_by_a_finished_task_when_idle() {
         .unwrap();
     let screen = read(File::from(terminal.master.try_clone().unwrap()));
     drop(terminal.slave);
-    let seen = &|| {
-        format!(
-            "{}\n{}",
-            told(&model),
-            String::from_utf8_lossy(&screen.lock().unwrap())
-        )
-    };
+    let seen =
+        &|| format!("{}\n{}", told(&model), String::from_utf8_lossy(&screen.lock().unwrap()));
 
     until_led(&gate).await;
     until_played(&model, "", seen).await;

@@ -19,36 +19,22 @@ pub(crate) async fn works(kind: &Kind, matrix: &Matrix) {
         &[kind],
         vec![
             Rule::result("msg-").says("I have written."),
-            Rule::user("greet the lead").calls(
-                "send_message",
-                json!({ "to": "orchestrator", "content": "good morning" }),
-            ),
+            Rule::user("greet the lead")
+                .calls("send_message", json!({ "to": "orchestrator", "content": "good morning" })),
             Rule::user(HELLO).says("hello again"),
         ],
     )
     .await;
     let began = Instant::now();
     let task = scene.start(kind, "greet the lead").await;
-    scene
-        .lead
-        .until_agent(kind.name, |agent| agent["tools"] == "ready")
-        .await;
+    scene.lead.until_agent(kind.name, |agent| agent["tools"] == "ready").await;
     let ready = began.elapsed();
     matrix.note(kind.name, Column::Start, &seconds(ready));
-    matrix.note(
-        kind.name,
-        Column::Memory,
-        &format!("{} MB", memory_mb(&scene.of_agents())),
-    );
+    matrix.note(kind.name, Column::Memory, &format!("{} MB", memory_mb(&scene.of_agents())));
     matrix.note(kind.name, Column::Tools, "yes");
 
     assert_eq!(scene.lead.hear_from(kind.name).await, "good morning");
-    assert_eq!(
-        scene.done(&task).await,
-        "I have written.",
-        "{}",
-        scene.told()
-    );
+    assert_eq!(scene.done(&task).await, "I have written.", "{}", scene.told());
     matrix.note(kind.name, Column::Called, "yes");
     let asked = scene.transcript("permission");
     let allowed = asked.iter().any(|line| line["answer"] == "allow_once");
@@ -72,9 +58,7 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
         vec![
             Rule::result("the code is 4711").says("heard 4711"),
             Rule::result("msg-").says("I have answered."),
-            Rule::user("look around")
-                .behind("message sent")
-                .calls("list_agents", json!({})),
+            Rule::user("look around").behind("message sent").calls("list_agents", json!({})),
             Rule::user("the word is 4712").calls(
                 "send_message",
                 json!({ "to": "orchestrator", "content": "awake for 4712" }),
@@ -89,9 +73,7 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
     scene.model.open("message sent");
     assert_eq!(scene.done(&task).await, "heard 4711", "{}", scene.told());
     assert!(
-        scene
-            .model
-            .was_shown_to(kind.api, Newest::ToolResult, "the code is 4711"),
+        scene.model.was_shown_to(kind.api, Newest::ToolResult, "the code is 4711"),
         "{}",
         scene.told()
     );
@@ -103,19 +85,14 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
     assert_eq!(scene.lead.hear_from(kind.name).await, "awake for 4712");
     matrix.note(kind.name, Column::Wake, &seconds(began.elapsed()));
     assert!(
-        scene
-            .model
-            .was_shown_to(kind.api, Newest::User, "the word is 4712"),
+        scene.model.was_shown_to(kind.api, Newest::User, "the word is 4712"),
         "{}",
         scene.told()
     );
     scene.lead.until_idle(kind.name).await;
     // Each message went once: none was offered twice.
     let handed = scene.stage.events_of("message_handed");
-    let to_agent = handed
-        .iter()
-        .filter(|handed| handed["member"] == kind.name)
-        .count();
+    let to_agent = handed.iter().filter(|handed| handed["member"] == kind.name).count();
     assert_eq!(to_agent, 2, "{handed:?}");
     scene.end().await;
 }
@@ -125,9 +102,9 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
     let task = Rule::user("think it over");
     let task = match kind.reach {
         Reach::Steer => task.behind("it is handed").calls("list_agents", json!({})),
-        Reach::Drain(own) => task
-            .behind("it is sent")
-            .calls_own(own, json!({ "file_path": "notes.txt" })),
+        Reach::Drain(own) => {
+            task.behind("it is sent").calls_own(own, json!({ "file_path": "notes.txt" }))
+        }
         Reach::Interrupt => task.behind("never"),
     };
     let rules = vec![
@@ -143,10 +120,7 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
         Reach::Drain(_) => ("drain", "normal", "drain", Column::Drain),
         Reach::Interrupt => ("interrupt", "urgent", "inject", Column::Urgent),
     };
-    scene
-        .lead
-        .until_agent(kind.name, |agent| agent["delivery"][0] == first)
-        .await;
+    scene.lead.until_agent(kind.name, |agent| agent["delivery"][0] == first).await;
     let began = Instant::now();
     let message = json!({ "to": kind.name, "content": "the code is 4714", "priority": priority });
     scene.lead.call("send_message", message).await;
@@ -169,20 +143,12 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
     let said = scene.done(&task).await;
     assert!(said.ends_with("heard 4714"), "{said}; {}", scene.told());
     scene.lead.until_idle(kind.name).await;
-    let ways: Vec<_> = handed()
-        .iter()
-        .map(|handed| handed["way"].clone())
-        .collect();
+    let ways: Vec<_> = handed().iter().map(|handed| handed["way"].clone()).collect();
     assert_eq!(ways, [way], "{}", scene.told());
     let shown = scene.model.shown();
-    let most = shown
-        .iter()
-        .map(|shown| shown.whole.matches("] the code is 4714").count())
-        .max();
-    let most_urgent = shown
-        .iter()
-        .map(|shown| shown.whole.matches("] urgent: the code is 4714").count())
-        .max();
+    let most = shown.iter().map(|shown| shown.whole.matches("] the code is 4714").count()).max();
+    let most_urgent =
+        shown.iter().map(|shown| shown.whole.matches("] urgent: the code is 4714").count()).max();
     assert_eq!(most.max(most_urgent), Some(1), "{}", scene.told());
     scene.end().await;
 }
@@ -191,19 +157,13 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
 pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
     let scene = Scene::new(
         &[kind],
-        vec![
-            Rule::user("think for ever").behind("never"),
-            Rule::user(HELLO).says("hello again"),
-        ],
+        vec![Rule::user("think for ever").behind("never"), Rule::user(HELLO).says("hello again")],
     )
     .await;
     let task = scene.start(kind, "think for ever").await;
     scene.until_answered("think for ever").await;
     let began = Instant::now();
-    let cancelled = scene
-        .lead
-        .call("cancel_task", json!({ "task_id": task }))
-        .await;
+    let cancelled = scene.lead.call("cancel_task", json!({ "task_id": task })).await;
     assert_eq!(cancelled["cancelled"], true, "{cancelled}");
     matrix.note(kind.name, Column::Cancel, &seconds(began.elapsed()));
     let second = scene.lead.assign(kind.name, HELLO).await;
@@ -211,14 +171,8 @@ pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
     assert_eq!(scene.processes_of(kind), 1, "it is the same process");
 
     let began = Instant::now();
-    scene
-        .lead
-        .call("shutdown_agent", json!({ "agent": kind.name }))
-        .await;
-    scene
-        .lead
-        .until_agent(kind.name, |agent| agent["status"] == "dead")
-        .await;
+    scene.lead.call("shutdown_agent", json!({ "agent": kind.name })).await;
+    scene.lead.until_agent(kind.name, |agent| agent["status"] == "dead").await;
     matrix.note(kind.name, Column::Shutdown, &seconds(began.elapsed()));
     scene.until_agents_are_gone().await;
     scene.end().await;
@@ -227,29 +181,20 @@ pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
 /// Is killed in the middle of a call of our tool, and leaves nothing.
 pub(crate) async fn dies(kind: &Kind, matrix: &Matrix) {
     let wait = json!({ "timeout_seconds": 100 });
-    let scene = Scene::new(
-        &[kind],
-        vec![Rule::user("wait for me").calls("wait_for_message", wait)],
-    )
-    .await;
+    let scene =
+        Scene::new(&[kind], vec![Rule::user("wait for me").calls("wait_for_message", wait)]).await;
     let task = scene.start(kind, "wait for me").await;
     scene.lead.until_waiting(kind.name).await;
     assert!(!scene.of_agents().is_empty());
     let began = Instant::now();
-    let killed = scene
-        .lead
-        .call("kill_agent", json!({ "agent": kind.name }))
-        .await;
+    let killed = scene.lead.call("kill_agent", json!({ "agent": kind.name })).await;
     let took = began.elapsed();
     assert_eq!(killed, json!({ "killed": true }));
     scene.until_agents_are_gone().await;
     let result: Value = scene.lead.ended(&task).await;
     assert_ne!(result["status"], "done", "{result}");
     matrix.note(kind.name, Column::Kill, &seconds(took));
-    until("its session has ended", || {
-        !scene.stage.events_of("member_left").is_empty()
-    })
-    .await;
+    until("its session has ended", || !scene.stage.events_of("member_left").is_empty()).await;
     scene.end().await;
 }
 
@@ -269,12 +214,7 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
     let began = Instant::now();
     let second = scene.lead.call("assign_task", again).await;
     let second = second["task_id"].as_str().unwrap().to_owned();
-    assert_eq!(
-        scene.done(&second).await,
-        "I have written.",
-        "{}",
-        scene.told()
-    );
+    assert_eq!(scene.done(&second).await, "I have written.", "{}", scene.told());
     matrix.note(kind.name, Column::Fresh, &seconds(began.elapsed()));
     assert_eq!(scene.lead.hear_from(kind.name).await, "good evening");
     assert_eq!(scene.processes_of(kind), 1 + usize::from(kind.one_session));
@@ -284,18 +224,8 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
         .filter(|shown| shown.rule.is_some())
         .partition(|shown| shown.rule.as_deref() == Some("remember 4713"));
     assert!(!before.is_empty() && !after.is_empty(), "{}", scene.told());
-    assert!(
-        before
-            .iter()
-            .all(|shown| shown.whole.contains("remember 4713"))
-    );
-    assert!(
-        after
-            .iter()
-            .all(|shown| !shown.whole.contains("remember 4713")),
-        "{}",
-        scene.told()
-    );
+    assert!(before.iter().all(|shown| shown.whole.contains("remember 4713")));
+    assert!(after.iter().all(|shown| !shown.whole.contains("remember 4713")), "{}", scene.told());
     scene.end().await;
 }
 
@@ -309,19 +239,10 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     let first = scene.start(kind, "remember 4715").await;
     assert_eq!(scene.done(&first).await, "noted", "{}", scene.told());
     let minute = this_minute();
-    let told = scene
-        .lead
-        .call("get_task_result", json!({ "task_id": first }))
-        .await;
+    let told = scene.lead.call("get_task_result", json!({ "task_id": first })).await;
     matrix.note(kind.name, Column::Usage, &used(&told["usage"]));
-    scene
-        .lead
-        .call("shutdown_agent", json!({ "agent": kind.name }))
-        .await;
-    scene
-        .lead
-        .until_agent(kind.name, |agent| agent["status"] == "dead")
-        .await;
+    scene.lead.call("shutdown_agent", json!({ "agent": kind.name })).await;
+    scene.lead.until_agent(kind.name, |agent| agent["status"] == "dead").await;
     scene.until_agents_are_gone().await;
     if kind.loses_young_sessions {
         until("another minute begins", || this_minute() != minute).await;
@@ -337,13 +258,9 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     assert_eq!(result["context"], "resumed", "{result}; {stderr}");
     let took = began.elapsed();
     let shown = scene.model.shown();
-    let asked: Vec<_> = shown
-        .iter()
-        .filter(|shown| shown.rule.as_deref() == Some("what was it"))
-        .collect();
-    let knows = asked
-        .iter()
-        .all(|shown| shown.whole.contains("remember 4715"));
+    let asked: Vec<_> =
+        shown.iter().filter(|shown| shown.rule.as_deref() == Some("what was it")).collect();
+    let knows = asked.iter().all(|shown| shown.whole.contains("remember 4715"));
     assert!(!asked.is_empty() && knows, "{}", scene.told());
     matrix.note(kind.name, Column::Resume, &seconds(took));
     scene.end().await;
@@ -376,18 +293,10 @@ fn this_minute() -> i64 {
 
 /// Says in a few words what an agent tells of its tokens and its cost.
 fn used(usage: &Value) -> String {
-    let told = [
-        ("total_tokens", "tokens"),
-        ("cost", "cost"),
-        ("context_size", "context"),
-    ];
+    let told = [("total_tokens", "tokens"), ("cost", "cost"), ("context_size", "context")];
     let told = told.iter().filter(|(key, _)| usage[*key].is_number());
     let told: Vec<_> = told.map(|(_, word)| *word).collect();
-    if told.is_empty() {
-        "nothing".to_owned()
-    } else {
-        told.join(", ")
-    }
+    if told.is_empty() { "nothing".to_owned() } else { told.join(", ") }
 }
 
 /// Says how to log in when the model server wants a login.
@@ -406,10 +315,7 @@ pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
 
 /// Says how to log in when the variable with the key is missing, which codex tells as the text of a turn that ends well.
 pub(crate) async fn misses_its_key() {
-    const KEYLESS: Kind = Kind {
-        env: |_| Vec::new(),
-        ..crate::agent_kinds::CODEX
-    };
+    const KEYLESS: Kind = Kind { env: |_| Vec::new(), ..crate::agent_kinds::CODEX };
     let scene = Scene::new(&[&KEYLESS], vec![Rule::user(HELLO).says("hello")]).await;
     let task = scene.start(&KEYLESS, HELLO).await;
     let result = scene.lead.ended(&task).await;

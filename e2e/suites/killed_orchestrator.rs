@@ -23,31 +23,20 @@ pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
     let created = scene.lead.call("create_workflow", plan).await;
     scene.until_answered("orchestrator").await;
 
-    let Scene {
-        lead, model, stage, ..
-    } = scene;
+    let Scene { lead, model, stage, .. } = scene;
     lead.die().await;
     let lead = stage.orchestrator().await;
     let which = json!({ "workflow_id": created["workflow_id"] });
     lead.call("resume_workflow", which.clone()).await;
-    lead.hear_notice("(\"build\") is done: 1 of 1 steps done")
-        .await;
+    lead.hear_notice("(\"build\") is done: 1 of 1 steps done").await;
     let status = lead.call("get_workflow_status", which).await;
     let step = &status["steps"][0];
-    assert_eq!(
-        step["context"],
-        "resumed",
-        "{status}; {}; {}",
-        told(&model),
-        lead.stderr()
-    );
+    assert_eq!(step["context"], "resumed", "{status}; {}; {}", told(&model), lead.stderr());
     assert_eq!(step["agent"], kind.name, "{status}");
     let output = step["output"].as_str().unwrap().trim();
     assert_eq!(output, "The wall stands.");
     let shown = model.shown();
-    let mut asked = shown
-        .iter()
-        .filter(|shown| shown.rule.as_deref() == Some(again));
+    let mut asked = shown.iter().filter(|shown| shown.rule.as_deref() == Some(again));
     let knows = |text: &str| asked.clone().all(|shown| shown.whole.contains(text));
     assert!(knows("the number 4718"), "{}", told(&model));
     assert!(knows("Build the wall"), "{}", told(&model));

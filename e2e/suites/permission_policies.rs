@@ -97,17 +97,16 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
     let touch = |path: String| format!("touch {path}");
     let hello = json!({ "to": "orchestrator", "content": "I may speak" });
     let mut rules = vec![
-        Rule::user(COMMAND).calls_own_with(runs("").0, move |text| {
-            runs(&touch(path_in(text, COMMAND))).1
-        }),
+        Rule::user(COMMAND)
+            .calls_own_with(runs("").0, move |text| runs(&touch(path_in(text, COMMAND))).1),
         Rule::user(FILE).calls_own_with(writes("").0, move |text| writes(&path_in(text, FILE)).1),
         Rule::user("greet the lead").calls("send_message", hello),
     ];
     if let Some(runs) = kind.runs_in_sandbox {
         let rule = Rule::user(SANDBOXED);
-        rules.push(rule.calls_own_with(runs("").0, move |text| {
-            runs(&touch(path_in(text, SANDBOXED))).1
-        }));
+        rules.push(
+            rule.calls_own_with(runs("").0, move |text| runs(&touch(path_in(text, SANDBOXED))).1),
+        );
     }
     let scene = Scene::new(&[kind], rules).await;
     let project = scene.stage.project().to_owned();
@@ -138,11 +137,7 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
             let file = project.join(format!("sandboxed-{policy}.txt"));
             let text = format!("{SANDBOXED} {}", file.display());
             let seen = watch(&scene, kind, policy, &text, "no", &file).await;
-            assert!(
-                policy == "allow" || !seen.done,
-                "{policy}: {seen:?}; {}",
-                scene.told()
-            );
+            assert!(policy == "allow" || !seen.done, "{policy}: {seen:?}; {}", scene.told());
         }
     }
     let mut greet = kind.task("greet the lead");
@@ -173,38 +168,21 @@ async fn watch(
         let health = scene.lead.call("get_agent_status", json!({})).await;
         for question in health["permissions"].as_array().into_iter().flatten() {
             seen.asked = true;
-            let decision = if answer == "yes" {
-                "allow_once"
-            } else {
-                "reject"
-            };
+            let decision = if answer == "yes" { "allow_once" } else { "reject" };
             let said = json!({ "permission_id": question["permission_id"], "decision": decision });
             scene.lead.call("answer_permission", said).await;
         }
-        let status = scene
-            .lead
-            .call("get_task_status", json!({ "task_id": task }))
-            .await;
-        if !matches!(
-            status["status"].as_str(),
-            Some("queued" | "starting" | "running")
-        ) {
+        let status = scene.lead.call("get_task_status", json!({ "task_id": task })).await;
+        if !matches!(status["status"].as_str(), Some("queued" | "starting" | "running")) {
             break;
         }
-        assert!(
-            began.elapsed() < DEADLINE,
-            "{prompt}: {status}; {}",
-            scene.told()
-        );
+        assert!(began.elapsed() < DEADLINE, "{prompt}: {status}; {}", scene.told());
         tokio::time::sleep(PAUSE).await;
     }
     let asked: Vec<Value> = scene.transcript_of(&task, "permission");
     seen.judged = !seen.asked && !asked.is_empty();
     seen.done = file.exists();
-    let result = scene
-        .lead
-        .call("get_task_result", json!({ "task_id": task }))
-        .await;
+    let result = scene.lead.call("get_task_result", json!({ "task_id": task })).await;
     if !seen.done && (seen.asked || seen.judged) {
         // Whoever reads the result is told of a no, however the agent took it.
         let failed = result["failed_calls"].as_array().map_or(0, Vec::len);

@@ -46,9 +46,7 @@ fn whole_parts(text: &str) -> usize {
 fn shown_to(scene: &Scene, rule: &str) -> String {
     let shown = scene.model.shown().into_iter();
     let mut ours = shown.filter(|shown| shown.rule.as_deref() == Some(rule));
-    ours.next()
-        .unwrap_or_else(|| panic!("{rule}: {}", scene.told()))
-        .whole
+    ours.next().unwrap_or_else(|| panic!("{rule}: {}", scene.told())).whole
 }
 
 /// Shows its model whole what a result of ours may carry, and nothing of a longer message is lost.
@@ -76,11 +74,7 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
         let is_shown = |number: &usize| shown.contains(&format!("part-{number:05} "));
         let last = (0..MOST_PARTS).rev().find(is_shown).unwrap();
         // The last one is cut by us, and said to be.
-        assert!(
-            whole / PART >= last,
-            "a part before {last} is missing: {whole}; {}",
-            scene.told()
-        );
+        assert!(whole / PART >= last, "a part before {last} is missing: {whole}; {}", scene.told());
         assert!(whole >= 30_000, "{whole}");
         assert!(shown.contains("next_offset"), "{}", scene.told());
     }
@@ -93,9 +87,7 @@ pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
     let profile = format!("[agents.{}]\nmid_turn = \"never\"", kind.name);
     let rules = vec![
         Rule::user("storm-49").says("all read"),
-        Rule::user("think it over")
-            .behind("the storm is over")
-            .says("done"),
+        Rule::user("think it over").behind("the storm is over").says("done"),
     ];
     let scene = Scene::with_profiles(&[kind], rules, &profile).await;
     let task = scene.start(kind, "think it over").await;
@@ -110,12 +102,7 @@ pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
     let handed = scene.stage.events_of("message_handed").into_iter();
     let ways: Vec<_> = handed
         .filter(|handed| handed["member"] == kind.name)
-        .map(|handed| {
-            (
-                handed["way"].clone(),
-                handed["ids"].as_array().unwrap().len(),
-            )
-        })
+        .map(|handed| (handed["way"].clone(), handed["ids"].as_array().unwrap().len()))
         .collect();
     assert_eq!(ways, [(json!("prompt"), STORM)], "{}", scene.told());
     let shown = shown_to(&scene, "storm-49");
@@ -149,13 +136,11 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
         Rule::result(CODE).behind("the end").says("heard"),
         Rule::result("").behind("the end").says("heard nothing"),
         match kind.reach {
-            Reach::Drain(own) => thinking
-                .behind("it is sent")
-                .calls_own(own, json!({ "file_path": "notes.txt" })),
-            _ => thinking.calls(
-                "wait_for_message",
-                json!({ "from": "gate", "timeout_seconds": 100 }),
-            ),
+            Reach::Drain(own) => {
+                thinking.behind("it is sent").calls_own(own, json!({ "file_path": "notes.txt" }))
+            }
+            _ => thinking
+                .calls("wait_for_message", json!({ "from": "gate", "timeout_seconds": 100 })),
         },
     ];
     let scene = Scene::with_profiles(&[kind], rules, &profile).await;
@@ -180,9 +165,7 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
     })
     .await;
     assert_eq!(seen(&scene.stage, &id), [""; 0], "{}", scene.told());
-    let Scene {
-        lead, model, stage, ..
-    } = scene;
+    let Scene { lead, model, stage, .. } = scene;
     let lead = match end {
         End::Cancel => {
             lead.call("cancel_task", json!({ "task_id": task })).await;
@@ -197,8 +180,7 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
         End::Orchestrator => {
             lead.die().await;
             let next = stage.orchestrator().await;
-            next.until_agent("worker", |agent| agent["status"] == "dead")
-                .await;
+            next.until_agent("worker", |agent| agent["status"] == "dead").await;
             let back = json!({ "agent": "worker", "prompt": "what was it" });
             next.call("assign_task", back).await;
             next
@@ -240,9 +222,7 @@ fn handed(stage: &Stage, id: &Value, way: &str) -> Vec<Value> {
 fn seen(stage: &Stage, id: &Value) -> Vec<String> {
     let calls = handed(stage, id, "");
     let seen = stage.events_of("message_seen").into_iter();
-    seen.filter(|seen| calls.contains(&seen["call"]))
-        .map(|seen| seen["call"].to_string())
-        .collect()
+    seen.filter(|seen| calls.contains(&seen["call"])).map(|seen| seen["call"].to_string()).collect()
 }
 
 /// The programs that a dialogue takes.
@@ -266,9 +246,7 @@ pub(crate) async fn answers_come_at_once() {
 /// Returns the greatest number of a ball that a text names.
 fn newest_ball(text: &str) -> Option<usize> {
     let named = text.match_indices("ball ").filter_map(|(at, word)| {
-        let digits = text[at + word.len()..]
-            .chars()
-            .take_while(char::is_ascii_digit);
+        let digits = text[at + word.len()..].chars().take_while(char::is_ascii_digit);
         digits.collect::<String>().parse().ok()
     });
     named.max()
@@ -283,36 +261,13 @@ async fn dialogue() -> Duration {
         }
     };
     let wait = json!({ "timeout_seconds": 15 });
-    let mut rules = vec![
-        Rule::user("ball 10").says("over"),
-        Rule::result("ball 10").says("over"),
-    ];
+    let mut rules = vec![Rule::user("ball 10").says("over"), Rule::result("ball 10").says("over")];
     for (kind, to) in [(&CODEX, "right"), (&CLAUDE_CODE, "left")] {
-        rules.push(
-            Rule::result("ball ")
-                .of(kind.api)
-                .calls_with("send_message", throw(to)),
-        );
-        rules.push(
-            Rule::user("ball ")
-                .of(kind.api)
-                .calls_with("send_message", throw(to)),
-        );
-        rules.push(
-            Rule::result("\"timed_out\": true")
-                .of(kind.api)
-                .says("no more"),
-        );
-        rules.push(
-            Rule::result("timed_out\":true")
-                .of(kind.api)
-                .says("no more"),
-        );
-        rules.push(
-            Rule::result("")
-                .of(kind.api)
-                .calls("wait_for_message", wait.clone()),
-        );
+        rules.push(Rule::result("ball ").of(kind.api).calls_with("send_message", throw(to)));
+        rules.push(Rule::user("ball ").of(kind.api).calls_with("send_message", throw(to)));
+        rules.push(Rule::result("\"timed_out\": true").of(kind.api).says("no more"));
+        rules.push(Rule::result("timed_out\":true").of(kind.api).says("no more"));
+        rules.push(Rule::result("").of(kind.api).calls("wait_for_message", wait.clone()));
         // So that those who search for tools have both when the ball comes.
         let ready = json!({ "to": "orchestrator", "content": "ready" });
         rules.push(Rule::user("play").of(kind.api).calls("send_message", ready));
@@ -352,9 +307,7 @@ async fn dialogue() -> Duration {
         scene.lead.ended(task).await;
     }
     assert!(
-        scene
-            .model
-            .was_shown_to(CODEX.api, Newest::ToolResult, "ball ")
+        scene.model.was_shown_to(CODEX.api, Newest::ToolResult, "ball ")
             || scene.model.was_shown_to(CODEX.api, Newest::User, "ball "),
     );
     assert!(slowest < AT_ONCE, "{slowest:?}; {}", scene.told());

@@ -14,12 +14,8 @@ pub(crate) const PROGRAMS: [&str; 4] = ["node", CODEX.name, CLAUDE_CODE.name, GE
 pub(crate) async fn hands_outputs_on_between_three_vendors() {
     let rules = vec![
         Rule::user("Name a colour").of(CODEX.api).says("deep blue"),
-        Rule::user("Praise it")
-            .of(GEMINI.api)
-            .says("it calms the eye"),
-        Rule::user("Doubt it")
-            .of(CLAUDE_CODE.api)
-            .says("it hides dirt"),
+        Rule::user("Praise it").of(GEMINI.api).says("it calms the eye"),
+        Rule::user("Doubt it").of(CLAUDE_CODE.api).says("it hides dirt"),
         Rule::user("Judge it").of(CODEX.api).says("paint it"),
     ];
     let scene = Scene::new(&[&CODEX, &CLAUDE_CODE, &GEMINI], rules).await;
@@ -47,12 +43,7 @@ pub(crate) async fn hands_outputs_on_between_three_vendors() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|step| {
-            (
-                step["name"].as_str(),
-                step["output"].as_str().map(str::trim),
-            )
-        })
+        .map(|step| (step["name"].as_str(), step["output"].as_str().map(str::trim)))
         .collect();
     let expected = [
         ("colour", "deep blue"),

@@ -35,15 +35,9 @@ pub fn is_our_tool(
     ours: OurTools<'_>,
 ) -> bool {
     let now = &request.tool_call;
-    let earlier = earlier
-        .map(ToolCall::known)
-        .filter(|earlier| earlier.id == now.id);
+    let earlier = earlier.map(ToolCall::known).filter(|earlier| earlier.id == now.id);
     let calls = || [Some(now), earlier].into_iter().flatten();
-    let stated = request
-        .meta
-        .as_ref()
-        .and_then(name_in_meta)
-        .or_else(|| stated_name(now));
+    let stated = request.meta.as_ref().and_then(name_in_meta).or_else(|| stated_name(now));
     if let Some(name) = stated.or_else(|| earlier.and_then(stated_name)) {
         return ours.has(name);
     }
@@ -60,13 +54,10 @@ pub fn is_our_tool(
     if calls().any(does_harm) {
         return false;
     }
-    now.title
-        .as_deref()
-        .or_else(|| earlier?.title.as_deref())
-        .is_some_and(|title| {
-            ours.has(title)
-                || ours.has_displayed(title) && now.content.as_deref().is_some_and(has_no_command)
-        })
+    now.title.as_deref().or_else(|| earlier?.title.as_deref()).is_some_and(|title| {
+        ours.has(title)
+            || ours.has_displayed(title) && now.content.as_deref().is_some_and(has_no_command)
+    })
 }
 
 impl OurTools<'_> {
@@ -90,8 +81,7 @@ impl OurTools<'_> {
         ]
         .iter()
         .any(|prefix| {
-            name.strip_prefix(prefix.as_str())
-                .is_some_and(|tool| self.tools.contains(&tool))
+            name.strip_prefix(prefix.as_str()).is_some_and(|tool| self.tools.contains(&tool))
         })
     }
 }
@@ -103,9 +93,7 @@ fn has_no_command(shown: &str) -> bool {
         .strip_prefix("[Payload omitted due to length with parameters: ")
         .and_then(|rest| rest.strip_suffix(']'))
     {
-        return names
-            .split(", ")
-            .all(|name| !matches!(name, "command" | "..."));
+        return names.split(", ").all(|name| !matches!(name, "command" | "..."));
     }
     match serde_json::from_str(shown) {
         Ok(Value::Object(arguments)) => !arguments.contains_key("command"),
@@ -115,8 +103,7 @@ fn has_no_command(shown: &str) -> bool {
 
 fn is_codex_approval(request: &PermissionRequest) -> bool {
     let marked = |meta: &Option<Value>| {
-        meta.as_ref()
-            .is_some_and(|meta| meta["is_mcp_tool_approval"] == true)
+        meta.as_ref().is_some_and(|meta| meta["is_mcp_tool_approval"] == true)
     };
     marked(&request.meta) || marked(&request.tool_call.meta)
 }
@@ -136,10 +123,7 @@ mod tests {
     use crate::acp::data::tool_calls::ToolCalls;
     use serde_json::json;
 
-    const OURS: OurTools<'_> = OurTools {
-        server: "bridge",
-        tools: &["ping", "check_messages"],
-    };
+    const OURS: OurTools<'_> = OurTools { server: "bridge", tools: &["ping", "check_messages"] };
 
     /// Asks about a question and, when given, an earlier message.
     fn ours(question: Value, earlier: Option<Value>) -> bool {
@@ -157,20 +141,12 @@ mod tests {
     }
 
     fn titled(title: &str) -> bool {
-        ours(
-            json!({"toolCall": {"toolCallId": "c", "title": title}}),
-            None,
-        )
+        ours(json!({"toolCall": {"toolCallId": "c", "title": title}}), None)
     }
 
     #[test]
     fn every_agents_shape_of_our_tool_is_known() {
-        for title in [
-            "mcp__bridge__ping",
-            "mcp_bridge_ping",
-            "bridge___ping",
-            "mcp.bridge.ping",
-        ] {
+        for title in ["mcp__bridge__ping", "mcp_bridge_ping", "bridge___ping", "mcp.bridge.ping"] {
             assert!(titled(title), "{title}");
         }
         assert!(titled("mcp_bridge_check_messages"));
@@ -190,10 +166,7 @@ mod tests {
             json!({"toolCall": {"toolCallId": "c", "title": "{}"}, "_meta": {"toolName": "mcp__bridge__ping"}}),
             None
         ));
-        assert!(ours(
-            json!({"toolCall": {"toolCallId": "c", "title": "{}"}}),
-            Some(call)
-        ));
+        assert!(ours(json!({"toolCall": {"toolCallId": "c", "title": "{}"}}), Some(call)));
     }
 
     #[test]
@@ -210,10 +183,7 @@ mod tests {
         let long = |names| format!("[Payload omitted due to length with parameters: {names}]");
         assert!(shown(&long("to, content"), "other"));
         // What another server's tool is to run, with our title as its words.
-        assert!(!shown(
-            "{\"command\":\"ping (bridge MCP Server)\"}",
-            "other"
-        ));
+        assert!(!shown("{\"command\":\"ping (bridge MCP Server)\"}", "other"));
         assert!(!shown(&long("text, command"), "other"));
         assert!(!shown(&long("a, b, c, d, e, ..."), "other"));
         assert!(!shown("[Payload omitted due to length]", "other"));
@@ -225,18 +195,13 @@ mod tests {
     fn codex_names_the_tool_only_in_the_earlier_message() {
         let question = json!({"toolCall": {"toolCallId": "c", "kind": "execute"}, "_meta": {"is_mcp_tool_approval": true}});
         let earlier = |server, tool, id| {
-            Some(
-                json!({"toolCallId": id, "title": format!("mcp.{server}.{tool}"),
-                "rawInput": {"server": server, "tool": tool, "arguments": {}}}),
-            )
+            Some(json!({"toolCallId": id, "title": format!("mcp.{server}.{tool}"),
+                "rawInput": {"server": server, "tool": tool, "arguments": {}}}))
         };
         assert!(ours(question.clone(), earlier("bridge", "ping", "c")));
         assert!(!ours(question.clone(), earlier("bridge", "wipe", "c")));
         assert!(!ours(question.clone(), earlier("bridge_x", "ping", "c")));
-        assert!(!ours(
-            question.clone(),
-            earlier("bridge", "ping", "another")
-        ));
+        assert!(!ours(question.clone(), earlier("bridge", "ping", "another")));
         assert!(!ours(question, None));
     }
 
@@ -268,10 +233,7 @@ mod tests {
         let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "_meta": {"toolName": "mcp__other__wipe"}});
         assert!(!ours(json!({"toolCall": call}), None));
         let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping"});
-        assert!(!ours(
-            json!({"toolCall": call}),
-            Some(json!({"toolCallId": "c", "name": "Bash"}))
-        ));
+        assert!(!ours(json!({"toolCall": call}), Some(json!({"toolCallId": "c", "name": "Bash"}))));
     }
 
     #[test]

@@ -61,32 +61,12 @@ pub async fn connect(
     let stop = shared.stop.clone().drop_guard();
     let (ready, protocol) = oneshot::channel();
     let (progress_sender, progress) = watch::channel(Progress::default());
-    tokio::spawn(drive(
-        stdout,
-        stdin,
-        Arc::clone(&shared),
-        ready,
-        progress_sender,
-    ));
+    tokio::spawn(drive(stdout, stdin, Arc::clone(&shared), ready, progress_sender));
     let Ok(protocol) = protocol.await else {
-        return Err(AcpError::Closed {
-            method: "connect".into(),
-            ending: ending(progress).await,
-        });
+        return Err(AcpError::Closed { method: "connect".into(), ending: ending(progress).await });
     };
-    let inner = Inner {
-        shared,
-        progress,
-        agent: OnceLock::new(),
-        _stop: stop,
-    };
-    Ok((
-        Connection {
-            protocol,
-            inner: Arc::new(inner),
-        },
-        events,
-    ))
+    let inner = Inner { shared, progress, agent: OnceLock::new(), _stop: stop };
+    Ok((Connection { protocol, inner: Arc::new(inner) }, events))
 }
 
 impl Connection {
@@ -98,13 +78,8 @@ impl Connection {
             "clientCapabilities": {"fs": {"readTextFile": files, "writeTextFile": files}, "terminal": false},
             "clientInfo": {"name": self.inner.shared.options.client_name, "version": env!("CARGO_PKG_VERSION")},
         });
-        let answer = self
-            .call(
-                "initialize",
-                params,
-                self.inner.shared.options.deadlines.initialize,
-            )
-            .await;
+        let answer =
+            self.call("initialize", params, self.inner.shared.options.deadlines.initialize).await;
         let version = self.inner.shared.version.get();
         if let Some(version) = version.filter(|version| **version != 1) {
             return Err(AcpError::Version {
@@ -174,10 +149,7 @@ impl Connection {
     pub async fn cancel(&self, session: &AcpSessionId) -> Result<(), AcpError> {
         let method = "session/cancel";
         let params = json!({"sessionId": session.as_str()});
-        let message = UntypedMessage {
-            method: method.into(),
-            params,
-        };
+        let message = UntypedMessage { method: method.into(), params };
         match self.protocol.send_notification(message) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.failed(method, error).await),
@@ -187,17 +159,14 @@ impl Connection {
     /// Ends a session.
     pub async fn close_session(&self, session: &AcpSessionId) -> Result<(), AcpError> {
         self.offered("session/close", Feature::Close)?;
-        self.setting_call("session/close", json!({"sessionId": session.as_str()}))
-            .await
+        self.setting_call("session/close", json!({"sessionId": session.as_str()})).await
     }
 
     /// Chooses the session's model: by the setting of the category `model` where the session has one, else by the legacy
     /// `session/set_model`, which gemini still needs. Agents do not agree whether a name has to be one that they listed.
     pub async fn set_model(&self, session: &SessionInfo, model: &str) -> Result<(), AcpError> {
-        let legacy = (
-            "session/set_model",
-            json!({"sessionId": session.id.as_str(), "modelId": model}),
-        );
+        let legacy =
+            ("session/set_model", json!({"sessionId": session.id.as_str(), "modelId": model}));
         match session.setting("model") {
             Some(option) => {
                 let newer = set_option(session, option.id.as_str(), model);
@@ -214,14 +183,9 @@ impl Connection {
     /// Chooses the session's mode: by `session/set_mode` where the session lists modes, else by the setting of the
     /// category `mode`.
     pub async fn set_mode(&self, session: &SessionInfo, mode: &str) -> Result<(), AcpError> {
-        let by_method = (
-            "session/set_mode",
-            json!({"sessionId": session.id.as_str(), "modeId": mode}),
-        );
-        match session
-            .setting("mode")
-            .map(|option| set_option(session, option.id.as_str(), mode))
-        {
+        let by_method =
+            ("session/set_mode", json!({"sessionId": session.id.as_str(), "modeId": mode}));
+        match session.setting("mode").map(|option| set_option(session, option.id.as_str(), mode)) {
             Some(by_option) if session.modes.is_empty() => {
                 self.newer_or_older(by_option, by_method).await
             }
@@ -240,10 +204,7 @@ impl Connection {
     ) -> Result<Value, AcpError> {
         match tokio::time::timeout(deadline, self.send(method, params)).await {
             Ok(result) => result,
-            Err(_elapsed) => Err(AcpError::Deadline {
-                method: method.into(),
-                after: deadline,
-            }),
+            Err(_elapsed) => Err(AcpError::Deadline { method: method.into(), after: deadline }),
         }
     }
 
@@ -267,12 +228,7 @@ impl Connection {
     pub async fn shutdown(&self) {
         self.inner.shared.stop.cancel();
         // An error means that the task has ended, and the pipe is dropped with it.
-        let _ = self
-            .inner
-            .progress
-            .clone()
-            .wait_for(|progress| progress.stdin_closed)
-            .await;
+        let _ = self.inner.progress.clone().wait_for(|progress| progress.stdin_closed).await;
     }
 
     /// Waits until the connection's task has ended and both pipes are dropped.
@@ -302,21 +258,16 @@ impl Connection {
         if self.agent().is_some_and(|agent| agent.offers(feature)) {
             Ok(())
         } else {
-            Err(AcpError::NotOffered {
-                method: method.into(),
-            })
+            Err(AcpError::NotOffered { method: method.into() })
         }
     }
 
     async fn session_call(&self, method: &str, params: Value) -> Result<Value, AcpError> {
-        self.call(method, params, self.inner.shared.options.deadlines.session)
-            .await
+        self.call(method, params, self.inner.shared.options.deadlines.session).await
     }
 
     async fn setting_call(&self, method: &str, params: Value) -> Result<(), AcpError> {
-        self.call(method, params, self.inner.shared.options.deadlines.setting)
-            .await
-            .map(drop)
+        self.call(method, params, self.inner.shared.options.deadlines.setting).await.map(drop)
     }
 
     /// Tries one method, and the other when the agent does not know the first: what agents advertise and what they
@@ -335,10 +286,7 @@ impl Connection {
     }
 
     async fn send(&self, method: &str, params: Value) -> Result<Value, AcpError> {
-        let message = UntypedMessage {
-            method: method.into(),
-            params,
-        };
+        let message = UntypedMessage { method: method.into(), params };
         match self.protocol.send_request(message).block_task().await {
             Ok(result) => Ok(result),
             Err(error) => Err(self.failed(method, error).await),
@@ -349,10 +297,7 @@ impl Connection {
         let method = method.to_owned();
         // The two predicates know errors that the protocol crate made itself; an agent cannot send them.
         if is_incoming_transport_closed(&error) || is_connection_terminated(&error) {
-            return AcpError::Closed {
-                method,
-                ending: self.closed().await,
-            };
+            return AcpError::Closed { method, ending: self.closed().await };
         }
         if let Some(ending) = self.inner.progress.borrow().ending.clone() {
             return AcpError::Closed { method, ending };
@@ -361,23 +306,17 @@ impl Connection {
             method,
             code: error.code.value(),
             message: text_bounds::line(&error.message, self.secrets(), AGENT_ERROR_CHARS).into(),
-            data: error
-                .data
-                .map(|data| text_bounds::error_data(&data, self.secrets())),
+            data: error.data.map(|data| text_bounds::error_data(&data, self.secrets())),
         }
     }
 }
 
 /// Waits for the ending. The task always tells one, soon after the protocol ended, unless it panicked.
 async fn ending(mut progress: watch::Receiver<Progress>) -> Ending {
-    let over = progress
-        .wait_for(|progress| progress.ending.is_some())
-        .await;
+    let over = progress.wait_for(|progress| progress.ending.is_some()).await;
     over.ok()
         .and_then(|progress| progress.ending.clone())
-        .unwrap_or_else(|| Ending::Failed {
-            problem: "its task is gone".into(),
-        })
+        .unwrap_or_else(|| Ending::Failed { problem: "its task is gone".into() })
 }
 
 fn place(cwd: &Path, servers: &[McpServerSpec]) -> Value {
@@ -391,8 +330,5 @@ fn set_option<'a>(session: &SessionInfo, option: &str, value: &str) -> (&'a str,
 }
 
 fn malformed(method: &str, problem: &str) -> AcpError {
-    AcpError::Malformed {
-        method: method.into(),
-        problem: problem.into(),
-    }
+    AcpError::Malformed { method: method.into(), problem: problem.into() }
 }

@@ -64,11 +64,7 @@ impl AcpError {
     /// Returns all that the agent said about it, with its own further data, for whoever looks for a reason in it.
     pub fn words(&self) -> String {
         match self {
-            Self::Refused {
-                message,
-                data: Some(data),
-                ..
-            } => format!("{message} {data}"),
+            Self::Refused { message, data: Some(data), .. } => format!("{message} {data}"),
             Self::Refused { message, .. } => message.clone(),
             other => other.to_string(),
         }
@@ -113,9 +109,7 @@ pub enum Ending {
 /// Returns the sentence in what an agent adds to an error, as a line that is ready to append.
 fn details(data: Option<&Value>) -> String {
     let sentence = data.and_then(text_bounds::sentence);
-    sentence
-        .map(|text| format!(": {}", one_line(text)))
-        .unwrap_or_default()
+    sentence.map(|text| format!(": {}", one_line(text))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -138,9 +132,6 @@ mod tests {
             refused(Some(json!({"details": "quota is spent"}))),
             "the agent refused `session/new`: Internal error: quota is spent (code -32603)"
         );
-        assert_eq!(
-            refused(None),
-            "the agent refused `session/new`: Internal error (code -32603)"
-        );
+        assert_eq!(refused(None), "the agent refused `session/new`: Internal error (code -32603)");
     }
 }

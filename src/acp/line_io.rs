@@ -59,10 +59,7 @@ pub(super) struct LineReader<R> {
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(super) fn new(bytes: R, longest: usize, stats: Arc<LineStats>) -> Self {
-        Self {
-            lines: Lines::new(bytes, longest),
-            stats,
-        }
+        Self { lines: Lines::new(bytes, longest), stats }
     }
 
     /// Returns the next line that starts like a JSON object, or `None` at the end. A last line without newline counts.
@@ -132,9 +129,7 @@ async fn within<T>(
 ) -> Result<T, Ending> {
     match tokio::time::timeout(limit, write).await {
         Err(_elapsed) => Err(Ending::StdinStalled { after: limit }),
-        Ok(Err(error)) => Err(Ending::StdinBroken {
-            problem: error.to_string(),
-        }),
+        Ok(Err(error)) => Err(Ending::StdinBroken { problem: error.to_string() }),
         Ok(Ok(value)) => Ok(value),
     }
 }
@@ -161,10 +156,7 @@ mod tests {
             input,
             100,
             &["{\"a\":1}", "{\"b\":2}"],
-            LineCounts {
-                noise: 5,
-                ..LineCounts::default()
-            },
+            LineCounts { noise: 5, ..LineCounts::default() },
         )
         .await;
     }
@@ -173,41 +165,15 @@ mod tests {
     async fn a_line_over_the_cap_is_skipped_and_the_next_one_read() {
         let mut input = vec![b'{'; 300_000];
         input.extend_from_slice(b"\n{}\n");
-        check(
-            &input,
-            1000,
-            &["{}"],
-            LineCounts {
-                oversize: 1,
-                ..LineCounts::default()
-            },
-        )
-        .await;
+        check(&input, 1000, &["{}"], LineCounts { oversize: 1, ..LineCounts::default() }).await;
         check(b"{\"a\":1}\n", 7, &["{\"a\":1}"], LineCounts::default()).await;
-        check(
-            b"{\"a\":1}\n",
-            6,
-            &[],
-            LineCounts {
-                oversize: 1,
-                ..LineCounts::default()
-            },
-        )
-        .await;
+        check(b"{\"a\":1}\n", 6, &[], LineCounts { oversize: 1, ..LineCounts::default() }).await;
     }
 
     #[tokio::test]
     async fn a_line_without_end_is_skipped_at_the_end_of_the_stream() {
-        check(
-            &vec![b'{'; 200_000],
-            1000,
-            &[],
-            LineCounts {
-                oversize: 1,
-                ..LineCounts::default()
-            },
-        )
-        .await;
+        check(&vec![b'{'; 200_000], 1000, &[], LineCounts { oversize: 1, ..LineCounts::default() })
+            .await;
     }
 
     #[tokio::test]
@@ -217,10 +183,7 @@ mod tests {
             b"{\"t\":\"\xff\xfe\"}\n",
             100,
             &[expected],
-            LineCounts {
-                lossy: 1,
-                ..LineCounts::default()
-            },
+            LineCounts { lossy: 1, ..LineCounts::default() },
         )
         .await;
     }
@@ -240,20 +203,10 @@ mod tests {
             }
             theirs
         });
-        writer
-            .write("x".repeat(35))
-            .await
-            .expect("a slow reader is waited for");
+        writer.write("x".repeat(35)).await.expect("a slow reader is waited for");
         let _theirs = slow.await.expect("the reader does not panic");
-        let stalled = writer
-            .write("x".repeat(35))
-            .await
-            .expect_err("nobody reads");
+        let stalled = writer.write("x".repeat(35)).await.expect_err("nobody reads");
         assert_eq!(stalled, Ending::StdinStalled { after: limit });
-        assert!(
-            stalled
-                .to_string()
-                .starts_with("agent does not read its stdin")
-        );
+        assert!(stalled.to_string().starts_with("agent does not read its stdin"));
     }
 }

@@ -34,13 +34,8 @@ impl Connection {
         text: &str,
         deadline: Duration,
     ) -> Result<Steered, AcpError> {
-        if !self
-            .agent()
-            .is_some_and(|agent| agent.offers(Feature::Steering))
-        {
-            return Err(AcpError::NotOffered {
-                method: METHOD.into(),
-            });
+        if !self.agent().is_some_and(|agent| agent.offers(Feature::Steering)) {
+            return Err(AcpError::NotOffered { method: METHOD.into() });
         }
         let params = json!({
             "sessionId": session.as_str(),

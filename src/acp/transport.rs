@@ -164,11 +164,7 @@ pub(super) async fn drive(
 ) {
     let (theirs, ours) = Channel::duplex();
     let (outgoing, incoming) = ours.into_parts();
-    let reader = LineReader::new(
-        stdout,
-        shared.options.longest_line,
-        Arc::clone(&shared.stats),
-    );
+    let reader = LineReader::new(stdout, shared.options.longest_line, Arc::clone(&shared.stats));
     let writer = LineWriter::new(stdin, shared.options.stdin_limit);
     let mut reading = pin!(read(reader, incoming, &shared));
     let mut writing = pin!(write(writer, outgoing, &shared));
@@ -182,11 +178,9 @@ pub(super) async fn drive(
             shared.options.secrets.clone(),
         );
         let stop = shared.stop.clone();
-        let protocol = Client
-            .v1()
-            .name("agent")
-            .with_handler(inbound)
-            .connect_with(theirs, async move |connection| {
+        let protocol = Client.v1().name("agent").with_handler(inbound).connect_with(
+            theirs,
+            async move |connection| {
                 // Nobody waits for it any more: the last handle is gone, and `stop` is cancelled.
                 let _ = ready.send(ConnectionTo::clone(&connection));
                 tokio::select! {
@@ -194,7 +188,8 @@ pub(super) async fn drive(
                     () = connection.incoming_closed() => {}
                 }
                 Ok(())
-            });
+            },
+        );
         let mut protocol = pin!(protocol);
         let result = loop {
             tokio::select! {
@@ -207,9 +202,7 @@ pub(super) async fn drive(
             _ if shared.stop.is_cancelled() => Ending::Shutdown,
             (_, Some(cause)) => cause.clone(),
             (Ok(()), None) => Ending::AgentClosed,
-            (Err(error), None) => Ending::Failed {
-                problem: error.to_string(),
-            },
+            (Err(error), None) => Ending::Failed { problem: error.to_string() },
         }
     };
     shared.events.end();
@@ -251,9 +244,7 @@ async fn read<R: AsyncRead + Unpin>(
                 Ok(Some(line)) => line,
                 Ok(None) => return,
                 Err(error) => {
-                    return shared.breaks(Ending::StdoutBroken {
-                        problem: error.to_string(),
-                    });
+                    return shared.breaks(Ending::StdoutBroken { problem: error.to_string() });
                 }
             };
             passed += line.len();
@@ -291,11 +282,7 @@ fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
         count(&stats.lossy);
         Some(mended)
     });
-    count(if frame.is_some() {
-        &stats.lines
-    } else {
-        &stats.noise
-    });
+    count(if frame.is_some() { &stats.lines } else { &stats.noise });
     frame
 }
 
@@ -340,16 +327,11 @@ async fn write<W: AsyncWrite + Unpin>(
             shared.breaks(ending);
             continue;
         }
-        if matches!(
-            frame,
-            TransportFrame::Single(RawJsonRpcMessage::Response(_))
-        ) {
+        if matches!(frame, TransportFrame::Single(RawJsonRpcMessage::Response(_))) {
             // An answer to what was no request that we counted must not wrap the counter.
             let _ = shared
                 .owed
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| {
-                    owed.checked_sub(1)
-                });
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| owed.checked_sub(1));
             shared.repaid.notify_one();
         }
     }
@@ -367,11 +349,7 @@ pub(crate) fn read_all(bytes: &[u8]) -> u64 {
     while let Some(Ok(Some(line))) = reader.next().now_or_never() {
         assert!(line.len() <= 3 * LONGEST_FUZZED, "a line is bounded");
         if let Some(mended) = mend_half_characters(&line) {
-            assert_eq!(
-                mend_half_characters(&mended),
-                None,
-                "what is mended is whole"
-            );
+            assert_eq!(mend_half_characters(&mended), None, "what is mended is whole");
         }
         // What cannot be a message is dropped.
         let _ = frame(&line, &stats);

@@ -39,9 +39,7 @@ impl BusError {
 fn part_of_bus(path: &Path) -> Option<PathBuf> {
     const BUS: [&str; 2] = [".claude", "bridge"];
     let components: Vec<_> = path.components().map(Component::as_os_str).collect();
-    let begins = components
-        .windows(BUS.len())
-        .rposition(|pair| pair == BUS)?;
+    let begins = components.windows(BUS.len()).rposition(|pair| pair == BUS)?;
     let is_within = components.len() > begins + BUS.len();
     is_within.then(|| components[begins..].iter().collect())
 }

@@ -19,17 +19,10 @@ impl Kin {
         // An agent descends from the client of the orchestrator too, but its own client is another one, and its messages are its
         // bridge's to hand over.
         if below_agent::is_below_an_agent() {
-            return Self {
-                clients: Vec::new(),
-            };
+            return Self { clients: Vec::new() };
         }
-        let client = |Ancestor { pid, started }| ProcessMark {
-            pid,
-            started: Some(started),
-        };
-        Self {
-            clients: ancestors::ancestors().into_iter().map(client).collect(),
-        }
+        let client = |Ancestor { pid, started }| ProcessMark { pid, started: Some(started) };
+        Self { clients: ancestors::ancestors().into_iter().map(client).collect() }
     }
 
     /// Finds the session of the member that the same client has joined as.

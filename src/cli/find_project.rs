@@ -65,19 +65,12 @@ impl Project {
 /// Finds the project: the one that is named, else that of the current directory.
 pub(super) fn find(named: Option<&Path>) -> Result<Project, ProjectError> {
     if let Some(path) = named {
-        let resolved = fs::canonicalize(path).map_err(|source| ProjectError::Unusable {
-            path: path.to_owned(),
-            source,
-        })?;
+        let resolved = fs::canonicalize(path)
+            .map_err(|source| ProjectError::Unusable { path: path.to_owned(), source })?;
         return if resolved.is_dir() {
-            Ok(Project {
-                root: resolved.clone(),
-                ground: resolved,
-            })
+            Ok(Project { root: resolved.clone(), ground: resolved })
         } else {
-            Err(ProjectError::NotADirectory {
-                path: path.to_owned(),
-            })
+            Err(ProjectError::NotADirectory { path: path.to_owned() })
         };
     }
     let current = std::env::current_dir()
@@ -88,10 +81,8 @@ pub(super) fn find(named: Option<&Path>) -> Result<Project, ProjectError> {
 
 /// Finds the project that a directory belongs to, as if it were the current one.
 pub(super) fn find_from(directory: &Path) -> Result<Project, ProjectError> {
-    let resolved = fs::canonicalize(directory).map_err(|source| ProjectError::Unusable {
-        path: directory.to_owned(),
-        source,
-    })?;
+    let resolved = fs::canonicalize(directory)
+        .map_err(|source| ProjectError::Unusable { path: directory.to_owned(), source })?;
     of_directory(&resolved, home().as_deref())
 }
 
@@ -123,10 +114,7 @@ fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, Projec
             .take_while(|part| !part.as_os_str().is_empty())
             .find(|part| has_bus(&main.join(part)));
         let at = |root: &Path| part.map_or_else(|| root.to_owned(), |part| root.join(part));
-        let project = Project {
-            root: at(main),
-            ground: at(&worktree.root),
-        };
+        let project = Project { root: at(main), ground: at(&worktree.root) };
         // Some keep their settings in a repository that is their home; what is in it is no part of one project.
         if !is_too_wide(&project.root) {
             return Ok(project);
@@ -138,14 +126,9 @@ fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, Projec
         .find(|parent| has_bus(parent))
         .unwrap_or(directory);
     if is_too_wide(root) {
-        return Err(ProjectError::TooWide {
-            path: root.to_owned(),
-        });
+        return Err(ProjectError::TooWide { path: root.to_owned() });
     }
-    Ok(Project {
-        root: root.to_owned(),
-        ground: root.to_owned(),
-    })
+    Ok(Project { root: root.to_owned(), ground: root.to_owned() })
 }
 
 #[cfg(test)]
@@ -168,10 +151,7 @@ mod tests {
     #[track_caller]
     fn check(root: &Path, directory: &str, (project, ground): (&str, &str)) {
         let found = of_directory(&root.join(directory), Some(&root.join("home")));
-        let expected = Project {
-            root: root.join(project),
-            ground: root.join(ground),
-        };
+        let expected = Project { root: root.join(project), ground: root.join(ground) };
         assert_eq!(found.unwrap(), expected, "{directory}");
     }
 
@@ -190,20 +170,14 @@ mod tests {
         let (_guard, root) = folders(&["real/.claude/bridge"]);
         symlink(root.join("real"), root.join("link")).unwrap();
         let found = find(Some(&root.join("link"))).unwrap();
-        assert_eq!(
-            (&found.root, &found.ground),
-            (&root.join("real"), &root.join("real"))
-        );
+        assert_eq!((&found.root, &found.ground), (&root.join("real"), &root.join("real")));
     }
 
     #[test]
     fn a_named_project_must_be_a_directory() {
         let (_guard, root) = folders(&[]);
         let missing = find(Some(&root.join("missing"))).unwrap_err();
-        assert!(
-            matches!(missing, ProjectError::Unusable { .. }),
-            "{missing}"
-        );
+        assert!(matches!(missing, ProjectError::Unusable { .. }), "{missing}");
         fs::write(root.join("file"), "").unwrap();
         let file = find(Some(&root.join("file"))).unwrap_err();
         assert!(file.to_string().contains("is not a directory"), "{file}");
@@ -211,13 +185,8 @@ mod tests {
 
     #[test]
     fn outside_of_git_the_nearest_parent_with_a_bus_is_the_project_else_the_directory_itself() {
-        let (_guard, root) = folders(&[
-            "a/.claude/bridge",
-            "a/b/.claude/bridge",
-            "a/b/c",
-            "a/d",
-            "e/f",
-        ]);
+        let (_guard, root) =
+            folders(&["a/.claude/bridge", "a/b/.claude/bridge", "a/b/c", "a/d", "e/f"]);
         check(&root, "a/b/c", ("a/b", "a/b"));
         check(&root, "a/d", ("a", "a"));
         check(&root, "e/f", ("e/f", "e/f"));
@@ -235,12 +204,8 @@ mod tests {
 
     #[test]
     fn a_linked_worktree_belongs_to_the_main_one_and_its_agents_work_in_it() {
-        let (_guard, root) = folders(&[
-            "main/.git/HEAD",
-            "topic/src",
-            "topic/part/x",
-            "topic/.claude/bridge",
-        ]);
+        let (_guard, root) =
+            folders(&["main/.git/HEAD", "topic/src", "topic/part/x", "topic/.claude/bridge"]);
         link(&root, "main", "topic");
         check(&root, "topic/src", ("main", "topic"));
         check(&root, "topic", ("main", "topic"));
@@ -252,11 +217,7 @@ mod tests {
     #[test]
     fn a_worktree_without_a_main_one_stands_for_itself() {
         let (_guard, root) = folders(&["main/.git/modules/part", "main/part/src", "liar"]);
-        fs::write(
-            root.join("main/part/.git"),
-            "gitdir: ../.git/modules/part\n",
-        )
-        .unwrap();
+        fs::write(root.join("main/part/.git"), "gitdir: ../.git/modules/part\n").unwrap();
         check(&root, "main/part/src", ("main/part", "main/part"));
         // It names a repository that does not know it.
         fs::write(root.join("liar/.git"), "gitdir: ../main/.git\n").unwrap();

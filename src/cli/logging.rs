@@ -17,16 +17,9 @@ pub(super) fn start() {
         .and_then(|level| level.parse().ok())
         .unwrap_or(LevelFilter::WARN);
     // What the protocol crates warn of is their peers' business; what they cannot bear is ours.
-    let heard = Targets::new()
-        .with_target(OWN, level)
-        .with_default(level.min(LevelFilter::ERROR));
-    let written = tracing_subscriber::fmt::layer()
-        .with_writer(|| output::Stderr)
-        .with_ansi(false);
-    let started = tracing_subscriber::registry()
-        .with(written)
-        .with(heard)
-        .try_init();
+    let heard = Targets::new().with_target(OWN, level).with_default(level.min(LevelFilter::ERROR));
+    let written = tracing_subscriber::fmt::layer().with_writer(|| output::Stderr).with_ansi(false);
+    let started = tracing_subscriber::registry().with(written).with(heard).try_init();
     if started.is_err() {
         // Only a test may have started it before, and then it is heard as well.
         tracing::debug!("logging had been started before");

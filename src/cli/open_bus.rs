@@ -33,12 +33,7 @@ pub(crate) struct Outside {
 impl Outside {
     /// Names a bus from outside.
     pub(super) fn new(directory: PathBuf, networks: Networks, foreign: Foreign) -> Self {
-        Self {
-            directory,
-            networks,
-            origin: proven(foreign),
-            telling: Telling::default(),
-        }
+        Self { directory, networks, origin: proven(foreign), telling: Telling::default() }
     }
 
     /// Returns the directory of the bus.
@@ -51,10 +46,7 @@ impl Outside {
         if let Some(aside) = log.put_aside() {
             *self.telling.lock() = Some(aside.to_owned());
         }
-        Ok(Opened {
-            bus: Bus::open(Box::new(log))?,
-            telling: self.telling.clone(),
-        })
+        Ok(Opened { bus: Bus::open(Box::new(log))?, telling: self.telling.clone() })
     }
 }
 
@@ -80,10 +72,7 @@ pub(super) fn foreign(adopt: bool) -> Foreign {
 
 /// Returns what a bus has to prove to who comes from outside.
 pub(super) fn proven(foreign: Foreign) -> Origin {
-    Origin::Proven(Proof {
-        state: StateDirectory::of_process(),
-        foreign,
-    })
+    Origin::Proven(Proof { state: StateDirectory::of_process(), foreign })
 }
 
 /// A bus, and what who joins it has to know.
@@ -103,11 +92,7 @@ impl Opened {
 }
 
 fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<FileLog, LogError> {
-    let options = Options {
-        networks,
-        origin,
-        ..Options::default()
-    };
+    let options = Options { networks, origin, ..Options::default() };
     FileLog::open(directory, Arc::new(RealDisk), options)
 }
 
@@ -120,10 +105,7 @@ pub(super) fn open_own_bus(directory: &Path) -> Result<Bus, BusError> {
 /// Opens the bus that is in a directory, and makes none; none where it is foreign.
 pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let options = Options {
-        origin: proven(foreign(false)),
-        ..Options::default()
-    };
+    let options = Options { origin: proven(foreign(false)), ..Options::default() };
     let log = FileLog::open_present(directory, &disk, options)?;
     log.map(|log| Bus::open(Box::new(log))).transpose()
 }
@@ -217,10 +199,7 @@ pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, Bu
 }
 
 fn refused(bus: &Path, reason: String) -> LogError {
-    LogError::Refused {
-        path: bus.to_owned(),
-        reason,
-    }
+    LogError::Refused { path: bus.to_owned(), reason }
 }
 
 async fn aside<T: Send + 'static>(
@@ -275,10 +254,7 @@ mod tests {
         let home = place.path().join("home");
         let state = StateDirectory::find(|name| (name == "HOME").then(|| home.clone().into()));
         let mut outside = Outside::new(directory.clone(), Networks::Allowed, Foreign::PutAside);
-        outside.origin = Origin::Proven(Proof {
-            state,
-            foreign: Foreign::PutAside,
-        });
+        outside.origin = Origin::Proven(Proof { state, foreign: Foreign::PutAside });
         let joining = Joining {
             wish: Wish::Like(Name::parse("orchestrator").unwrap()),
             kind: MemberKind::Orchestrator,

@@ -26,9 +26,7 @@ pub(super) fn run<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
 {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         if let Err(error) = signal_streams::outlive_file_limit() {
             tracing::debug!(
@@ -88,10 +86,7 @@ async fn close(seat: Seat) {
 }
 
 async fn within_goodbye(last: impl Future<Output = ()>) {
-    if tokio::time::timeout(grace_periods::SERVER, last)
-        .await
-        .is_err()
-    {
+    if tokio::time::timeout(grace_periods::SERVER, last).await.is_err() {
         tracing::warn!("the bus has not heard of the end in time");
     }
 }

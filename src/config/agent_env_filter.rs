@@ -100,24 +100,14 @@ impl FromStr for EnvPattern {
         if text.starts_with(env_vars::PREFIX) && (any_before || any_after) {
             return Err(InvalidEnvPattern::OwnVariables);
         }
-        Ok(Self {
-            any_before,
-            text: text.to_owned(),
-            any_after,
-        })
+        Ok(Self { any_before, text: text.to_owned(), any_after })
     }
 }
 
 impl fmt::Display for EnvPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let star = |any| if any { "*" } else { "" };
-        write!(
-            f,
-            "{}{}{}",
-            star(self.any_before),
-            self.text,
-            star(self.any_after)
-        )
+        write!(f, "{}{}{}", star(self.any_before), self.text, star(self.any_after))
     }
 }
 
@@ -131,12 +121,7 @@ pub(super) fn filter<'a>(
         EnvPattern::from_str(pattern).expect("the general list holds patterns, as its test shows")
     });
     let mut environment: BTreeMap<OsString, OsString> = own
-        .filter(|(name, _)| {
-            always
-                .iter()
-                .chain(pass)
-                .any(|pattern| pattern.matches(name))
-        })
+        .filter(|(name, _)| always.iter().chain(pass).any(|pattern| pattern.matches(name)))
         .collect();
     environment.extend(set.map(|(name, value)| (name.into(), value.into())));
     environment.into_iter().collect()
@@ -153,10 +138,7 @@ mod tests {
 
     #[track_caller]
     fn check(pass: &[&str], name: &str, passes: bool) {
-        let pass: Vec<EnvPattern> = pass
-            .iter()
-            .map(|pattern| pattern.parse().unwrap())
-            .collect();
+        let pass: Vec<EnvPattern> = pass.iter().map(|pattern| pattern.parse().unwrap()).collect();
         let own = [(OsString::from(name), OsString::from("value"))];
         let environment = filter(own.clone().into_iter(), &pass, std::iter::empty());
         let expected = if passes { own.to_vec() } else { Vec::new() };
@@ -240,15 +222,8 @@ mod tests {
             [("PATH", "/own"), ("HOME", "/home")].map(|(name, value)| (name.into(), value.into()));
         let set = [("PATH", "/set"), ("BRIDGE_SCRIPT", "play.toml")];
         let environment = filter(own.into_iter(), &[], set.into_iter());
-        let expected = [
-            ("BRIDGE_SCRIPT", "play.toml"),
-            ("HOME", "/home"),
-            ("PATH", "/set"),
-        ];
-        assert_eq!(
-            environment,
-            expected.map(|(name, value)| (name.into(), value.into()))
-        );
+        let expected = [("BRIDGE_SCRIPT", "play.toml"), ("HOME", "/home"), ("PATH", "/set")];
+        assert_eq!(environment, expected.map(|(name, value)| (name.into(), value.into())));
     }
 
     #[test]
@@ -291,10 +266,8 @@ mod tests {
         ];
         for this in &patterns {
             for other in &patterns {
-                let mut let_through = names
-                    .iter()
-                    .map(OsStr::new)
-                    .filter(|name| other.matches(name));
+                let mut let_through =
+                    names.iter().map(OsStr::new).filter(|name| other.matches(name));
                 let expected = let_through.all(|name| this.matches(name));
                 assert_eq!(this.covers(other), expected, "{this} covers {other}");
             }
@@ -305,10 +278,7 @@ mod tests {
     #[test]
     fn names_and_values_that_are_not_text_pass_unchanged() {
         use std::os::unix::ffi::OsStringExt;
-        let variable = (
-            OsString::from_vec(b"XDG_\xff".to_vec()),
-            OsString::from_vec(vec![0xfe]),
-        );
+        let variable = (OsString::from_vec(b"XDG_\xff".to_vec()), OsString::from_vec(vec![0xfe]));
         let environment = filter([variable.clone()].into_iter(), &[], std::iter::empty());
         assert_eq!(environment, [variable]);
     }

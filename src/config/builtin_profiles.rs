@@ -10,28 +10,13 @@ pub(super) struct BuiltIn {
 
 /// All embedded files.
 pub(super) const FILES: &[BuiltIn] = &[
-    BuiltIn {
-        file: "agents/scripted.toml",
-        text: include_str!("../../agents/scripted.toml"),
-    },
-    BuiltIn {
-        file: "agents/codex.toml",
-        text: include_str!("../../agents/codex.toml"),
-    },
+    BuiltIn { file: "agents/scripted.toml", text: include_str!("../../agents/scripted.toml") },
+    BuiltIn { file: "agents/codex.toml", text: include_str!("../../agents/codex.toml") },
     BuiltIn {
         file: "agents/claude-code.toml",
         text: include_str!("../../agents/claude-code.toml"),
     },
-    BuiltIn {
-        file: "agents/gemini.toml",
-        text: include_str!("../../agents/gemini.toml"),
-    },
-    BuiltIn {
-        file: "agents/qwen.toml",
-        text: include_str!("../../agents/qwen.toml"),
-    },
-    BuiltIn {
-        file: "agents/droid.toml",
-        text: include_str!("../../agents/droid.toml"),
-    },
+    BuiltIn { file: "agents/gemini.toml", text: include_str!("../../agents/gemini.toml") },
+    BuiltIn { file: "agents/qwen.toml", text: include_str!("../../agents/qwen.toml") },
+    BuiltIn { file: "agents/droid.toml", text: include_str!("../../agents/droid.toml") },
 ];

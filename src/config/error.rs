@@ -85,23 +85,14 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            column,
-            message,
-        } = self;
+        let Self { file, line, column, message } = self;
         write!(f, "{}:{line}:{column}: {message}", file.display())
     }
 }
 
 /// A profile that nobody defined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there is no profile `{}`: {}",
-    shown(name),
-    hint(nearest, known, "the profiles are")
-)]
+#[error("there is no profile `{}`: {}", shown(name), hint(nearest, known, "the profiles are"))]
 pub struct UnknownProfile {
     /// The name that was asked for.
     pub name: String,
@@ -122,10 +113,7 @@ pub(super) fn hint(nearest: &[String], known: &[impl AsRef<str>], introduction: 
 
 /// Returns "`a`, `b` or `c`".
 pub(super) fn listed(words: &[impl AsRef<str>], conjunction: &str) -> String {
-    let quoted: Vec<String> = words
-        .iter()
-        .map(|word| format!("`{}`", word.as_ref()))
-        .collect();
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_ref())).collect();
     match quoted.as_slice() {
         [] => String::new(),
         [only] => only.clone(),
@@ -135,11 +123,8 @@ pub(super) fn listed(words: &[impl AsRef<str>], conjunction: &str) -> String {
 
 /// Returns a foreign word as an error may repeat it: on one line and not endless.
 pub(super) fn shown(word: &str) -> String {
-    let mut shown: String = word
-        .chars()
-        .take(SHOWN_CHARACTERS)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut shown: String =
+        word.chars().take(SHOWN_CHARACTERS).flat_map(char::escape_debug).collect();
     if word.chars().nth(SHOWN_CHARACTERS).is_some() {
         shown.push('…');
     }
@@ -147,9 +132,5 @@ pub(super) fn shown(word: &str) -> String {
 }
 
 fn lines(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(Problem::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }

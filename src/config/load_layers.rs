@@ -61,20 +61,15 @@ struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            gate_env: Sourced::default_value(Vec::new()),
-        }
+        Self { limits: Limits::default(), gate_env: Sourced::default_value(Vec::new()) }
     }
 }
 
 impl Load<'_> {
     /// Returns the path of the user's own file, whether it is there or not.
     pub fn user_file(&self) -> Option<PathBuf> {
-        let given = self
-            .config_home
-            .filter(|directory| directory.is_absolute())
-            .map(Path::to_owned);
+        let given =
+            self.config_home.filter(|directory| directory.is_absolute()).map(Path::to_owned);
         let directory = given.or_else(|| self.home.map(|home| home.join(".config")))?;
         Some(directory.join("cli-team-bridge").join("config.toml"))
     }
@@ -99,25 +94,17 @@ impl Config {
         if let Some(path) = load.explicit
             && !layers.add_file(Source::Explicit(path.to_owned()))?
         {
-            return Err(ConfigError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(ConfigError::Missing { path: path.to_owned() });
         }
         layers.finish()
     }
 
     /// Returns the profile of that name; case does not count.
     pub fn profile(&self, name: &str) -> Result<&Profile, UnknownProfile> {
-        let found = Name::parse(name)
-            .ok()
-            .and_then(|name| self.profiles.get(&name));
+        let found = Name::parse(name).ok().and_then(|name| self.profiles.get(&name));
         found.ok_or_else(|| {
             let known: Vec<String> = self.profiles.keys().map(Name::to_string).collect();
-            UnknownProfile {
-                name: name.to_owned(),
-                nearest: nearest(name, &known),
-                known,
-            }
+            UnknownProfile { name: name.to_owned(), nearest: nearest(name, &known), known }
         })
     }
 
@@ -195,11 +182,7 @@ impl Config {
     }
 
     fn settings(&self) -> &Settings {
-        if self.is_agreed {
-            &self.agreed
-        } else {
-            &self.guarded
-        }
+        if self.is_agreed { &self.agreed } else { &self.guarded }
     }
 
     /// Returns all profiles in alphabetical order.
@@ -256,9 +239,7 @@ impl Layers {
     fn finish(mut self) -> Result<Config, ConfigError> {
         // A file with a problem was left out, so what seems to be missing may stand there.
         if !self.problems.is_empty() {
-            return Err(ConfigError::Invalid {
-                problems: self.problems,
-            });
+            return Err(ConfigError::Invalid { problems: self.problems });
         }
         let is_project = |source: &Source| matches!(source, Source::Project(_));
         let others = self.read.iter().filter(|(source, _)| !is_project(source));
@@ -355,10 +336,7 @@ fn place_of(load: &Load<'_>) -> Result<PathBuf, ConfigError> {
     let path = load.project_file();
     let resolved = |path: &Path| {
         path.canonicalize()
-            .map_err(|source| ConfigError::Unreadable {
-                path: path.to_owned(),
-                source,
-            })
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })
     };
     let (project, real) = (resolved(load.project)?, resolved(&path)?);
     if !real.starts_with(&project) {
@@ -371,10 +349,7 @@ fn place_of(load: &Load<'_>) -> Result<PathBuf, ConfigError> {
 /// Returns the text of a file, or nothing when it is not there.
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let path_buf = || path.to_owned();
-    let unreadable = |source| ConfigError::Unreadable {
-        path: path_buf(),
-        source,
-    };
+    let unreadable = |source| ConfigError::Unreadable { path: path_buf(), source };
     // Looked at before it is opened: to open a pipe would wait for its writer.
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
@@ -382,40 +357,26 @@ fn read(path: &Path) -> Result<Option<String>, ConfigError> {
         Err(error) => return Err(unreadable(error)),
     };
     if !kind.is_file() {
-        let kind = if kind.is_dir() {
-            "a directory"
-        } else {
-            "a pipe or a device"
-        };
-        return Err(ConfigError::NotAFile {
-            path: path_buf(),
-            kind,
-        });
+        let kind = if kind.is_dir() { "a directory" } else { "a pipe or a device" };
+        return Err(ConfigError::NotAFile { path: path_buf(), kind });
     }
     let bytes = bounded_file::read(path, MAX_FILE_BYTES);
     let bytes = bytes.map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => ConfigError::TooLarge {
-            path: path_buf(),
-            limit: MAX_FILE_BYTES,
-        },
+        io::ErrorKind::FileTooLarge => {
+            ConfigError::TooLarge { path: path_buf(), limit: MAX_FILE_BYTES }
+        }
         _ => unreadable(error),
     })?;
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.split(|byte| *byte == b'\n').count();
-        ConfigError::NotUtf8 {
-            path: path_buf(),
-            line,
-        }
+        ConfigError::NotUtf8 { path: path_buf(), line }
     })
 }
 
 /// Tells whether nothing is there; a file in the place of a parent directory comes to the same.
 fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 /// Reads a text as the project's own file, over the profiles that the binary brings along.
 #[cfg(any(test, feature = "fuzzing"))]

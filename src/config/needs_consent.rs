@@ -38,10 +38,7 @@ impl Brought {
 
     /// Names a file by the place that a project has for it, whatever is there, and the bytes that were read of it.
     pub fn at(path: PathBuf, bytes: &[u8]) -> Self {
-        Self {
-            path,
-            sha256: HEXLOWER.encode(&Sha256::digest(bytes)),
-        }
+        Self { path, sha256: HEXLOWER.encode(&Sha256::digest(bytes)) }
     }
 
     /// Returns the place, quoted.
@@ -93,11 +90,7 @@ impl ProjectFile {
             let runs = format!("{} {:?}", shown_command(&now.command.value), now.args.value);
             (!values.is_empty()).then(|| (now.name.clone(), Demands { runs, values }))
         });
-        Self {
-            file,
-            profiles: demands.collect(),
-            settings,
-        }
+        Self { file, profiles: demands.collect(), settings }
     }
 
     /// Says whether anything of it needs a yes.
@@ -110,11 +103,7 @@ impl ProjectFile {
         let demands = self.profiles.get(profile)?;
         let values = demands.values.iter().map(|demand| {
             let value: String = demand.value.chars().take(SHOWN_CHARACTERS).collect();
-            let cut = if value.len() < demand.value.len() {
-                "…"
-            } else {
-                ""
-            };
+            let cut = if value.len() < demand.value.len() { "…" } else { "" };
             format!("{} = {value}{cut}", demand.key)
         });
         let runs: String = demands.runs.chars().take(SHOWN_CHARACTERS).collect();
@@ -177,10 +166,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     let mut demand = |key, value: Option<String>| {
         demands.extend(value.map(|value| Demand { key, value }));
     };
-    demand(
-        "command",
-        new(Some(command), before.map(|before| &before.command)).map(shown_command),
-    );
+    demand("command", new(Some(command), before.map(|before| &before.command)).map(shown_command));
     let own_args = before.is_some() || !args.value.is_empty();
     let changed = new(Some(args), before.map(|before| &before.args)).filter(|_| own_args);
     demand("args", changed.map(|args| format!("{args:?}")));
@@ -193,10 +179,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     demand("env_pass", more_passed(env_pass, passed));
     let policy = before.map_or(Policy::default(), |before| before.permissions.value);
     let widens = permissions.is_from_project() && permissions.value.allows_more_than(policy);
-    demand(
-        "permissions",
-        widens.then(|| format!("{:?}", permissions.value.as_str())),
-    );
+    demand("permissions", widens.then(|| format!("{:?}", permissions.value.as_str())));
     let served = before.is_some_and(|before| before.file_system.value);
     let widens = file_system.is_from_project() && file_system.value && !served;
     demand("file_system", widens.then(|| "true".to_owned()));
@@ -222,10 +205,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         ("login", login, before.map(|before| &before.login)),
     ] {
         let before = before.and_then(Option::as_ref);
-        demand(
-            key,
-            new(now.as_ref(), before).map(|text| format!("{text:?}")),
-        );
+        demand(key, new(now.as_ref(), before).map(|text| format!("{text:?}")));
     }
     demands
 }
@@ -249,10 +229,7 @@ pub(super) fn of_gates(
     before: &Sourced<Vec<EnvPattern>>,
     now: &Sourced<Vec<EnvPattern>>,
 ) -> Option<Demand> {
-    more_passed(now, Some(before)).map(|value| Demand {
-        key: "[workflows] gate_env",
-        value,
-    })
+    more_passed(now, Some(before)).map(|value| Demand { key: "[workflows] gate_env", value })
 }
 
 /// Returns what needs a yes among the limits.
@@ -266,10 +243,8 @@ pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     let mut demands: Vec<_> = asked.collect();
     let now = &now.allow_network_file_system;
     if now.is_from_project() && now.value && !before.allow_network_file_system.value {
-        demands.push(Demand {
-            key: "[limits] allow_network_file_system",
-            value: "true".to_owned(),
-        });
+        demands
+            .push(Demand { key: "[limits] allow_network_file_system", value: "true".to_owned() });
     }
     demands
 }

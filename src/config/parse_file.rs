@@ -73,17 +73,9 @@ pub(super) fn parse(file: &Path, text: &str, source: &Source) -> Result<Layer, V
             return Err(reader.into_problems());
         }
     };
-    let layer = DocumentReader {
-        reader: &mut reader,
-        source,
-    }
-    .document(document.get_ref());
+    let layer = DocumentReader { reader: &mut reader, source }.document(document.get_ref());
     let problems = reader.into_problems();
-    if problems.is_empty() {
-        Ok(layer)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(layer) } else { Err(problems) }
 }
 
 /// Walks through one document; what does not fit goes to the reader.
@@ -112,10 +104,8 @@ impl DocumentReader<'_, '_> {
             let name = match Name::parse(entry.key) {
                 Ok(name) => name,
                 Err(error) => {
-                    self.reader.report(
-                        &entry.key_span,
-                        format!("a profile cannot be called so: {error}"),
-                    );
+                    self.reader
+                        .report(&entry.key_span, format!("a profile cannot be called so: {error}"));
                     continue;
                 }
             };
@@ -139,9 +129,7 @@ impl DocumentReader<'_, '_> {
                 "gate_env" => {
                     layer.gate_env = self.patterns(entry.value, "`gate_env` of [workflows]");
                 }
-                _ => self
-                    .reader
-                    .report_unknown(&entry, "[workflows]", &WORKFLOW_KEYS),
+                _ => self.reader.report_unknown(&entry, "[workflows]", &WORKFLOW_KEYS),
             }
         }
     }
@@ -228,9 +216,7 @@ impl DocumentReader<'_, '_> {
                     draft.login = self.sourced(login);
                 }
                 "settle_ms" => {
-                    let settle = self
-                        .reader
-                        .number(entry.value, &what, &(0..=MOST_SETTLE_MS));
+                    let settle = self.reader.number(entry.value, &what, &(0..=MOST_SETTLE_MS));
                     draft.settle = self.sourced(settle.map(Duration::from_millis));
                 }
                 "one_session" => {
@@ -300,9 +286,7 @@ impl DocumentReader<'_, '_> {
                 );
                 continue;
             }
-            let text = self
-                .reader
-                .string(entry.value, &format!("`env.{name}` of {table}"));
+            let text = self.reader.string(entry.value, &format!("`env.{name}` of {table}"));
             if let Some(text) = self.sourced(text) {
                 draft.env.insert(entry.key.to_owned(), text);
             }
@@ -319,10 +303,8 @@ impl DocumentReader<'_, '_> {
             match text.parse::<EnvPattern>() {
                 Ok(pattern) => Some(pattern),
                 Err(error) => {
-                    reader.report(
-                        &element.span(),
-                        format!("{what} has `{}`: {error}", shown(&text)),
-                    );
+                    reader
+                        .report(&element.span(), format!("{what} has `{}`: {error}", shown(&text)));
                     None
                 }
             }
@@ -355,10 +337,7 @@ impl DocumentReader<'_, '_> {
         if found.is_none() {
             let known = Policy::WORDS.map(|(word, _)| word);
             let hint = hint(&nearest(&text, known), &known, "the choices are");
-            self.reader.report(
-                &value.span(),
-                format!("{what} is `{}`: {hint}", shown(&text)),
-            );
+            self.reader.report(&value.span(), format!("{what} is `{}`: {hint}", shown(&text)));
         }
         self.sourced(found)
     }
@@ -409,11 +388,7 @@ impl DocumentReader<'_, '_> {
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
             let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            let hint = hint(
-                &nearest(&text, known.iter().copied()),
-                &known,
-                "the choices are",
-            );
+            let hint = hint(&nearest(&text, known.iter().copied()), &known, "the choices are");
             let message = format!("{what} is `{}`: {hint}", shown(&text));
             self.reader.report(&value.span(), message);
         }

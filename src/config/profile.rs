@@ -133,9 +133,7 @@ pub struct MissingProgram {
 }
 
 fn with_command(install: Option<&str>) -> String {
-    install
-        .map(|command| format!(" with `{command}`"))
-        .unwrap_or_default()
+    install.map(|command| format!(" with `{command}`")).unwrap_or_default()
 }
 
 impl Profile {
@@ -180,10 +178,7 @@ impl Profile {
         &self,
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
-        let set = self
-            .env
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.value.as_str()));
+        let set = self.env.iter().map(|(name, value)| (name.as_str(), value.value.as_str()));
         agent_env_filter::filter(own, &self.env_pass.value, set)
     }
 
@@ -202,19 +197,10 @@ impl Profile {
             ("env", self.env.values().any(Sourced::is_from_project)),
             ("env_pass", self.env_pass.is_from_project()),
             ("permissions", self.permissions.is_from_project()),
-            (
-                "permission_seconds",
-                self.permission_seconds.is_from_project(),
-            ),
+            ("permission_seconds", self.permission_seconds.is_from_project()),
             ("file_system", self.file_system.is_from_project()),
-            (
-                "mode",
-                self.mode.as_ref().is_some_and(Sourced::is_from_project),
-            ),
-            (
-                "modes",
-                self.modes.iter().any(|(_, mode)| mode.is_from_project()),
-            ),
+            ("mode", self.mode.as_ref().is_some_and(Sourced::is_from_project)),
+            ("modes", self.modes.iter().any(|(_, mode)| mode.is_from_project())),
         ]
         .into_iter()
         .filter_map(|(field, from_project)| from_project.then_some(field))

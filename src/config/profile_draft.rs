@@ -121,21 +121,14 @@ impl Draft {
                 "the profile `{}` has `modes` and no `mode`: name the mode for the policies that `modes` leaves out",
                 self.name
             );
-            return Err(Problem {
-                message,
-                ..self.place
-            });
+            return Err(Problem { message, ..self.place });
         }
         Ok(Profile {
             name: self.name,
             command,
-            args: self
-                .args
-                .unwrap_or_else(|| Sourced::default_value(Vec::new())),
+            args: self.args.unwrap_or_else(|| Sourced::default_value(Vec::new())),
             env: self.env,
-            env_pass: self
-                .env_pass
-                .unwrap_or_else(|| Sourced::default_value(Vec::new())),
+            env_pass: self.env_pass.unwrap_or_else(|| Sourced::default_value(Vec::new())),
             permissions: self
                 .permissions
                 .unwrap_or_else(|| Sourced::default_value(Policy::default())),
@@ -143,32 +136,20 @@ impl Draft {
                 .permission_seconds
                 .unwrap_or_else(|| Sourced::default_value(limits::PERMISSION_SECONDS)),
             guarded: self.guarded,
-            file_system: self
-                .file_system
-                .unwrap_or_else(|| Sourced::default_value(false)),
+            file_system: self.file_system.unwrap_or_else(|| Sourced::default_value(false)),
             start: self.start.unwrap_or_else(|| {
                 Sourced::default_value(Duration::from_secs(limits::START_SECONDS))
             }),
-            roles: self
-                .roles
-                .unwrap_or_else(|| Sourced::default_value(Vec::new())),
+            roles: self.roles.unwrap_or_else(|| Sourced::default_value(Vec::new())),
             default_model: self.default_model,
             mode: self.mode,
             modes,
-            restart: self
-                .restart
-                .unwrap_or_else(|| Sourced::default_value(Restart::default())),
+            restart: self.restart.unwrap_or_else(|| Sourced::default_value(Restart::default())),
             install: self.install,
             login: self.login,
-            settle: self
-                .settle
-                .unwrap_or_else(|| Sourced::default_value(Duration::ZERO)),
-            one_session: self
-                .one_session
-                .unwrap_or_else(|| Sourced::default_value(false)),
-            mid_turn: self
-                .mid_turn
-                .unwrap_or_else(|| Sourced::default_value(MidTurn::default())),
+            settle: self.settle.unwrap_or_else(|| Sourced::default_value(Duration::ZERO)),
+            one_session: self.one_session.unwrap_or_else(|| Sourced::default_value(false)),
+            mid_turn: self.mid_turn.unwrap_or_else(|| Sourced::default_value(MidTurn::default())),
             tool_prefix: self.tool_prefix,
             result_bytes: self
                 .result_bytes
@@ -180,10 +161,7 @@ impl Draft {
     }
 
     fn without_command(name: &Name, place: Problem, others: &[Name]) -> Problem {
-        let others = others
-            .iter()
-            .filter(|other| *other != name)
-            .map(Name::as_str);
+        let others = others.iter().filter(|other| *other != name).map(Name::as_str);
         let near = nearest(name.as_str(), others);
         let meant = if near.is_empty() {
             String::new()

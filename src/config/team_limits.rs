@@ -101,11 +101,7 @@ impl Limits {
             ("[limits] unread", unread, Unasked::Less),
             ("[limits] retention_days", retention_days, Unasked::Nothing),
             ("[limits] stall_seconds", stall_seconds, Unasked::Less),
-            (
-                "[limits] output_per_second",
-                output_per_second,
-                Unasked::Less,
-            ),
+            ("[limits] output_per_second", output_per_second, Unasked::Less),
         ]
     }
 
@@ -120,14 +116,7 @@ impl Limits {
             output_per_second,
             allow_network_file_system: _,
         } = self;
-        [
-            agents,
-            queued_tasks,
-            unread,
-            retention_days,
-            stall_seconds,
-            output_per_second,
-        ]
+        [agents, queued_tasks, unread, retention_days, stall_seconds, output_per_second]
     }
 
     /// Takes back what a project's file may not make of `before` unasked.
@@ -183,8 +172,7 @@ impl LimitsDraft {
             return false;
         };
         if let Some(number) = reader.number(value, &what, &range) {
-            self.numbers
-                .push((key, Sourced::new(number, source.clone())));
+            self.numbers.push((key, Sourced::new(number, source.clone())));
         }
         true
     }

@@ -33,11 +33,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Begins to read `text`, the content of `file`.
     pub(crate) fn new(file: &'a Path, text: &'a str) -> Self {
-        Self {
-            file,
-            text,
-            problems: Vec::new(),
-        }
+        Self { file, text, problems: Vec::new() }
     }
 
     /// Notes a problem at a place of the text.
@@ -49,20 +45,14 @@ impl<'a> Reader<'a> {
     pub(crate) fn report_unknown(&mut self, entry: &Entry<'_, '_>, table: &str, known: &[&str]) {
         let (key, near) = (shown(entry.key), nearest(entry.key, known));
         let hint = hint(&near, known, "the keys here are");
-        self.report(
-            &entry.key_span,
-            format!("unknown key `{key}` in {table}: {hint}"),
-        );
+        self.report(&entry.key_span, format!("unknown key `{key}` in {table}: {hint}"));
     }
 
     /// Ends the reading: all problems in the order of their places.
     pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|(offset, _)| *offset);
         let problems = std::mem::take(&mut self.problems);
-        problems
-            .into_iter()
-            .map(|(offset, message)| self.problem(offset, message))
-            .collect()
+        problems.into_iter().map(|(offset, message)| self.problem(offset, message)).collect()
     }
 
     /// Makes a problem of the message and its place in bytes.
@@ -117,10 +107,7 @@ impl<'a> Reader<'a> {
         most: usize,
     ) -> Option<String> {
         // Before it is checked as a string, so that the limit that counts is the one that is told.
-        let count = value
-            .get_ref()
-            .as_str()
-            .map_or(0, |text| text.chars().count());
+        let count = value.get_ref().as_str().map_or(0, |text| text.chars().count());
         if count > most {
             let message = format!("{what} has {count} characters: it may have {most}");
             self.report(&value.span(), message);
@@ -143,10 +130,7 @@ impl<'a> Reader<'a> {
     ) -> Option<String> {
         let text = self.string(value, what)?;
         if text.trim().is_empty() {
-            self.report(
-                &value.span(),
-                format!("{what} is empty: set it, or leave it out"),
-            );
+            self.report(&value.span(), format!("{what} is empty: set it, or leave it out"));
             return None;
         }
         Some(text)
@@ -210,12 +194,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let each = format!("each element of {what}");
-        Some(
-            array
-                .iter()
-                .filter_map(|value| element(self, value, &each))
-                .collect(),
-        )
+        Some(array.iter().filter_map(|value| element(self, value, &each)).collect())
     }
 
     fn wrong_type(&mut self, value: &Spanned<DeValue<'_>>, what: &str, expected: &str) {
@@ -228,10 +207,7 @@ impl<'a> Reader<'a> {
             DeValue::Array(_) => "an array",
             DeValue::Table(_) => "a table",
         };
-        self.report(
-            &value.span(),
-            format!("{what} must be {expected}, not {found}"),
-        );
+        self.report(&value.span(), format!("{what} must be {expected}, not {found}"));
     }
 }
 
@@ -239,11 +215,7 @@ impl<'a> Reader<'a> {
 pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
     let mut entries: Vec<Entry<'t, 'i>> = table
         .iter()
-        .map(|(key, value)| Entry {
-            key: key.get_ref().as_ref(),
-            key_span: key.span(),
-            value,
-        })
+        .map(|(key, value)| Entry { key: key.get_ref().as_ref(), key_span: key.span(), value })
         .collect();
     entries.sort_by_key(|entry| entry.key_span.start);
     entries

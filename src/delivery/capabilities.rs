@@ -71,14 +71,8 @@ mod tests {
         };
         let rest = ["prompt", "inject"];
         assert_eq!(ways(MidTurn::Steer, shown(false, false)), rest);
-        assert_eq!(
-            ways(MidTurn::Steer, shown(true, false)),
-            ["steer", "prompt", "inject"]
-        );
-        assert_eq!(
-            ways(MidTurn::Drain, shown(false, false)),
-            ["drain", "prompt", "inject"]
-        );
+        assert_eq!(ways(MidTurn::Steer, shown(true, false)), ["steer", "prompt", "inject"]);
+        assert_eq!(ways(MidTurn::Drain, shown(false, false)), ["drain", "prompt", "inject"]);
         assert_eq!(
             ways(MidTurn::SteerBetweenCalls, shown(true, true)),
             ["steer", "drain", "prompt", "inject"]

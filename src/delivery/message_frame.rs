@@ -72,9 +72,8 @@ fn line(letter: &Letter, reader: Reader<'_>) -> String {
 pub fn indented(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     // Everything that some reader takes for the end of a line is one.
-    let lines = text.trim_end().split([
-        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
-    ]);
+    let lines =
+        text.trim_end().split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']);
     for (index, line) in lines.enumerate() {
         if index > 0 {
             shown.push_str("\n  ");

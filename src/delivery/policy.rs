@@ -22,10 +22,7 @@ pub struct Mail {
 
 /// A running turn, as far as its mail is concerned.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "facts that are independent of each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub struct Busy {
     /// The time.
     pub now: Instant,
@@ -62,10 +59,7 @@ impl Mail {
         let urgent = wake_idle::waking(state, name, tried)
             .filter(|message| message.priority == Priority::Urgent)
             .map(|message| message.seq);
-        Self {
-            newest: wake_idle::worth_a_turn(state, name, tried),
-            urgent: urgent.max(),
-        }
+        Self { newest: wake_idle::worth_a_turn(state, name, tried), urgent: urgent.max() }
     }
 }
 
@@ -74,10 +68,7 @@ pub fn rung(mail: &Mail, busy: &Busy) -> Rung {
     if interrupt::is_due(mail, busy) {
         return Rung::Interrupt;
     }
-    let due = busy
-        .reach
-        .steer
-        .and_then(|when| steer::due(mail, when, busy));
+    let due = busy.reach.steer.and_then(|when| steer::due(mail, when, busy));
     match due {
         Some(due) if due <= busy.now => Rung::Steer,
         Some(due) => Rung::Later(due),
@@ -92,27 +83,12 @@ mod tests {
     use super::*;
     use crate::delivery::capabilities::SteerWhen;
 
-    const NONE: Mail = Mail {
-        newest: None,
-        urgent: None,
-    };
-    const MAIL: Mail = Mail {
-        newest: Some(7),
-        urgent: None,
-    };
-    const URGENT: Mail = Mail {
-        newest: Some(9),
-        urgent: Some(8),
-    };
+    const NONE: Mail = Mail { newest: None, urgent: None };
+    const MAIL: Mail = Mail { newest: Some(7), urgent: None };
+    const URGENT: Mail = Mail { newest: Some(9), urgent: Some(8) };
 
     fn steered(when: SteerWhen) -> Busy {
-        Busy {
-            reach: Reach {
-                steer: Some(when),
-                drains: false,
-            },
-            ..out_of_reach()
-        }
+        Busy { reach: Reach { steer: Some(when), drains: false }, ..out_of_reach() }
     }
 
     fn out_of_reach() -> Busy {
@@ -132,40 +108,22 @@ mod tests {
         let busy = steered(SteerWhen::Always);
         assert_eq!(rung(&NONE, &busy), Rung::Leave);
         assert_eq!(rung(&MAIL, &busy), Rung::Steer);
-        let on_its_way = Busy {
-            steering: true,
-            ..busy
-        };
+        let on_its_way = Busy { steering: true, ..busy };
         assert_eq!(rung(&URGENT, &on_its_way), Rung::Leave);
         let later = busy.now + Duration::from_secs(1);
-        let just_steered = Busy {
-            not_before: Some(later),
-            ..busy
-        };
+        let just_steered = Busy { not_before: Some(later), ..busy };
         assert_eq!(rung(&MAIL, &just_steered), Rung::Later(later));
-        let then = Busy {
-            now: later,
-            ..just_steered
-        };
+        let then = Busy { now: later, ..just_steered };
         assert_eq!(rung(&MAIL, &then), Rung::Steer);
     }
 
     #[test]
     fn a_tool_call_that_steering_would_leave_is_left_alone_but_for_what_is_urgent() {
-        let calling = |when| Busy {
-            calls: true,
-            ..steered(when)
-        };
+        let calling = |when| Busy { calls: true, ..steered(when) };
         assert_eq!(rung(&MAIL, &calling(SteerWhen::Always)), Rung::Steer);
         assert_eq!(rung(&MAIL, &calling(SteerWhen::BetweenCalls)), Rung::Leave);
-        assert_eq!(
-            rung(&URGENT, &calling(SteerWhen::BetweenCalls)),
-            Rung::Steer
-        );
-        let asking = Busy {
-            asking: true,
-            ..steered(SteerWhen::Always)
-        };
+        assert_eq!(rung(&URGENT, &calling(SteerWhen::BetweenCalls)), Rung::Steer);
+        let asking = Busy { asking: true, ..steered(SteerWhen::Always) };
         assert_eq!(rung(&MAIL, &asking), Rung::Leave);
         assert_eq!(rung(&URGENT, &asking), Rung::Steer);
     }
@@ -176,18 +134,9 @@ mod tests {
         assert_eq!(rung(&MAIL, &busy), Rung::Leave);
         assert_eq!(rung(&URGENT, &busy), Rung::Interrupt);
         assert_eq!(rung(&URGENT, &steered(SteerWhen::Always)), Rung::Steer);
-        let drains = Busy {
-            reach: Reach {
-                steer: None,
-                drains: true,
-            },
-            ..busy
-        };
+        let drains = Busy { reach: Reach { steer: None, drains: true }, ..busy };
         assert_eq!(rung(&URGENT, &drains), Rung::Leave, "it asks for it itself");
-        let interrupted = Busy {
-            interrupted: true,
-            ..busy
-        };
+        let interrupted = Busy { interrupted: true, ..busy };
         assert_eq!(rung(&URGENT, &interrupted), Rung::Leave);
     }
 }

@@ -38,31 +38,17 @@ fn letter(from: &str, audience: Audience, text: &str) -> Letter {
         reply_to: None,
         thread: id,
         priority: Priority::Normal,
-        body: BodyRef {
-            place: Place::default(),
-            index: 0,
-            bytes: text.len() as u64,
-        },
+        body: BodyRef { place: Place::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
-    Letter {
-        header,
-        text: text.to_owned(),
-        offset: 0,
-        total: text.len(),
-        lost: None,
-    }
+    Letter { header, text: text.to_owned(), offset: 0, total: text.len(), lost: None }
 }
 
 #[test]
 fn messages_are_framed_as_the_words_of_others() {
     let you = name("qwen");
     let letters = [
-        letter(
-            "codex",
-            Audience::One(you.clone()),
-            "Found a path traversal.\nCan you verify?\n",
-        ),
+        letter("codex", Audience::One(you.clone()), "Found a path traversal.\nCan you verify?\n"),
         letter("gemini", Audience::All, "Security review complete."),
     ];
     let expected = "--- Messages from other agents ---\n\
@@ -116,11 +102,7 @@ fn every_text_calls_our_tools_as_the_readers_model_sees_them() {
         for tool in ENDPOINT_TOOLS {
             let as_seen = format!("mcp__bridge__{tool}");
             named += text.matches(tool).count();
-            assert_eq!(
-                text.matches(tool).count(),
-                text.matches(&as_seen).count(),
-                "{text}"
-            );
+            assert_eq!(text.matches(tool).count(), text.matches(&as_seen).count(), "{text}");
         }
         assert!(named > 0, "{text}");
     }
@@ -157,18 +139,13 @@ proptest! {
 
 #[test]
 fn the_primer_stays_within_its_budget() {
-    let mates: Vec<_> = (0..200)
-        .map(|number| name(&format!("a-rather-long-name-of-an-agent-{number}")))
-        .collect();
+    let mates: Vec<_> =
+        (0..200).map(|number| name(&format!("a-rather-long-name-of-an-agent-{number}"))).collect();
     for tools in [true, false] {
         for count in [0, 1, 3, 200] {
             let (own, prefix) = (name(&"x".repeat(64)), "p".repeat(24));
             let text = primer(Reader::new(&own, &prefix), &mates[..count], tools);
-            assert!(
-                text.len() <= MAX_PRIMER_BYTES,
-                "{} bytes: {text}",
-                text.len()
-            );
+            assert!(text.len() <= MAX_PRIMER_BYTES, "{} bytes: {text}", text.len());
         }
     }
     let text = primer(&name("codex"), &mates[..2], true);
@@ -224,11 +201,7 @@ fn nothing_that_turns_or_hides_letters_is_shown_in_a_frame_or_by_a_doorbell() {
     let line = watch_line::line(&said.header, &you, &said.text);
     assert!(line.contains("\"a b c d e f\""), "{line:?}");
     // Scripts and pictures that are joined stay what they are.
-    let joined = letter(
-        "codex",
-        Audience::One(you.clone()),
-        "👩\u{200d}💻 می\u{200c}خواهم",
-    );
+    let joined = letter("codex", Audience::One(you.clone()), "👩\u{200d}💻 می\u{200c}خواهم");
     let shown = frame(&[joined], &you, 0);
     assert!(shown.contains("👩\u{200d}💻 می\u{200c}خواهم"), "{shown:?}");
 }

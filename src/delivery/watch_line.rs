@@ -30,9 +30,7 @@ impl Doorbell {
             let delivery = state.message(id).and_then(|message| message.delivery(name));
             delivery.is_some_and(|delivery| !delivery.is_final())
         });
-        let fresh = state
-            .unread(name)
-            .filter(|message| self.rung.insert(message.id.clone()));
+        let fresh = state.unread(name).filter(|message| self.rung.insert(message.id.clone()));
         fresh.cloned().collect()
     }
 }
@@ -57,9 +55,7 @@ pub fn line(message: &Message, reader: &Name, text: &str) -> String {
 pub fn many(messages: &[Message]) -> Option<String> {
     let oldest = messages.first()?;
     let (count, from, id) = (messages.len(), &oldest.from, &oldest.id);
-    Some(format!(
-        "{count} unread messages, the oldest {id} from {from} ({NEXT})"
-    ))
+    Some(format!("{count} unread messages, the oldest {id} from {from} ({NEXT})"))
 }
 
 /// Returns the beginning of a text, at most so many characters, as a part of a line between quotation marks.

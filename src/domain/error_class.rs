@@ -171,9 +171,7 @@ fn by_status(status: i32) -> Option<&'static str> {
 /// Finds a status that stands as a word of its own.
 fn by_status_in(words: &str) -> Option<&'static str> {
     let words = words.split(|char: char| !char.is_ascii_alphanumeric());
-    words
-        .filter_map(|word| word.parse().ok())
-        .find_map(by_status)
+    words.filter_map(|word| word.parse().ok()).find_map(by_status)
 }
 
 /// Words before a time, in lower case, and how the time is told behind them.
@@ -230,10 +228,7 @@ pub fn retry_ms(words: &str, now_ms: i64) -> Option<i64> {
 
 /// Returns a time that was told in seconds since 1970, unless it is long past or far away.
 pub fn at_ms(seconds: f64, now_ms: i64) -> Option<i64> {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a difference of days is looked for"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a difference of days is looked for")]
     let from_now = seconds * 1000.0 - now_ms as f64;
     (from_now.abs() <= LONGEST_MS).then(|| now_ms.saturating_add(whole(from_now)))
 }
@@ -242,9 +237,7 @@ fn in_ms(mut rest: &str) -> Option<i64> {
     let mut sum: Option<f64> = None;
     while let Some((amount, behind)) = number(rest) {
         let unit: &str = behind.trim_start();
-        let end = unit
-            .find(|char: char| !char.is_ascii_alphabetic())
-            .unwrap_or(unit.len());
+        let end = unit.find(|char: char| !char.is_ascii_alphabetic()).unwrap_or(unit.len());
         let (unit, behind) = unit.split_at(end);
         let known = UNITS.iter().find(|(begin, _)| unit.starts_with(begin));
         let millis = match (known, sum) {
@@ -265,19 +258,14 @@ fn in_ms(mut rest: &str) -> Option<i64> {
 
 /// Reads the number that a text begins with, and returns what stands behind it.
 fn number(text: &str) -> Option<(f64, &str)> {
-    let end = text
-        .find(|char: char| !char.is_ascii_digit() && char != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     // A full stop behind a number is none of its own.
     let digits = text[..end].trim_end_matches('.');
     Some((digits.parse().ok()?, &text[digits.len()..]))
 }
 
 fn whole(millis: f64) -> i64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "it is below forty days, as was checked"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "it is below forty days, as was checked")]
     let whole = millis.round() as i64;
     whole
 }
@@ -290,27 +278,11 @@ mod tests {
     const SAID: [(Option<i32>, &str, Option<&str>); 34] = [
         // claude
         (Some(-32000), "Authentication required", Some(AUTH)),
-        (
-            Some(-32603),
-            r#"Internal error {"errorKind":"authentication_failed"}"#,
-            Some(AUTH),
-        ),
-        (
-            Some(-32603),
-            r#"Internal error {"errorKind":"rate_limit"}"#,
-            Some(QUOTA),
-        ),
-        (
-            Some(-32603),
-            r#"Internal error {"errorKind":"billing_error"}"#,
-            Some(QUOTA),
-        ),
+        (Some(-32603), r#"Internal error {"errorKind":"authentication_failed"}"#, Some(AUTH)),
+        (Some(-32603), r#"Internal error {"errorKind":"rate_limit"}"#, Some(QUOTA)),
+        (Some(-32603), r#"Internal error {"errorKind":"billing_error"}"#, Some(QUOTA)),
         (Some(-32603), "API Error: 529 Overloaded", Some(UNAVAILABLE)),
-        (
-            Some(-32603),
-            "Claude AI usage limit reached|1790000000",
-            Some(QUOTA),
-        ),
+        (Some(-32603), "Claude AI usage limit reached|1790000000", Some(QUOTA)),
         (Some(-32603), "Credit balance is too low", Some(QUOTA)),
         (None, "Invalid API key · Please run /login", Some(AUTH)),
         (
@@ -319,61 +291,21 @@ mod tests {
             Some(MODEL),
         ),
         (Some(-32603), "Prompt is too long", Some(LIMIT)),
-        (
-            Some(-32603),
-            r#"Internal error {"errorKind":"transport_lost"}"#,
-            Some(UNAVAILABLE),
-        ),
+        (Some(-32603), r#"Internal error {"errorKind":"transport_lost"}"#, Some(UNAVAILABLE)),
         // codex
-        (
-            None,
-            "Missing environment variable: `OPENAI_API_KEY`.",
-            Some(AUTH),
-        ),
-        (
-            None,
-            "unexpected status 401 Unauthorized: the key is not valid",
-            Some(AUTH),
-        ),
-        (
-            None,
-            "exceeded retry limit, last status: 429 Too Many Requests",
-            Some(QUOTA),
-        ),
-        (
-            None,
-            "You've hit your usage limit. Try again in 3 days 2 hours.",
-            Some(QUOTA),
-        ),
-        (
-            Some(-32603),
-            r#"Internal error {"codexErrorInfo":"usageLimitExceeded"}"#,
-            Some(QUOTA),
-        ),
-        (
-            None,
-            "stream disconnected before completion: error sending request",
-            Some(UNAVAILABLE),
-        ),
-        (
-            None,
-            "unexpected status 503 Service Unavailable",
-            Some(UNAVAILABLE),
-        ),
+        (None, "Missing environment variable: `OPENAI_API_KEY`.", Some(AUTH)),
+        (None, "unexpected status 401 Unauthorized: the key is not valid", Some(AUTH)),
+        (None, "exceeded retry limit, last status: 429 Too Many Requests", Some(QUOTA)),
+        (None, "You've hit your usage limit. Try again in 3 days 2 hours.", Some(QUOTA)),
+        (Some(-32603), r#"Internal error {"codexErrorInfo":"usageLimitExceeded"}"#, Some(QUOTA)),
+        (None, "stream disconnected before completion: error sending request", Some(UNAVAILABLE)),
+        (None, "unexpected status 503 Service Unavailable", Some(UNAVAILABLE)),
         // gemini: the status of HTTP as the code
         (Some(401), "no key", Some(AUTH)),
         (Some(429), "[object Object]", Some(QUOTA)),
-        (
-            Some(400),
-            "API key not valid. Please pass a valid API key.",
-            Some(AUTH),
-        ),
+        (Some(400), "API key not valid. Please pass a valid API key.", Some(AUTH)),
         (Some(400), "the request is malformed", None),
-        (
-            Some(404),
-            "models/gemini-9 is not found: unknown model",
-            Some(MODEL),
-        ),
+        (Some(404), "models/gemini-9 is not found: unknown model", Some(MODEL)),
         (Some(429), r#"{"status":"RESOURCE_EXHAUSTED"}"#, Some(QUOTA)),
         (Some(500), "it failed", Some(UNAVAILABLE)),
         // qwen: in the details alone
@@ -388,11 +320,7 @@ mod tests {
         ),
         (Some(-32603), "429 status code (no body)", Some(QUOTA)),
         // model servers
-        (
-            None,
-            "The model `gpt-9` does not exist or you do not have access to it.",
-            Some(MODEL),
-        ),
+        (None, "The model `gpt-9` does not exist or you do not have access to it.", Some(MODEL)),
         (None, "there is no such model", Some(MODEL)),
         // nobody
         (Some(400), "4010 bytes are too many", None),

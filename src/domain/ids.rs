@@ -184,10 +184,7 @@ impl CommandId {
     /// Returns the id of what is appended for a command ahead of it, because both together would be too long.
     #[must_use]
     pub fn ahead(self) -> Self {
-        Self(Uuid::from_u64_pair(
-            self.bits(u32::MAX),
-            self.bits(u32::MAX - 1),
-        ))
+        Self(Uuid::from_u64_pair(self.bits(u32::MAX), self.bits(u32::MAX - 1)))
     }
 
     /// Returns the `index`-th run of bits that follows from this id alone, for ids made while deciding.
@@ -232,10 +229,7 @@ mod tests {
             let id = MessageId::parse(old).unwrap();
             assert_eq!(id.to_string(), old);
             assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{old}\""));
-            assert_ne!(
-                MessageId::parse(&format!("msg-aaaa{}", &old[4..])).unwrap(),
-                id
-            );
+            assert_ne!(MessageId::parse(&format!("msg-aaaa{}", &old[4..])).unwrap(), id);
         }
     }
 
@@ -254,12 +248,7 @@ mod tests {
             "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2abq5wt`"
         );
         assert!(MessageId::parse("msg-AAAAAAAA").is_err());
-        for wrong in [
-            "msg-aaaaaaa",
-            "msg-aaaaaaaaaa",
-            "msg-aaaaaaaaaaaaa",
-            "msg-aaaaaaa1",
-        ] {
+        for wrong in ["msg-aaaaaaa", "msg-aaaaaaaaaa", "msg-aaaaaaaaaaaaa", "msg-aaaaaaa1"] {
             assert!(MessageId::parse(wrong).is_err(), "{wrong}");
         }
         assert!(MessageId::parse("msg-../../x").is_err());

@@ -43,10 +43,7 @@ impl MessageKind {
 
     /// Says whether it is worth a turn of an idle agent's model; the others ride along.
     pub fn wakes(self) -> bool {
-        matches!(
-            self,
-            Self::Message | Self::Request | Self::Response | Self::Broadcast
-        )
+        matches!(self, Self::Message | Self::Request | Self::Response | Self::Broadcast)
     }
 }
 
@@ -83,11 +80,7 @@ impl TryFrom<Cow<'_, str>> for Author {
     type Error = NameError;
 
     fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
-        if text == "bridge" {
-            Ok(Self::Bridge)
-        } else {
-            Name::parse(&text).map(Self::Member)
-        }
+        if text == "bridge" { Ok(Self::Bridge) } else { Name::parse(&text).map(Self::Member) }
     }
 }
 
@@ -120,11 +113,7 @@ impl TryFrom<Cow<'_, str>> for Audience {
     type Error = NameError;
 
     fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
-        if text == "all" {
-            Ok(Self::All)
-        } else {
-            Name::parse(&text).map(Self::One)
-        }
+        if text == "all" { Ok(Self::All) } else { Name::parse(&text).map(Self::One) }
     }
 }
 

@@ -173,35 +173,14 @@ mod tests {
 
     #[test]
     fn names_are_plain_words_of_limited_length() {
-        for good in [
-            "codex",
-            "codex-2",
-            "A.b_c-d",
-            "0",
-            "s",
-            "s1a",
-            "a".repeat(64).as_str(),
-        ] {
+        for good in ["codex", "codex-2", "A.b_c-d", "0", "s", "s1a", "a".repeat(64).as_str()] {
             assert!(Name::parse(good).is_ok(), "{good}");
         }
         let long = "a".repeat(65);
-        for bad in [
-            "",
-            ".",
-            "-a",
-            "../../x",
-            "a/b",
-            "a b",
-            "a\0",
-            "a\n",
-            "кодекс",
-            "\u{202e}abc",
-            &long,
-        ] {
-            assert!(
-                matches!(Name::parse(bad), Err(NameError::Malformed(_))),
-                "{bad}"
-            );
+        for bad in
+            ["", ".", "-a", "../../x", "a/b", "a b", "a\0", "a\n", "кодекс", "\u{202e}abc", &long]
+        {
+            assert!(matches!(Name::parse(bad), Err(NameError::Malformed(_))), "{bad}");
         }
     }
 

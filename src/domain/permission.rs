@@ -25,12 +25,8 @@ pub enum Policy {
 
 impl Policy {
     /// All of them, as a file or a model writes them.
-    pub const WORDS: [(&'static str, Self); 4] = [
-        ("allow", Self::Allow),
-        ("rules", Self::Rules),
-        ("ask", Self::Ask),
-        ("deny", Self::Deny),
-    ];
+    pub const WORDS: [(&'static str, Self); 4] =
+        [("allow", Self::Allow), ("rules", Self::Rules), ("ask", Self::Ask), ("deny", Self::Deny)];
 
     /// Reads a policy.
     pub fn parse(word: &str) -> Option<Self> {
@@ -192,11 +188,7 @@ pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], ground: &Gro
             let Some(path) = path else { return false };
             inside(path, &ground.project).is_some_and(|inner| !is_guarded(ground, path, inner))
         };
-        if !paths.is_empty() && paths.iter().all(is_free) {
-            Verdict::Allow
-        } else {
-            Verdict::Ask
-        }
+        if !paths.is_empty() && paths.iter().all(is_free) { Verdict::Allow } else { Verdict::Ask }
     };
     match (policy, kind) {
         (Policy::Allow, _) => Verdict::Allow,
@@ -305,10 +297,7 @@ fn is_below(path: &Path, other: &Path) -> bool {
 
 /// Says whether these parts follow each other anywhere in a path. Here, too, the case of letters does not count.
 fn has(inner: &Path, parts: &str) -> bool {
-    let inner: Vec<_> = inner
-        .components()
-        .map(|part| folded(part.as_os_str()))
-        .collect();
+    let inner: Vec<_> = inner.components().map(|part| folded(part.as_os_str())).collect();
     let parts: Vec<_> = parts.split('/').map(|part| folded(part.as_ref())).collect();
     inner.windows(parts.len()).any(|window| window == parts)
 }
@@ -372,26 +361,16 @@ mod tests {
 
     #[test]
     fn the_rules_ask_about_every_other_kind() {
-        for kind in [
-            "delete",
-            "move",
-            "execute",
-            "think",
-            "fetch",
-            "switch_mode",
-            "other",
-            "",
-            "Read",
-        ] {
+        for kind in
+            ["delete", "move", "execute", "think", "fetch", "switch_mode", "other", "", "Read"]
+        {
             check_rules(kind, "/home/ann/project/a", Verdict::Ask);
         }
     }
 
     #[test]
     fn the_worse_of_two_kinds_is_never_one_that_the_rules_allow_more_of() {
-        let order = [
-            "read", "search", "edit", "other", "move", "delete", "execute",
-        ];
+        let order = ["read", "search", "edit", "other", "move", "delete", "execute"];
         for (place, kind) in order.iter().enumerate() {
             for (other_place, other) in order.iter().enumerate() {
                 assert_eq!(is_worse(kind, other), place > other_place, "{kind} {other}");
@@ -429,12 +408,7 @@ mod tests {
         check(Policy::Rules, "read", &[], Verdict::Ask);
         let inside = "/home/ann/project/a";
         check(Policy::Rules, "edit", &[inside, inside], Verdict::Allow);
-        check(
-            Policy::Rules,
-            "edit",
-            &[inside, "/etc/passwd"],
-            Verdict::Ask,
-        );
+        check(Policy::Rules, "edit", &[inside, "/etc/passwd"], Verdict::Ask);
         let unknown = [Some(PathBuf::from(inside)), None];
         let verdict = judge(Policy::Rules, "read", &unknown, &ground());
         assert_eq!(verdict, Verdict::Ask);
@@ -442,20 +416,13 @@ mod tests {
 
     #[test]
     fn the_bus_is_not_read_and_what_decides_about_rights_is_not_edited_without_asking() {
-        for path in [
-            ".claude/bridge/log/1.jsonl",
-            ".claude/bridge",
-            ".Claude/BRIDGE/x",
-        ] {
+        for path in [".claude/bridge/log/1.jsonl", ".claude/bridge", ".Claude/BRIDGE/x"] {
             check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Ask);
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
         }
-        for path in [
-            ".claude/bridge.toml",
-            ".git/hooks/pre-commit",
-            ".GIT/config",
-            ".claude/settings.json",
-        ] {
+        for path in
+            [".claude/bridge.toml", ".git/hooks/pre-commit", ".GIT/config", ".claude/settings.json"]
+        {
             check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Allow);
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
         }
@@ -485,10 +452,7 @@ mod tests {
             ] {
                 check_rules("edit", &path, Verdict::Ask);
             }
-            for path in [
-                format!("{PROJECT}/{part}/x"),
-                format!("{PROJECT}/vendor/lib/{part}"),
-            ] {
+            for path in [format!("{PROJECT}/{part}/x"), format!("{PROJECT}/vendor/lib/{part}")] {
                 check_rules("read", &path, Verdict::Allow);
             }
         }
@@ -504,11 +468,7 @@ mod tests {
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
             check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Allow);
         }
-        check_rules(
-            "read",
-            &format!("{PROJECT}/settings/bridge/log"),
-            Verdict::Ask,
-        );
+        check_rules("read", &format!("{PROJECT}/settings/bridge/log"), Verdict::Ask);
         for path in [
             "ci/other.sh",
             "run.sh",
@@ -524,15 +484,10 @@ mod tests {
 
     #[test]
     fn where_not_all_that_is_guarded_is_known_every_edit_is_asked_about() {
-        let ground = Ground {
-            knows_all_guarded: false,
-            ..ground()
-        };
-        for (kind, expected) in [
-            ("edit", Verdict::Ask),
-            ("read", Verdict::Allow),
-            ("search", Verdict::Allow),
-        ] {
+        let ground = Ground { knows_all_guarded: false, ..ground() };
+        for (kind, expected) in
+            [("edit", Verdict::Ask), ("read", Verdict::Allow), ("search", Verdict::Allow)]
+        {
             let path = Some(PathBuf::from(format!("{PROJECT}/src/main.rs")));
             let verdict = judge(Policy::Rules, kind, &[path], &ground);
             assert_eq!(verdict, expected, "{kind}");

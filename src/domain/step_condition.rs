@@ -109,11 +109,7 @@ impl fmt::Display for Source {
 
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source,
-            relation,
-            value,
-        } = self;
+        let Self { source, relation, value } = self;
         write!(f, "{source} {} {value}", relation.as_str())
     }
 }

@@ -75,11 +75,7 @@ pub struct TaskError {
 impl TaskError {
     /// Makes an error about which there is nothing more to say.
     pub fn new(class: &str, message: impl Into<String>) -> Self {
-        Self {
-            class: class.to_owned(),
-            message: message.into(),
-            ..Self::default()
-        }
+        Self { class: class.to_owned(), message: message.into(), ..Self::default() }
     }
 
     /// Returns the error as it is written down: without what is secret, and with no more words than somebody reads.

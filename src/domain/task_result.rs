@@ -77,27 +77,19 @@ impl Money {
             reason = "the range was checked"
         )]
         let micros = micros as u64;
-        Some(Self {
-            micros,
-            currency: currency.to_owned(),
-        })
+        Some(Self { micros, currency: currency.to_owned() })
     }
 
     /// Returns what has been added since an earlier amount; none when the two cannot be compared.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let micros = self.micros.checked_sub(earlier.micros)?;
-        (self.currency == earlier.currency).then(|| Self {
-            micros,
-            currency: self.currency.clone(),
-        })
+        (self.currency == earlier.currency)
+            .then(|| Self { micros, currency: self.currency.clone() })
     }
 
     /// Returns the amount as people write it.
     pub fn amount(&self) -> f64 {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "no amount that is made here is so large"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "no amount that is made here is so large")]
         let micros = self.micros as f64;
         micros / 1e6
     }
@@ -134,10 +126,7 @@ impl Details {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands a reference over"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -114,12 +114,7 @@ impl Step {
     /// Makes the step that does one item of its list, counted from 1.
     #[must_use]
     pub fn for_item(&self, number: u32) -> Self {
-        Self {
-            name: self.name.item(number),
-            for_each: None,
-            approve: None,
-            ..self.clone()
-        }
+        Self { name: self.name.item(number), for_each: None, approve: None, ..self.clone() }
     }
 
     /// Says whether it looks at how a step ended, and so begins also when that did not end well.
@@ -138,10 +133,7 @@ pub struct StepOf {
     pub step: Name,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -170,13 +162,8 @@ pub enum StepStatus {
 
 impl StepStatus {
     /// How a step can end.
-    pub const ENDS: [Self; 5] = [
-        Self::Done,
-        Self::Failed,
-        Self::Unneeded,
-        Self::Skipped,
-        Self::Cancelled,
-    ];
+    pub const ENDS: [Self; 5] =
+        [Self::Done, Self::Failed, Self::Unneeded, Self::Skipped, Self::Cancelled];
 
     /// Returns the word that tools show.
     pub fn as_str(self) -> &'static str {

@@ -57,35 +57,21 @@ impl Identity {
                 .ok_or(IdentityError::Missing { variable: name })
         };
         let text = |name: &'static str, expected: &'static str| {
-            let malformed = IdentityError::Malformed {
-                variable: name,
-                expected,
-            };
+            let malformed = IdentityError::Malformed { variable: name, expected };
             get(name)?.into_string().map_err(|_| malformed)
         };
         let directory = PathBuf::from(get(DIR)?);
         if !directory.is_absolute() {
-            return Err(IdentityError::Malformed {
-                variable: DIR,
-                expected: "an absolute path",
-            });
+            return Err(IdentityError::Malformed { variable: DIR, expected: "an absolute path" });
         }
-        let member =
-            Name::parse(&text(MEMBER, "a name")?).map_err(|_| IdentityError::Malformed {
-                variable: MEMBER,
-                expected: "a name",
-            })?;
+        let member = Name::parse(&text(MEMBER, "a name")?)
+            .map_err(|_| IdentityError::Malformed { variable: MEMBER, expected: "a name" })?;
         let session = text(SESSION, "a session")?;
-        let session = Uuid::parse_str(&session).map_err(|_| IdentityError::Malformed {
-            variable: SESSION,
-            expected: "a session",
-        })?;
+        let session = Uuid::parse_str(&session)
+            .map_err(|_| IdentityError::Malformed { variable: SESSION, expected: "a session" })?;
         let result_bytes = match get(RESULT_BYTES) {
             Ok(_) => Some(text(RESULT_BYTES, "a number")?.parse().map_err(|_| {
-                IdentityError::Malformed {
-                    variable: RESULT_BYTES,
-                    expected: "a number",
-                }
+                IdentityError::Malformed { variable: RESULT_BYTES, expected: "a number" }
             })?),
             // A bridge from before does not say.
             Err(_) => None,
@@ -103,11 +89,7 @@ impl Identity {
     pub fn seat(&self, bus: &Bus) -> Result<Seat, BusError> {
         let seat = Seat::of_agent(bus, self.session, &self.token)?;
         let seat = seat.with_answers_of(self.result_bytes.unwrap_or(limits::ANSWER_BYTES));
-        if *seat.name() == self.member {
-            Ok(seat)
-        } else {
-            Err(Refusal::NotYours.into())
-        }
+        if *seat.name() == self.member { Ok(seat) } else { Err(Refusal::NotYours.into()) }
     }
 }
 

@@ -83,11 +83,7 @@ impl Consents {
         let options = PeerRequestOptions::with_timeout(PATIENCE);
         let asking = async {
             let request = ServerRequest::ElicitRequest(form);
-            match context
-                .peer
-                .send_cancellable_request(request, options)
-                .await
-            {
+            match context.peer.send_cancellable_request(request, options).await {
                 Ok(handle) => handle.await_response().await,
                 Err(error) => Err(error),
             }

@@ -49,11 +49,7 @@ pub(super) struct User {
 impl User {
     /// Makes a user; `human` hears whether the user can be asked at any time.
     pub(super) fn new(human: Human) -> Self {
-        Self {
-            human,
-            consents: Consents::default(),
-            put: Mutex::default(),
-        }
+        Self { human, consents: Consents::default(), put: Mutex::default() }
     }
 
     /// Asks by requests of ours, as the questions come, until the client is gone. Returns at once where it shows no forms.
@@ -64,8 +60,7 @@ impl User {
         ending: CancellationToken,
     ) {
         let shows = |peer: &Peer<RoleServer>| {
-            peer.peer_info()
-                .is_some_and(|client| shows_forms(&client.capabilities))
+            peer.peer_info().is_some_and(|client| shows_forms(&client.capabilities))
         };
         if !shows(&peer) {
             return;
@@ -172,11 +167,7 @@ impl User {
 
 /// Returns when another seat is taken.
 async fn replaced(seating: &Seating, seat: &Seat) {
-    let is_same = || {
-        seating
-            .current()
-            .is_none_or(|current| current.session() == seat.session())
-    };
+    let is_same = || seating.current().is_none_or(|current| current.session() == seat.session());
     while is_same() {
         tokio::time::sleep(SEAT_LOOK).await;
     }
@@ -265,11 +256,7 @@ fn form(permission: &Permission) -> Option<ElicitRequestParams> {
         "The agent `{}` asks for permission ({kind}): {:?}{places}",
         question.agent, question.title
     );
-    let offers: Vec<_> = permission
-        .offers
-        .iter()
-        .map(|offer| offer.as_str())
-        .collect();
+    let offers: Vec<_> = permission.offers.iter().map(|offer| offer.as_str()).collect();
     // An answer that says no is always possible: by declining.
     let schema: Value = json!({
         "type": "object",

@@ -34,9 +34,7 @@ impl Progress {
     /// Returns the way that a request asks for.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
-        Self {
-            to: token.map(|token| (context.peer.clone(), token)),
-        }
+        Self { to: token.map(|token| (context.peer.clone(), token)) }
     }
 
     /// Says whether anybody listens.

@@ -141,17 +141,13 @@ impl Client {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
         };
-        let handler = Handler {
-            forms: forms.clone(),
-        };
+        let handler = Handler { forms: forms.clone() };
         let transport = AsyncRwTransport::new_client(output, input);
         let serving = handler.serve_with_lifecycle(transport, mode);
         match tokio::time::timeout(GREETING, serving).await {
             Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
-            Err(_) => Err(ClientError::NotStarted(format!(
-                "no greeting within {GREETING:?}"
-            ))),
+            Err(_) => Err(ClientError::NotStarted(format!("no greeting within {GREETING:?}"))),
         }
     }
 
@@ -159,10 +155,7 @@ impl Client {
     pub async fn tools(&self) -> Result<Vec<String>, ClientError> {
         let listed = self.service.list_all_tools().await;
         let tools = listed.map_err(|error| no_answer("tools/list", &error))?;
-        Ok(tools
-            .into_iter()
-            .map(|tool| tool.name.into_owned())
-            .collect())
+        Ok(tools.into_iter().map(|tool| tool.name.into_owned()).collect())
     }
 
     /// Calls a tool, and returns its structured result.
@@ -202,10 +195,7 @@ impl Client {
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::with_timeout(limit);
-        let sent = self
-            .service
-            .send_cancellable_request(request, options)
-            .await;
+        let sent = self.service.send_cancellable_request(request, options).await;
         let answer = match sent {
             Ok(handle) => handle.await_response().await,
             Err(error) => Err(error),
@@ -235,28 +225,16 @@ impl Client {
 }
 
 fn no_answer(tool: &str, error: &rmcp::ServiceError) -> ClientError {
-    ClientError::NoAnswer {
-        tool: tool.to_owned(),
-        problem: error.to_string(),
-    }
+    ClientError::NoAnswer { tool: tool.to_owned(), problem: error.to_string() }
 }
 
 /// Returns the structured result of a call, or what the tool says instead.
 fn result(tool: &str, answer: ServerResult) -> Result<Value, ClientError> {
     match answer {
         ServerResult::CallToolResult(result) if result.is_error == Some(true) => {
-            let texts = result
-                .content
-                .iter()
-                .filter_map(|content| content.as_text());
-            let problem = texts
-                .map(|text| text.text.as_str())
-                .collect::<Vec<_>>()
-                .join("\n");
-            Err(ClientError::Refused {
-                tool: tool.to_owned(),
-                problem,
-            })
+            let texts = result.content.iter().filter_map(|content| content.as_text());
+            let problem = texts.map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n");
+            Err(ClientError::Refused { tool: tool.to_owned(), problem })
         }
         ServerResult::CallToolResult(result) => {
             Ok(result.structured_content.unwrap_or(Value::Null))

@@ -31,9 +31,7 @@ impl Seating {
     {
         let take = Box::new(move || take().boxed());
         let taking = Mutex::new(take().shared());
-        Self {
-            shared: Arc::new(Inner { take, taking }),
-        }
+        Self { shared: Arc::new(Inner { take, taking }) }
     }
 
     /// Makes a seating of a seat that is taken already.
@@ -54,9 +52,7 @@ impl Seating {
     /// Returns the seat if it is taken by now.
     pub fn current(&self) -> Option<Seat> {
         let taking = self.taking();
-        taking
-            .peek()
-            .and_then(|outcome| outcome.as_ref().ok().cloned())
+        taking.peek().and_then(|outcome| outcome.as_ref().ok().cloned())
     }
 
     /// Hears how a call ended: on a bus that was removed the seat is void, and the next call takes one in what is there now.
@@ -77,9 +73,6 @@ impl Seating {
 
     fn taking(&self) -> MutexGuard<'_, Taking> {
         // It is only ever replaced as a whole.
-        self.shared
-            .taking
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.taking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -65,9 +65,7 @@ impl Leading {
 
     /// Names the project, and where agents work in it if that is another worktree.
     pub(crate) fn told_project(&self) -> String {
-        let Launch {
-            project, ground, ..
-        } = &self.shared.launch;
+        let Launch { project, ground, .. } = &self.shared.launch;
         let told = format!("The project is {}", project.display());
         if ground == project {
             return told + ".";
@@ -94,10 +92,7 @@ impl Leading {
 
     fn teams(&self) -> MutexGuard<'_, Vec<Workflows>> {
         // Every change is a single push or take.
-        self.shared
-            .teams
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.teams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -24,10 +24,7 @@ use super::mid_turn_words::{self, SteerAnswer, SteerRequest};
 /// Everything that a client asks.
 pub(super) enum Asked {
     Open(Opening),
-    SetOption(
-        SetSessionConfigOptionRequest,
-        Responder<SetSessionConfigOptionResponse>,
-    ),
+    SetOption(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
     Prompt(Prompt),
     Steer(SteerRequest, Responder<SteerAnswer>),
     Cancel(SessionId),
@@ -110,17 +107,8 @@ pub(super) async fn connect(
     transport: impl ConnectTo<Agent>,
     asked: mpsc::Sender<Asked>,
 ) -> Result<(), Error> {
-    let [
-        new,
-        load,
-        resume,
-        option,
-        prompt,
-        steer,
-        cancel,
-        close,
-        ended,
-    ] = std::array::from_fn(|_| asked.clone());
+    let [new, load, resume, option, prompt, steer, cancel, close, ended] =
+        std::array::from_fn(|_| asked.clone());
     drop(asked);
     Agent
         .v1()
@@ -145,12 +133,7 @@ pub(super) async fn connect(
                 let session = None;
                 pass(
                     &new,
-                    Asked::Open(Opening {
-                        session,
-                        cwd: it.cwd,
-                        servers: it.mcp_servers,
-                        answer,
-                    }),
+                    Asked::Open(Opening { session, cwd: it.cwd, servers: it.mcp_servers, answer }),
                 )
                 .await
             },
@@ -190,11 +173,7 @@ pub(super) async fn connect(
         )
         .on_receive_request(
             async move |it: PromptRequest, responder, connection: ConnectionTo<Client>| {
-                let question = Prompt {
-                    request: it,
-                    responder,
-                    connection,
-                };
+                let question = Prompt { request: it, responder, connection };
                 pass(&prompt, Asked::Prompt(question)).await
             },
             on_receive_request!(),
@@ -227,10 +206,7 @@ pub(super) async fn connect(
 }
 
 async fn pass(asked: &mpsc::Sender<Asked>, question: Asked) -> Result<(), Error> {
-    asked
-        .send(question)
-        .await
-        .map_err(|_| Error::internal_error())
+    asked.send(question).await.map_err(|_| Error::internal_error())
 }
 
 fn capabilities(can: Can) -> AgentCapabilities {
@@ -239,9 +215,7 @@ fn capabilities(can: Can) -> AgentCapabilities {
         if can.resume {
             sessions = sessions.resume(SessionResumeCapabilities::new());
         }
-        AgentCapabilities::new()
-            .load_session(true)
-            .session_capabilities(sessions)
+        AgentCapabilities::new().load_session(true).session_capabilities(sessions)
     } else {
         AgentCapabilities::new().session_capabilities(sessions)
     }

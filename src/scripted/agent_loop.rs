@@ -166,10 +166,7 @@ impl Agent {
     /// Ends what runs, then the servers.
     async fn end(mut self) -> Ending {
         self.tasks.shutdown().await;
-        let servers = self
-            .sessions
-            .drain()
-            .flat_map(|(_, session)| session.servers);
+        let servers = self.sessions.drain().flat_map(|(_, session)| session.servers);
         join_all(servers.map(Server::end)).await;
         Ending::Closed
     }
@@ -191,17 +188,14 @@ impl Agent {
 
     /// Whether sessions can be loaded: known for a known table, else as soon as any table can.
     fn loads(&self) -> bool {
-        self.table
-            .as_ref()
-            .map_or_else(|| self.script.any_loads(), |part| part.start.load)
+        self.table.as_ref().map_or_else(|| self.script.any_loads(), |part| part.start.load)
     }
 
     /// Whether sessions cannot be resumed, although they can be loaded.
     fn only_loads(&self) -> bool {
-        self.table.as_ref().map_or_else(
-            || self.script.only_loads(),
-            |part| part.start.history.is_some(),
-        )
+        self.table
+            .as_ref()
+            .map_or_else(|| self.script.only_loads(), |part| part.start.history.is_some())
     }
 
     /// Whether it offers to be steered: known for a known table, else as soon as any table does.
@@ -227,9 +221,7 @@ impl Agent {
         }
         let servers: Vec<McpServerStdio> = opening.servers.into_iter().filter_map(stdio).collect();
         let mut variables = servers.iter().flat_map(|server| &server.env);
-        let member = variables
-            .find(|it| it.name == env_vars::MEMBER)
-            .map(|it| it.value.clone());
+        let member = variables.find(|it| it.name == env_vars::MEMBER).map(|it| it.value.clone());
         let part = match &self.table {
             Some(table) => Ok(Arc::clone(table)),
             None => self.script.for_member(member.as_deref()),
@@ -244,11 +236,7 @@ impl Agent {
         if let Some(code) = self.take_up(&part).await {
             return Some(code);
         }
-        if part
-            .start
-            .sessions
-            .is_some_and(|most| self.opened >= u64::from(most))
-        {
+        if part.start.sessions.is_some_and(|most| self.opened >= u64::from(most)) {
             self.unanswered.push(opening.answer);
             return None;
         }
@@ -265,11 +253,7 @@ impl Agent {
         let session = Session::new(Arc::clone(&part), memory.unwrap_or_default(), name);
         let options = session.options();
         self.sessions.insert(id.clone(), session);
-        let servers = if part.start.servers == StartServers::Never {
-            Vec::new()
-        } else {
-            servers
-        };
+        let servers = if part.start.servers == StartServers::Never { Vec::new() } else { servers };
         let answer = if part.start.servers == StartServers::Before {
             Some(opening.answer)
         } else {
@@ -279,11 +263,7 @@ impl Agent {
         };
         self.tasks.spawn(async move {
             let servers = Server::start_all(&servers, &opening.cwd).await;
-            Done::Started {
-                session: id,
-                servers,
-                answer,
-            }
+            Done::Started { session: id, servers, answer }
         });
         None
     }
@@ -328,8 +308,7 @@ impl Agent {
                 None => busy(&id),
                 Some(turn) => {
                     let wire = Arc::clone(&self.wire);
-                    self.tasks
-                        .spawn(async move { Done::Turn(turn.play(prompt, wire).await) });
+                    self.tasks.spawn(async move { Done::Turn(turn.play(prompt, wire).await) });
                     return;
                 }
             },

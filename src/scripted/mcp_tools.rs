@@ -67,30 +67,16 @@ impl Server {
             }
             Ok(started)
         };
-        tokio::time::timeout(START_DEADLINE, start)
-            .await
-            .unwrap_or(Err(ToolsError::StartDeadline))
+        tokio::time::timeout(START_DEADLINE, start).await.unwrap_or(Err(ToolsError::StartDeadline))
     }
 
     async fn start(server: &McpServerStdio, cwd: &Path) -> Result<Self, ToolsError> {
-        let failed = |reason: String| ToolsError::Start {
-            server: server.name.clone(),
-            reason,
-        };
+        let failed = |reason: String| ToolsError::Start { server: server.name.clone(), reason };
         let mut child = Command::new(&server.command)
             .args(&server.args)
             .env_clear()
-            .envs(
-                INHERITED
-                    .iter()
-                    .filter_map(|key| Some((key, std::env::var_os(key)?))),
-            )
-            .envs(
-                server
-                    .env
-                    .iter()
-                    .map(|variable| (&variable.name, &variable.value)),
-            )
+            .envs(INHERITED.iter().filter_map(|key| Some((key, std::env::var_os(key)?))))
+            .envs(server.env.iter().map(|variable| (&variable.name, &variable.value)))
             .current_dir(cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -99,13 +85,8 @@ impl Server {
             .map_err(|error| failed(format!("{}: {error}", server.command.display())))?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
-        let started = Self::connect(&server.name, (stdout, stdin))
-            .await
-            .map_err(failed)?;
-        Ok(Self {
-            child: Some(child),
-            ..started
-        })
+        let started = Self::connect(&server.name, (stdout, stdin)).await.map_err(failed)?;
+        Ok(Self { child: Some(child), ..started })
     }
 
     /// Begins to talk to a server over given streams and lists its tools, as real agents do first of all.
@@ -120,23 +101,13 @@ impl Server {
             .serve(transport)
             .await
             .map_err(|error: ClientInitializeError| error.to_string())?;
-        service
-            .list_all_tools()
-            .await
-            .map_err(|error| error.to_string())?;
-        Ok(Self {
-            name: name.to_owned(),
-            service,
-            child: None,
-        })
+        service.list_all_tools().await.map_err(|error| error.to_string())?;
+        Ok(Self { name: name.to_owned(), service, child: None })
     }
 
     /// Returns what is needed to call its tools.
     pub(super) fn toolbox(&self) -> Toolbox {
-        Toolbox {
-            server: self.name.clone(),
-            peer: self.service.peer().clone(),
-        }
+        Toolbox { server: self.name.clone(), peer: self.service.peer().clone() }
     }
 
     /// Ends the server: closes its stdin, waits, then kills it.
@@ -178,16 +149,13 @@ impl Toolbox {
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let answer = tokio::time::timeout(CALL_DEADLINE, self.peer.call_tool(request)).await;
         match answer {
-            Err(_) => Err(ToolsError::CallDeadline {
-                tool: tool.to_owned(),
-            }),
+            Err(_) => Err(ToolsError::CallDeadline { tool: tool.to_owned() }),
             Ok(Ok(result)) => Ok(read_answer(result)),
             // A protocol error about this call (an unknown tool, say) is an answer that a model would see.
             Ok(Err(ServiceError::McpError(error))) => Ok(Answer::Error(error.message.into_owned())),
-            Ok(Err(error)) => Err(ToolsError::Call {
-                tool: tool.to_owned(),
-                reason: error.to_string(),
-            }),
+            Ok(Err(error)) => {
+                Err(ToolsError::Call { tool: tool.to_owned(), reason: error.to_string() })
+            }
         }
     }
 }
@@ -203,9 +171,7 @@ fn read_answer(result: CallToolResult) -> Answer {
     if result.is_error == Some(true) {
         return Answer::Error(text);
     }
-    let value = result
-        .structured_content
-        .or_else(|| serde_json::from_str(&text).ok());
+    let value = result.structured_content.or_else(|| serde_json::from_str(&text).ok());
     Answer::Result(value.unwrap_or_else(|| serde_json::json!({ "text": text })))
 }
 
@@ -261,9 +227,7 @@ mod tests {
     #[tool_handler]
     impl ServerHandler for Fake {
         fn get_info(&self) -> ServerConfig {
-            let capabilities = rmcp::model::ServerCapabilities::builder()
-                .enable_tools()
-                .build();
+            let capabilities = rmcp::model::ServerCapabilities::builder().enable_tools().build();
             ServerConfig::new(capabilities)
         }
     }
@@ -279,11 +243,8 @@ mod tests {
 
     async fn call(tool: &str, arguments: Value) -> Answer {
         let server = connected(Fake::default()).await;
-        let answer = server
-            .toolbox()
-            .call(tool, arguments.as_object().unwrap().clone())
-            .await
-            .unwrap();
+        let answer =
+            server.toolbox().call(tool, arguments.as_object().unwrap().clone()).await.unwrap();
         server.end().await;
         answer
     }
@@ -294,26 +255,14 @@ mod tests {
             call("echo", json!({"text": "hello"})).await,
             Answer::Result(json!({"text": "hello"}))
         );
-        assert_eq!(
-            call("plain", json!({})).await,
-            Answer::Result(json!({"text": "just text"}))
-        );
+        assert_eq!(call("plain", json!({})).await, Answer::Result(json!({"text": "just text"})));
     }
 
     #[tokio::test]
     async fn a_failing_an_unknown_and_a_misused_tool_are_answers_too() {
-        assert_eq!(
-            call("fail", json!({})).await,
-            Answer::Error("nothing works".to_owned())
-        );
-        assert_eq!(
-            call("nothing", json!({})).await,
-            Answer::Error("tool not found".to_owned())
-        );
-        assert!(matches!(
-            call("echo", json!({"text": 1})).await,
-            Answer::Error(_)
-        ));
+        assert_eq!(call("fail", json!({})).await, Answer::Error("nothing works".to_owned()));
+        assert_eq!(call("nothing", json!({})).await, Answer::Error("tool not found".to_owned()));
+        assert!(matches!(call("echo", json!({"text": 1})).await, Answer::Error(_)));
     }
 
     #[tokio::test]
@@ -323,22 +272,15 @@ mod tests {
         let toolbox = server.toolbox();
         let waiting = tokio::spawn(async move { toolbox.call("wait", Map::new()).await });
         let deadline = Duration::from_secs(10);
-        tokio::time::timeout(deadline, fake.called.notified())
-            .await
-            .unwrap();
+        tokio::time::timeout(deadline, fake.called.notified()).await.unwrap();
         waiting.abort();
-        tokio::time::timeout(deadline, fake.cancelled.notified())
-            .await
-            .unwrap();
+        tokio::time::timeout(deadline, fake.cancelled.notified()).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_missing_program_is_named() {
         let server = McpServerStdio::new("bridge", "/nowhere/server");
-        let error = Server::start_all(&[server], Path::new("/"))
-            .await
-            .err()
-            .unwrap();
+        let error = Server::start_all(&[server], Path::new("/")).await.err().unwrap();
         assert_eq!(
             error.to_string(),
             "failed to start the MCP server `bridge`: /nowhere/server: No such file or directory (os error 2)"

@@ -58,10 +58,7 @@ pub enum ScriptedError {
 /// read of it may still be under way afterwards: end the runtime with `shutdown_background`.
 pub async fn run(options: Options) -> Result<(), ScriptedError> {
     let script = Script::load(&options.script)?;
-    let table = options
-        .table
-        .map(|table| script.named(&table))
-        .transpose()?;
+    let table = options.table.map(|table| script.named(&table)).transpose()?;
     let mut signals = signal(SignalKind::terminate()).map_err(ScriptedError::Signal)?;
     let (terminate, terminated) = mpsc::channel(1);
     tokio::spawn(async move {

@@ -60,9 +60,7 @@ impl Wire {
         update: schema::SessionUpdate,
     ) -> Result<(), Gone> {
         let notification = schema::SessionNotification::new(session.clone(), update);
-        connection
-            .send_notification(notification)
-            .map_err(|_| Gone)?;
+        connection.send_notification(notification).map_err(|_| Gone)?;
         self.written(connection).await
     }
 
@@ -72,22 +70,15 @@ impl Wire {
         connection: &ConnectionTo<Client>,
         line: String,
     ) -> Result<(), Gone> {
-        connection
-            .send_notification(Raw { line })
-            .map_err(|_| Gone)?;
+        connection.send_notification(Raw { line }).map_err(|_| Gone)?;
         self.written(connection).await
     }
 
     async fn written(&self, connection: &ConnectionTo<Client>) -> Result<(), Gone> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (done, written) = oneshot::channel();
-        self.waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, done);
-        connection
-            .send_notification(Written { id })
-            .map_err(|_| Gone)?;
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, done);
+        connection.send_notification(Written { id }).map_err(|_| Gone)?;
         written.await.map_err(|_| Gone)
     }
 
@@ -102,11 +93,8 @@ impl Wire {
         match own {
             OwnNotice::Raw(raw) => Some(raw),
             OwnNotice::Written(id) => {
-                let waiting = self
-                    .waiting
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .remove(&id);
+                let waiting =
+                    self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
                 if let Some(waiting) = waiting {
                     // Nobody waits any more when the turn was cancelled meanwhile.
                     waiting.send(()).ok();
@@ -151,17 +139,15 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let outgoing = sink::unfold(
-        (writer, wire),
-        async |(mut writer, wire): (W, Arc<Wire>), line: String| {
+    let outgoing =
+        sink::unfold((writer, wire), async |(mut writer, wire): (W, Arc<Wire>), line: String| {
             if let Some(mut line) = wire.outgoing(line) {
                 line.push('\n');
                 writer.write_all(line.as_bytes()).await?;
                 writer.flush().await?;
             }
             Ok::<_, io::Error>((writer, wire))
-        },
-    );
+        });
     let incoming = stream::unfold(BufReader::new(reader).lines(), async |mut lines| {
         let line = lines.next_line().await.transpose()?;
         Some((line, lines))

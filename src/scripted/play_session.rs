@@ -99,10 +99,7 @@ impl Session {
     pub(super) fn started(&mut self, servers: Result<Vec<Server>, ToolsError>) {
         let tools = servers.and_then(|servers| {
             self.servers = servers;
-            self.servers
-                .first()
-                .map(Server::toolbox)
-                .ok_or(ToolsError::None)
+            self.servers.first().map(Server::toolbox).ok_or(ToolsError::None)
         });
         self.tools.send_replace(Some(tools));
     }
@@ -110,12 +107,8 @@ impl Session {
     /// Begins a turn, unless one runs.
     pub(super) fn begin_turn(&mut self) -> Option<TurnBegun> {
         let mut memory = self.memory.take()?;
-        memory
-            .scope
-            .insert(MODEL.to_owned(), self.model.clone().into());
-        memory
-            .scope
-            .insert(MODE.to_owned(), self.mode.clone().into());
+        memory.scope.insert(MODEL.to_owned(), self.model.clone().into());
+        memory.scope.insert(MODE.to_owned(), self.mode.clone().into());
         let cancel = CancellationToken::new();
         let ignores_cancel = Arc::new(AtomicBool::new(false));
         let words = Arc::new(Words::default());
@@ -186,9 +179,7 @@ impl Session {
             return Err(invalid(format!("`{option}` is one of {}", quoted(values))));
         }
         *current = Some(wanted);
-        Ok(SetSessionConfigOptionResponse::new(
-            self.options().unwrap_or_default(),
-        ))
+        Ok(SetSessionConfigOptionResponse::new(self.options().unwrap_or_default()))
     }
 
     /// The choices of a model and of a mode, when the script has such.
@@ -197,9 +188,8 @@ impl Session {
         let select =
             |id: &'static str, name: &'static str, current: &Option<String>, all: &[String]| {
                 let all = all.iter();
-                let all: Vec<_> = all
-                    .map(|it| SessionConfigSelectOption::new(it.clone(), it.clone()))
-                    .collect();
+                let all: Vec<_> =
+                    all.map(|it| SessionConfigSelectOption::new(it.clone(), it.clone())).collect();
                 Some(SessionConfigOption::select(id, name, current.clone()?, all))
             };
         let model = select(MODEL, "Model", &self.model, &start.models)
@@ -214,19 +204,8 @@ impl Session {
 impl TurnBegun {
     /// Plays the turn to its end, or until it is cancelled.
     pub(super) async fn play(self, prompt: Prompt, wire: Arc<Wire>) -> TurnDone {
-        let Self {
-            part,
-            mut memory,
-            tools,
-            cancel,
-            ignores_cancel,
-            words,
-        } = self;
-        let Prompt {
-            request,
-            responder,
-            connection,
-        } = prompt;
+        let Self { part, mut memory, tools, cancel, ignores_cancel, words } = self;
+        let Prompt { request, responder, connection } = prompt;
         let session = request.session_id;
         let mut player = Player {
             connection,
@@ -243,12 +222,7 @@ impl TurnBegun {
             () = cancel.cancelled() => TurnEnd::Stopped(StopReason::Cancelled),
             end = player.play(text_of(&request.prompt)) => end,
         };
-        TurnDone {
-            session,
-            memory,
-            end,
-            responder,
-        }
+        TurnDone { session, memory, end, responder }
     }
 }
 

@@ -47,10 +47,7 @@ pub(super) enum TurnEnd {
 impl TurnEnd {
     fn failed(reason: &impl ToString) -> Self {
         // -32603 is JSON-RPC's "internal error".
-        Self::Failed {
-            code: -32603,
-            message: reason.to_string(),
-        }
+        Self::Failed { code: -32603, message: reason.to_string() }
     }
 }
 
@@ -117,21 +114,13 @@ impl Player<'_> {
             *played += u32::from(is_left && is_meant);
             is_left && is_meant
         };
-        let Some(index) = part
-            .turns
-            .iter()
-            .zip(played)
-            .map(fits)
-            .position(|fits| fits)
-        else {
+        let Some(index) = part.turns.iter().zip(played).map(fits).position(|fits| fits) else {
             return TurnEnd::failed(&format!(
                 "no turn of `{}` is left that fits this prompt",
                 part.name
             ));
         };
-        self.memory
-            .scope
-            .insert("prompt".to_owned(), Value::String(prompt));
+        self.memory.scope.insert("prompt".to_owned(), Value::String(prompt));
         self.memory.inbox.clear();
         match self.steps(&part.turns[index].steps).await {
             Ok(()) => TurnEnd::Stopped(StopReason::EndTurn),
@@ -154,12 +143,10 @@ impl Player<'_> {
         let scope = &self.memory.scope;
         match step {
             Step::Say(text) => {
-                self.update(SessionUpdate::AgentMessageChunk(chunk(text.text(scope)?)))
-                    .await
+                self.update(SessionUpdate::AgentMessageChunk(chunk(text.text(scope)?))).await
             }
             Step::Think(text) => {
-                self.update(SessionUpdate::AgentThoughtChunk(chunk(text.text(scope)?)))
-                    .await
+                self.update(SessionUpdate::AgentThoughtChunk(chunk(text.text(scope)?))).await
             }
             Step::Stream { text, chunk, pause } => {
                 self.stream(&text.text(scope)?, *chunk, *pause).await
@@ -179,15 +166,12 @@ impl Player<'_> {
             Step::ReadFile(file) => self.read_file(file).await,
             Step::WriteFile(file) => self.write_file(file).await,
             Step::Plan(entries) => {
-                let entries = entries
-                    .iter()
-                    .map(|entry| entry.text(scope))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let entries =
+                    entries.iter().map(|entry| entry.text(scope)).collect::<Result<Vec<_>, _>>()?;
                 self.update(SessionUpdate::Plan(plan(entries))).await
             }
             Step::Usage { used, size } => {
-                self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(*used, *size)))
-                    .await
+                self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(*used, *size))).await
             }
             Step::Heed { patience, save } => {
                 let words = tokio::time::timeout(*patience, self.words.next());
@@ -199,10 +183,9 @@ impl Player<'_> {
                 tokio::time::sleep(*time).await;
                 Ok(())
             }
-            Step::Fail { message, code } => Err(TurnEnd::Failed {
-                code: *code,
-                message: message.text(scope)?,
-            }),
+            Step::Fail { message, code } => {
+                Err(TurnEnd::Failed { code: *code, message: message.text(scope)? })
+            }
             Step::Refuse => Err(TurnEnd::Stopped(StopReason::Refusal)),
             Step::Crash(code) => Err(TurnEnd::Crashed(*code)),
             Step::Fork(command) => fork(command),
@@ -223,26 +206,15 @@ impl Player<'_> {
                 }
                 Ok(())
             }
-            Step::If {
-                condition,
-                steps,
-                otherwise,
-            } => {
-                let steps = if condition.holds(scope)? {
-                    steps
-                } else {
-                    otherwise
-                };
+            Step::If { condition, steps, otherwise } => {
+                let steps = if condition.holds(scope)? { steps } else { otherwise };
                 self.steps(steps).await
             }
         }
     }
 
     async fn update(&self, update: SessionUpdate) -> Played {
-        Ok(self
-            .wire
-            .update(&self.connection, &self.session, update)
-            .await?)
+        Ok(self.wire.update(&self.connection, &self.session, update).await?)
     }
 
     async fn stream(&self, text: &str, size: usize, pause: Duration) -> Played {
@@ -251,10 +223,7 @@ impl Player<'_> {
             if index > 0 {
                 tokio::time::sleep(pause).await;
             }
-            self.update(SessionUpdate::AgentMessageChunk(chunk(
-                piece.iter().collect(),
-            )))
-            .await?;
+            self.update(SessionUpdate::AgentMessageChunk(chunk(piece.iter().collect()))).await?;
         }
         Ok(())
     }
@@ -289,10 +258,8 @@ impl Player<'_> {
     async fn call(&mut self, call: &Call) -> Played {
         let tools = self.tools().await?;
         let scope = &self.memory.scope;
-        let arguments = call
-            .with
-            .iter()
-            .map(|(key, pattern)| Ok((key.clone(), pattern.value(scope)?)));
+        let arguments =
+            call.with.iter().map(|(key, pattern)| Ok((key.clone(), pattern.value(scope)?)));
         let arguments: Map<String, Value> = arguments.collect::<Result<_, TemplateError>>()?;
         let id = self.next_call_id();
         let shown = ToolCall::new(id.clone(), tools.title(&call.tool))
@@ -301,24 +268,17 @@ impl Player<'_> {
         self.update(SessionUpdate::ToolCall(shown)).await?;
         let answer = tools.call(&call.tool, arguments).await;
         let (status, text, output) = match &answer {
-            Ok(Answer::Result(result)) => (
-                ToolCallStatus::Completed,
-                result.to_string(),
-                Some(result.clone()),
-            ),
+            Ok(Answer::Result(result)) => {
+                (ToolCallStatus::Completed, result.to_string(), Some(result.clone()))
+            }
             Ok(Answer::Error(error)) => (ToolCallStatus::Failed, error.clone(), None),
             Err(error) => (ToolCallStatus::Failed, error.to_string(), None),
         };
         let fields = ToolCallUpdateFields::new()
             .status(status)
-            .content(vec![ToolCallContent::from(ContentBlock::Text(
-                TextContent::new(text),
-            ))])
+            .content(vec![ToolCallContent::from(ContentBlock::Text(TextContent::new(text)))])
             .raw_output(output);
-        self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
-            id, fields,
-        )))
-        .await?;
+        self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields))).await?;
         if self.part.start.drain {
             mid_turn_words::drain(&self.connection, &self.session, &self.words).await;
         }
@@ -331,18 +291,14 @@ impl Player<'_> {
         match (answer, call.expect) {
             (Answer::Result(result), Expect::Result) => {
                 let came_along = result.get("inbox").and_then(Value::as_array);
-                self.memory
-                    .inbox
-                    .extend(came_along.into_iter().flatten().cloned());
+                self.memory.inbox.extend(came_along.into_iter().flatten().cloned());
                 self.save(call.save.as_ref(), result);
             }
             (Answer::Error(error), Expect::Error) => {
                 self.save(call.save.as_ref(), json!({ "error": error }));
             }
             (Answer::Error(error), Expect::Result) => {
-                return Err(TurnEnd::failed(&format!(
-                    "`{tool}` answered with an error: {error}"
-                )));
+                return Err(TurnEnd::failed(&format!("`{tool}` answered with an error: {error}")));
             }
             (Answer::Result(result), Expect::Error) => {
                 return Err(TurnEnd::failed(&format!(
@@ -356,11 +312,7 @@ impl Player<'_> {
     /// Returns the tools of the first server, as soon as it is up.
     async fn tools(&mut self) -> Result<Toolbox, TurnEnd> {
         // The session's owner says so in any case: the servers' start has a deadline.
-        let tools = self
-            .tools
-            .wait_for(Option::is_some)
-            .await
-            .map_err(|_| ToolsError::None)?;
+        let tools = self.tools.wait_for(Option::is_some).await.map_err(|_| ToolsError::None)?;
         let tools = tools.as_ref().expect("it was just waited for");
         Ok(tools.clone()?)
     }
@@ -442,32 +394,19 @@ impl Player<'_> {
             .await
             .map_err(|_| TurnEnd::failed(&"nobody answered the permission question"))?
             .map_err(|error| {
-                TurnEnd::failed(&format!(
-                    "the permission question failed: {}",
-                    error.message
-                ))
+                TurnEnd::failed(&format!("the permission question failed: {}", error.message))
             })?;
         let RequestPermissionOutcome::Selected(selected) = answer.outcome else {
             return Err(TurnEnd::Stopped(StopReason::Cancelled));
         };
         let option = selected.option_id.to_string();
         let is_allowed = matches!(option.as_str(), "allow_once" | "allow_always");
-        let status = if is_allowed {
-            ToolCallStatus::Completed
-        } else {
-            ToolCallStatus::Failed
-        };
+        let status = if is_allowed { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         let fields = ToolCallUpdateFields::new().status(status);
         if is_allowed || !question.unannounced {
-            self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
-                id, fields,
-            )))
-            .await?;
+            self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields))).await?;
         }
-        self.save(
-            question.save.as_ref(),
-            json!({ "allowed": is_allowed, "option": option }),
-        );
+        self.save(question.save.as_ref(), json!({ "allowed": is_allowed, "option": option }));
         match (is_allowed, question.on_reject) {
             (false, OnReject::Stop) => Err(TurnEnd::Stopped(StopReason::EndTurn)),
             (true, _) | (false, OnReject::GoOn) => Ok(()),
@@ -499,11 +438,7 @@ pub(super) fn chunk(text: String) -> ContentChunk {
 /// A plan whose first entry is under way.
 fn plan(entries: Vec<String>) -> Plan {
     let status = |index| {
-        if index == 0 {
-            PlanEntryStatus::InProgress
-        } else {
-            PlanEntryStatus::Pending
-        }
+        if index == 0 { PlanEntryStatus::InProgress } else { PlanEntryStatus::Pending }
     };
     let entries = entries.into_iter().enumerate();
     Plan::new(
@@ -516,15 +451,9 @@ fn plan(entries: Vec<String>) -> Plan {
 /// Starts a command in our process group and leaves it alone. It keeps our stderr, as children of real agents do.
 fn fork(command: &str) -> Played {
     let mut shell = tokio::process::Command::new("sh");
-    shell
-        .arg("-c")
-        .arg(command)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
+    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::null());
     match shell.spawn() {
         Ok(_child) => Ok(()),
-        Err(error) => Err(TurnEnd::failed(&format!(
-            "failed to fork `{command}`: {error}"
-        ))),
+        Err(error) => Err(TurnEnd::failed(&format!("failed to fork `{command}`: {error}"))),
     }
 }

@@ -120,10 +120,8 @@ pub(super) struct Turn {
 impl Script {
     /// Reads and checks a script.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScriptError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ScriptError::Read { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
@@ -144,10 +142,7 @@ impl Script {
         let tables = Fields::of(source, agents, "`agents`")?;
         let mut parts = BTreeMap::new();
         for (name, table) in tables.entries() {
-            let part = Part::read(
-                name,
-                &Fields::of(source, table, &format!("`agents.{name}`"))?,
-            )?;
+            let part = Part::read(name, &Fields::of(source, table, &format!("`agents.{name}`"))?)?;
             parts.insert(name.to_owned(), Arc::new(part));
         }
         Ok(Self { agents: parts })
@@ -155,20 +150,14 @@ impl Script {
 
     /// Returns the table of exactly this name.
     pub(super) fn named(&self, table: &str) -> Result<Arc<Part>, ScriptError> {
-        self.agents
-            .get(table)
-            .cloned()
-            .ok_or_else(|| self.no_table(table))
+        self.agents.get(table).cloned().ok_or_else(|| self.no_table(table))
     }
 
     /// Returns the table for a member: its own, else that of the name it was numbered from (`codex` for `codex-2`),
     /// else `default`.
     pub(super) fn for_member(&self, member: Option<&str>) -> Result<Arc<Part>, ScriptError> {
-        let own = member.and_then(|name| {
-            self.agents
-                .get(name)
-                .or_else(|| self.agents.get(unnumbered(name)?))
-        });
+        let own = member
+            .and_then(|name| self.agents.get(name).or_else(|| self.agents.get(unnumbered(name)?)));
         own.or_else(|| self.agents.get("default"))
             .cloned()
             .ok_or_else(|| self.no_table(member.unwrap_or("default")))
@@ -176,10 +165,7 @@ impl Script {
 
     /// Returns the table that is certain before any session says who the agent is: `default`, when there is no other.
     pub(super) fn certain(&self) -> Option<Arc<Part>> {
-        self.agents
-            .get("default")
-            .filter(|_| self.agents.len() == 1)
-            .cloned()
+        self.agents.get("default").filter(|_| self.agents.len() == 1).cloned()
     }
 
     /// Returns whether any agent of the script can load sessions.
@@ -201,15 +187,8 @@ impl Script {
 
     fn no_table(&self, name: &str) -> ScriptError {
         let tables: Vec<&String> = self.agents.keys().collect();
-        let tables = if tables.is_empty() {
-            "none".to_owned()
-        } else {
-            quoted(&tables)
-        };
-        ScriptError::NoTable {
-            name: name.to_owned(),
-            tables,
-        }
+        let tables = if tables.is_empty() { "none".to_owned() } else { quoted(&tables) };
+        ScriptError::NoTable { name: name.to_owned(), tables }
     }
 }
 
@@ -231,11 +210,7 @@ impl Part {
             .into_iter()
             .map(|turn| Turn::read(&Fields::of(fields.source(), turn, "a turn")?))
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            name: name.to_owned(),
-            start,
-            turns,
-        })
+        Ok(Self { name: name.to_owned(), start, turns })
     }
 }
 
@@ -280,10 +255,8 @@ impl Start {
         let late = fields.boolean("mcp_late")?.unwrap_or_default();
         let servers = match (servers, late) {
             (StartServers::Never, true) => {
-                return Err(fields.mistake_at(
-                    "mcp_late",
-                    "`mcp = \"ignore\"` starts no server, not even late",
-                ));
+                return Err(fields
+                    .mistake_at("mcp_late", "`mcp = \"ignore\"` starts no server, not even late"));
             }
             (StartServers::Before, true) => StartServers::After,
             (servers, _) => servers,
@@ -347,39 +320,25 @@ mod tests {
     /// Checks the whole message for a script, or that there is none.
     fn check(script: &str, expected: &str) {
         let result = Script::parse(Path::new("team.toml"), script);
-        let message = result
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default();
+        let message = result.err().map(|error| error.to_string()).unwrap_or_default();
         assert_eq!(message, expected, "{script}");
     }
 
     fn check_step(step: &str, expected: &str) {
-        check(
-            &format!("[[agents.a.turns]]\nsteps = [\n  {step},\n]"),
-            expected,
-        );
+        check(&format!("[[agents.a.turns]]\nsteps = [\n  {step},\n]"), expected);
     }
 
     #[test]
     fn the_example_is_a_script() {
-        let script = Script::parse(
-            Path::new("team.toml"),
-            include_str!("../../examples/team.toml"),
-        )
-        .unwrap();
-        assert_eq!(
-            script.agents.keys().collect::<Vec<_>>(),
-            ["reviewer", "verifier", "writer"]
-        );
+        let script =
+            Script::parse(Path::new("team.toml"), include_str!("../../examples/team.toml"))
+                .unwrap();
+        assert_eq!(script.agents.keys().collect::<Vec<_>>(), ["reviewer", "verifier", "writer"]);
     }
 
     #[test]
     fn an_unknown_key_is_refused_with_its_place_and_the_nearest() {
-        check(
-            "[agent.a]",
-            "team.toml:1:2: unknown key `agent`; did you mean `agents`?",
-        );
+        check("[agent.a]", "team.toml:1:2: unknown key `agent`; did you mean `agents`?");
         check(
             "[agents.a]\n\nturn = []",
             "team.toml:3:1: unknown key `turn`; did you mean `turns`?",
@@ -396,10 +355,7 @@ mod tests {
 
     #[test]
     fn an_unknown_verb_or_option_is_refused_with_its_place_and_the_nearest() {
-        check_step(
-            "{ sai = 'x' }",
-            "team.toml:3:5: unknown verb `sai`; did you mean `say`?",
-        );
+        check_step("{ sai = 'x' }", "team.toml:3:5: unknown verb `sai`; did you mean `say`?");
         check_step(
             "{ call = 'x', wiht = {} }",
             "team.toml:3:17: unknown option of `call` `wiht`; did you mean `with`?",
@@ -424,31 +380,19 @@ mod tests {
             "{ say = 'x', stop = true }",
             "team.toml:3:3: a step has one verb, this one has `say`, `stop`",
         );
-        check_step(
-            "{}",
-            "team.toml:3:3: a step has a verb, as in `{ say = \"…\" }`",
-        );
+        check_step("{}", "team.toml:3:3: a step has a verb, as in `{ say = \"…\" }`");
         check_step("'say'", "team.toml:3:3: a step is a table, not a string");
     }
 
     #[test]
     fn a_value_of_the_wrong_kind_is_refused() {
-        check_step(
-            "{ say = 3 }",
-            "team.toml:3:11: `say` is a text, not an integer",
-        );
-        check_step(
-            "{ crash = 300 }",
-            "team.toml:3:13: `crash` is 300, but goes from 0 to 255",
-        );
+        check_step("{ say = 3 }", "team.toml:3:11: `say` is a text, not an integer");
+        check_step("{ crash = 300 }", "team.toml:3:13: `crash` is 300, but goes from 0 to 255");
         check_step(
             "{ refuse = false }",
             "team.toml:3:14: `refuse` is only ever `true`: leave it out",
         );
-        check_step(
-            "{ say = '{{name' }",
-            "team.toml:3:11: a `{{` without its `}}`",
-        );
+        check_step("{ say = '{{name' }", "team.toml:3:11: a `{{` without its `}}`");
         check_step(
             "{ call = 'x', with = { a = ['{{}}'] } }",
             "team.toml:3:31: `{{}}` is no name: write `{{name.field.0}}`",
@@ -461,35 +405,20 @@ mod tests {
             "{ wait_for = {} }",
             "team.toml:3:16: `wait_for` needs `seconds`: how long to wait",
         );
-        check(
-            "[[agents.a.turns]]\nwhen = 'x'",
-            "team.toml:1:1: a turn has `steps`",
-        );
-        check(
-            "agents = 3",
-            "team.toml:1:10: `agents` is a table, not an integer",
-        );
-        check(
-            "",
-            "team.toml:1:1: a script has a table `[agents.NAME]` for each agent",
-        );
+        check("[[agents.a.turns]]\nwhen = 'x'", "team.toml:1:1: a turn has `steps`");
+        check("agents = 3", "team.toml:1:10: `agents` is a table, not an integer");
+        check("", "team.toml:1:1: a script has a table `[agents.NAME]` for each agent");
     }
 
     #[test]
     fn what_is_no_toml_is_refused_with_its_place() {
-        check(
-            "[agents.a]\nturns = [",
-            "team.toml:2:10: unclosed array, expected `]`",
-        );
+        check("[agents.a]\nturns = [", "team.toml:2:10: unclosed array, expected `]`");
     }
 
     #[test]
     fn a_script_that_is_not_there_is_named() {
         let error = Script::load(Path::new("/nowhere/team.toml")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "failed to read the script /nowhere/team.toml"
-        );
+        assert_eq!(error.to_string(), "failed to read the script /nowhere/team.toml");
     }
 
     #[test]

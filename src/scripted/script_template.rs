@@ -27,11 +27,7 @@ pub(super) enum TemplateError {
     Unknown { path: String, known: String },
     /// The name is known, but has no such part.
     #[error("`{{{{{path}}}}}` names nothing: `{parent}` is {value}")]
-    NoSuchPart {
-        path: String,
-        parent: String,
-        value: String,
-    },
+    NoSuchPart { path: String, parent: String, value: String },
 }
 
 impl Template {
@@ -116,9 +112,7 @@ impl Pattern {
                 .collect::<Result<_, _>>()
                 .map(Value::Array),
             Self::Table(table) => {
-                let pairs = table
-                    .iter()
-                    .map(|(key, item)| Ok((key.clone(), item.value(scope)?)));
+                let pairs = table.iter().map(|(key, item)| Ok((key.clone(), item.value(scope)?)));
                 pairs.collect::<Result<_, _>>().map(Value::Object)
             }
             Self::Fixed(value) => Ok(value.clone()),
@@ -129,9 +123,7 @@ impl Pattern {
 /// Returns whether a word can be a name or a part of a path.
 pub(super) fn is_word(word: &str) -> bool {
     !word.is_empty()
-        && word
-            .chars()
-            .all(|char| char.is_ascii_alphanumeric() || char == '_' || char == '-')
+        && word.chars().all(|char| char.is_ascii_alphanumeric() || char == '_' || char == '-')
 }
 
 fn is_truth(value: &Value) -> bool {
@@ -149,10 +141,7 @@ fn look_up<'a>(path: &[String], scope: &'a Scope) -> Result<&'a Value, TemplateE
     let mut value = scope.get(&path[0]).ok_or_else(|| {
         let mut known: Vec<&String> = scope.keys().collect();
         known.sort();
-        TemplateError::Unknown {
-            path: path.join("."),
-            known: super::toml_fields::quoted(&known),
-        }
+        TemplateError::Unknown { path: path.join("."), known: super::toml_fields::quoted(&known) }
     })?;
     for (index, part) in path.iter().enumerate().skip(1) {
         let inner = match value {
@@ -200,10 +189,7 @@ mod tests {
     fn names_are_replaced_by_what_they_name() {
         check("plain } text {", Ok("plain } text {"));
         check("{{name}}: {{ prompt }}!", Ok("writer: do it!"));
-        check(
-            "{{last.messages.0.id}} has {{last.messages.0.size}}",
-            Ok("m1 has 3"),
-        );
+        check("{{last.messages.0.id}} has {{last.messages.0.size}}", Ok("m1 has 3"));
         check("{{last.messages}}", Ok(r#"[{"id":"m1","size":3}]"#));
     }
 
@@ -223,19 +209,13 @@ mod tests {
                 "`{{last.messages.1.id}}` names nothing: `last.messages` is [{\"id\":\"m1\",\"size\":3}]",
             ),
         );
-        check(
-            "{{name.first}}",
-            Err("`{{name.first}}` names nothing: `name` is \"writer\""),
-        );
+        check("{{name.first}}", Err("`{{name.first}}` names nothing: `name` is \"writer\""));
     }
 
     #[test]
     fn what_is_no_template_is_refused_when_read() {
         check("{{name", Err("a `{{` without its `}}`"));
-        check(
-            "{{a b}}",
-            Err("`{{a b}}` is no name: write `{{name.field.0}}`"),
-        );
+        check("{{a b}}", Err("`{{a b}}` is no name: write `{{name.field.0}}`"));
         check("{{}}", Err("`{{}}` is no name: write `{{name.field.0}}`"));
     }
 
@@ -250,10 +230,7 @@ mod tests {
     #[test]
     fn a_condition_holds_unless_the_value_is_empty_or_missing() {
         let holds = |text: &str| {
-            Template::parse(text)
-                .unwrap()
-                .holds(&scope())
-                .map_err(|error| error.to_string())
+            Template::parse(text).unwrap().holds(&scope()).map_err(|error| error.to_string())
         };
         assert_eq!(holds("{{prompt}}"), Ok(true));
         assert_eq!(holds("{{last.messages}}"), Ok(true));

@@ -58,12 +58,8 @@ impl RawClient {
     /// Introduces the client and returns what the agent says of itself.
     async fn initialize(&mut self) -> Value {
         self.is_introduced = true;
-        self.send(
-            "init",
-            "initialize",
-            json!({"protocolVersion": 1, "clientCapabilities": {}}),
-        )
-        .await;
+        self.send("init", "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}))
+            .await;
         self.answer("init").await
     }
 
@@ -72,28 +68,17 @@ impl RawClient {
         if !self.is_introduced {
             self.initialize().await;
         }
-        self.send(
-            "new",
-            "session/new",
-            json!({"cwd": "/", "mcpServers": servers}),
-        )
-        .await;
+        self.send("new", "session/new", json!({"cwd": "/", "mcpServers": servers})).await;
         self.answer("new").await
     }
 
     async fn write(&mut self, message: Value) {
         let line = format!("{message}\n");
-        self.input
-            .as_mut()
-            .unwrap()
-            .write_all(line.as_bytes())
-            .await
-            .unwrap();
+        self.input.as_mut().unwrap().write_all(line.as_bytes()).await.unwrap();
     }
 
     async fn send(&mut self, id: &str, method: &str, params: Value) {
-        self.write(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
-            .await;
+        self.write(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
     }
 
     async fn prompt(&mut self, id: &str, text: &str) {
@@ -103,8 +88,7 @@ impl RawClient {
 
     async fn cancel(&mut self) {
         let params = json!({"sessionId": "session-1"});
-        self.write(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}))
-            .await;
+        self.write(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params})).await;
     }
 
     async fn line(&mut self) -> Option<String> {
@@ -123,11 +107,7 @@ impl RawClient {
         loop {
             let message = self.message().await;
             if message["id"] == id && message.get("method").is_none() {
-                return message
-                    .get("result")
-                    .or_else(|| message.get("error"))
-                    .unwrap()
-                    .clone();
+                return message.get("result").or_else(|| message.get("error")).unwrap().clone();
             }
         }
     }
@@ -145,17 +125,12 @@ impl RawClient {
         loop {
             let message = self.message().await;
             if message["id"] == id {
-                let answer = message
-                    .get("result")
-                    .or_else(|| message.get("error"))
-                    .unwrap()
-                    .clone();
+                let answer =
+                    message.get("result").or_else(|| message.get("error")).unwrap().clone();
                 return (said, answer);
             }
             said.push_str(
-                message["params"]["update"]["content"]["text"]
-                    .as_str()
-                    .unwrap_or_default(),
+                message["params"]["update"]["content"]["text"].as_str().unwrap_or_default(),
             );
         }
     }
@@ -164,19 +139,14 @@ impl RawClient {
         self.input = None;
         // A half of a split stream closes the stream only together with the other one.
         drop(self.lines);
-        tokio::time::timeout(DEADLINE, self.agent)
-            .await
-            .expect("the agent ends")
-            .unwrap()
+        tokio::time::timeout(DEADLINE, self.agent).await.expect("the agent ends").unwrap()
     }
 }
 
 #[tokio::test]
 async fn the_agent_introduces_itself() {
-    let mut client = RawClient::start(
-        "[agents.default.start]\nload = true\nmodels = ['small', 'large']",
-        None,
-    );
+    let mut client =
+        RawClient::start("[agents.default.start]\nload = true\nmodels = ['small', 'large']", None);
     let answer = client.initialize().await;
     assert_eq!(answer["protocolVersion"], 1);
     assert_eq!(answer["agentCapabilities"]["loadSession"], true);
@@ -198,10 +168,7 @@ async fn a_turn_says_streams_thinks_plans_and_counts_in_the_order_of_its_steps()
     for _ in 0..7 {
         let update = client.update().await;
         let text = update["content"]["text"].as_str().unwrap_or_default();
-        updates.push(format!(
-            "{} {text}",
-            update["sessionUpdate"].as_str().unwrap()
-        ));
+        updates.push(format!("{} {text}", update["sessionUpdate"].as_str().unwrap()));
     }
     assert_eq!(
         updates,
@@ -225,21 +192,15 @@ async fn the_first_turn_that_fits_and_is_left_is_played() {
          { when = 'red', steps = [{ say = 'again' }] }, { when = 'blue', steps = [{ say = 'sea' }] }",
     )
     .await;
-    for (prompt, expected) in [
-        ("red", "first"),
-        ("a red car", "again"),
-        ("blue", "sea"),
-        ("red", "again"),
-    ] {
+    for (prompt, expected) in
+        [("red", "first"), ("a red car", "again"), ("blue", "sea"), ("red", "again")]
+    {
         client.prompt("p", prompt).await;
         assert_eq!(client.said("p").await.0, expected, "{prompt}");
     }
     client.prompt("p", "green").await;
     let (_, error) = client.said("p").await;
-    assert_eq!(
-        error["message"],
-        "no turn of `default` is left that fits this prompt"
-    );
+    assert_eq!(error["message"], "no turn of `default` is left that fits this prompt");
 }
 
 #[tokio::test]
@@ -257,10 +218,7 @@ async fn a_turn_can_fail_be_refused_and_name_what_is_not_there() {
             json!({"code": -32603, "message":
                 "`{{nothing.at_all}}` names nothing; known here are `mode`, `model`, `name`, `prompt`"}),
         ),
-        (
-            "d",
-            json!({"code": -32603, "message": "no MCP server was given"}),
-        ),
+        ("d", json!({"code": -32603, "message": "no MCP server was given"})),
     ];
     for (prompt, expected) in expected {
         client.prompt("p", prompt).await;
@@ -295,18 +253,13 @@ async fn a_turn_that_ignores_cancelling_ends_with_its_session() {
         client.answer("second").await["message"],
         "a turn already runs in session `session-1`"
     );
-    client
-        .send("close", "session/close", json!({"sessionId": "session-1"}))
-        .await;
+    client.send("close", "session/close", json!({"sessionId": "session-1"})).await;
     let mut answers = [client.message().await, client.message().await];
     answers.sort_by_key(|answer| answer["id"].to_string());
     assert_eq!(answers[0]["id"], "close");
     assert_eq!(answers[1]["result"]["stopReason"], "cancelled");
     client.prompt("p", "go").await;
-    assert_eq!(
-        client.answer("p").await["message"],
-        "there is no session `session-1`"
-    );
+    assert_eq!(client.answer("p").await["message"], "there is no session `session-1`");
 }
 
 #[tokio::test]
@@ -428,13 +381,7 @@ async fn a_server_that_is_to_be_ignored_is_not_started() {
     let server =
         json!([{"name": "s", "command": "/bin/sh", "args": ["-c", "echo > started"], "env": []}]);
     client.initialize().await;
-    client
-        .send(
-            "new",
-            "session/new",
-            json!({"cwd": folder.path(), "mcpServers": server}),
-        )
-        .await;
+    client.send("new", "session/new", json!({"cwd": folder.path(), "mcpServers": server})).await;
     client.answer("new").await;
     assert_eq!(client.end().await, Ending::Closed);
     assert!(!folder.path().join("started").exists());
@@ -450,9 +397,7 @@ async fn what_another_table_says_about_the_process_is_not_obeyed() {
     let env = json!([{"name": "BRIDGE_MEMBER", "value": "writer"}]);
     let server = json!([{"name": "bridge", "command": "/nowhere/server", "args": [], "env": env}]);
     assert_eq!(client.open(server).await["sessionId"], "session-1");
-    client
-        .send("new", "session/new", json!({"cwd": "/", "mcpServers": []}))
-        .await;
+    client.send("new", "session/new", json!({"cwd": "/", "mcpServers": []})).await;
     assert_eq!(client.line().await, None);
     assert_eq!(client.end().await, Ending::Crashed(3));
 }
@@ -475,16 +420,10 @@ async fn a_session_comes_back_with_its_memory() {
     client.update().await;
     let question = client.message().await;
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_always"}});
-    client
-        .write(json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}))
-        .await;
+    client.write(json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome})).await;
     client.answer("p").await;
     client
-        .send(
-            "l",
-            "session/load",
-            json!({"sessionId": "session-1", "cwd": "/", "mcpServers": []}),
-        )
+        .send("l", "session/load", json!({"sessionId": "session-1", "cwd": "/", "mcpServers": []}))
         .await;
     client.answer("l").await;
     client.prompt("p", "second").await;
@@ -505,10 +444,7 @@ async fn an_end_that_is_ignored_takes_a_termination() {
     // The question can have no answer any more; that the turn still says so shows that the agent lives on.
     let error = client.answer("p").await;
     assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .starts_with("the permission question failed"),
+        error["message"].as_str().unwrap().starts_with("the permission question failed"),
         "{error}"
     );
     client.terminate.send(()).await.unwrap();

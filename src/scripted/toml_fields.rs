@@ -21,12 +21,7 @@ pub struct Mistake {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            column,
-            message,
-        } = self;
+        let Self { path, line, column, message } = self;
         write!(formatter, "{}:{line}:{column}: {message}", path.display())
     }
 }
@@ -63,11 +58,7 @@ pub(super) struct Fields<'s> {
 impl<'s> Fields<'s> {
     /// Reads the whole file as one table.
     pub(super) fn document(source: Source<'s>, table: &'s DeTable<'s>) -> Self {
-        Self {
-            source,
-            table,
-            offset: 0,
-        }
+        Self { source, table, offset: 0 }
     }
 
     /// Reads a value that has to be a table; `what` says in a message what it is.
@@ -78,11 +69,7 @@ impl<'s> Fields<'s> {
     ) -> Result<Self, Mistake> {
         let offset = value.span().start;
         match value.get_ref() {
-            DeValue::Table(table) => Ok(Self {
-                source,
-                table,
-                offset,
-            }),
+            DeValue::Table(table) => Ok(Self { source, table, offset }),
             other => Err(source.mistake(offset, format!("{what} is a table, not {}", kind(other)))),
         }
     }
@@ -94,10 +81,7 @@ impl<'s> Fields<'s> {
 
     /// Returns a mistake about the value of a key, or about the table when the key is missing.
     pub(super) fn mistake_at(&self, key: &str, message: impl Into<String>) -> Mistake {
-        let offset = self
-            .table
-            .get(key)
-            .map_or(self.offset, |value| value.span().start);
+        let offset = self.table.get(key).map_or(self.offset, |value| value.span().start);
         self.source.mistake(offset, message)
     }
 
@@ -108,11 +92,8 @@ impl<'s> Fields<'s> {
 
     /// Returns the keys in the order of the file, with their offsets.
     pub(super) fn keys(&self) -> Vec<(&'s str, usize)> {
-        let mut keys: Vec<_> = self
-            .table
-            .iter()
-            .map(|(key, _)| (key.get_ref().as_ref(), key.span().start))
-            .collect();
+        let mut keys: Vec<_> =
+            self.table.iter().map(|(key, _)| (key.get_ref().as_ref(), key.span().start)).collect();
         keys.sort_by_key(|(_, offset)| *offset);
         keys
     }
@@ -125,11 +106,7 @@ impl<'s> Fields<'s> {
 
     /// Refuses keys that are not among the known ones; `what` is the word for such a key.
     pub(super) fn only(&self, what: &str, known: &[&str]) -> Result<(), Mistake> {
-        match self
-            .keys()
-            .into_iter()
-            .find(|(key, _)| !known.contains(key))
-        {
+        match self.keys().into_iter().find(|(key, _)| !known.contains(key)) {
             None => Ok(()),
             Some((key, offset)) => Err(self.source.mistake(offset, unknown(what, key, known))),
         }
@@ -152,9 +129,7 @@ impl<'s> Fields<'s> {
 
     /// Returns a list.
     pub(super) fn list(&self, key: &str) -> Result<Option<Vec<&'s Value<'s>>>, Mistake> {
-        self.typed(key, "a list", |value| {
-            value.as_array().map(|list| list.iter().collect())
-        })
+        self.typed(key, "a list", |value| value.as_array().map(|list| list.iter().collect()))
     }
 
     /// Returns a whole number of a range.
@@ -163,9 +138,8 @@ impl<'s> Fields<'s> {
         key: &str,
         range: RangeInclusive<i64>,
     ) -> Result<Option<i64>, Mistake> {
-        let Some(number) = self.typed(key, "a whole number", |value| {
-            value.as_integer().and_then(whole)
-        })?
+        let Some(number) =
+            self.typed(key, "a whole number", |value| value.as_integer().and_then(whole))?
         else {
             return Ok(None);
         };
@@ -173,10 +147,7 @@ impl<'s> Fields<'s> {
             return Ok(Some(number));
         }
         let (low, high) = range.into_inner();
-        Err(self.mistake_at(
-            key,
-            format!("`{key}` is {number}, but goes from {low} to {high}"),
-        ))
+        Err(self.mistake_at(key, format!("`{key}` is {number}, but goes from {low} to {high}")))
     }
 
     fn typed<T>(
@@ -190,10 +161,10 @@ impl<'s> Fields<'s> {
         };
         match read(value.get_ref()) {
             Some(read) => Ok(Some(read)),
-            None => Err(self.mistake_at(
-                key,
-                format!("`{key}` is {what}, not {}", kind(value.get_ref())),
-            )),
+            None => {
+                Err(self
+                    .mistake_at(key, format!("`{key}` is {what}, not {}", kind(value.get_ref()))))
+            }
         }
     }
 }
@@ -201,11 +172,7 @@ impl<'s> Fields<'s> {
 /// Returns the kind of a value, with its article.
 fn kind(value: &DeValue<'_>) -> String {
     let kind = value.type_str();
-    let article = if kind.starts_with(['a', 'i']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if kind.starts_with(['a', 'i']) { "an" } else { "a" };
     format!("{article} {kind}")
 }
 
@@ -231,9 +198,5 @@ pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
 
 /// Lists words in backticks.
 pub(super) fn quoted<T: AsRef<str>>(words: &[T]) -> String {
-    words
-        .iter()
-        .map(|word| format!("`{}`", word.as_ref()))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }

@@ -16,17 +16,7 @@ const VERBS: [(&str, &[&str]); 23] = [
     ("stream", &["chunk", "every_ms"]),
     ("call", &["with", "save", "expect_error"]),
     ("wait_for", &["save"]),
-    (
-        "ask_permission",
-        &[
-            "kind",
-            "paths",
-            "call_id",
-            "unannounced",
-            "on_reject",
-            "save",
-        ],
-    ),
+    ("ask_permission", &["kind", "paths", "call_id", "unannounced", "on_reject", "save"]),
     ("read_file", &["line", "limit", "save", "expect_error"]),
     ("write_file", &["content", "save", "expect_error"]),
     ("plan", &[]),
@@ -271,10 +261,8 @@ const MANY: i64 = 1_000_000;
 
 fn find_verb(fields: &Fields<'_>) -> Result<(&'static str, &'static [&'static str]), Mistake> {
     let keys = fields.keys();
-    let found: Vec<_> = VERBS
-        .iter()
-        .filter(|(verb, _)| keys.iter().any(|(key, _)| key == verb))
-        .collect();
+    let found: Vec<_> =
+        VERBS.iter().filter(|(verb, _)| keys.iter().any(|(key, _)| key == verb)).collect();
     match found.as_slice() {
         [(verb, options)] => Ok((*verb, *options)),
         [] => {
@@ -282,24 +270,18 @@ fn find_verb(fields: &Fields<'_>) -> Result<(&'static str, &'static [&'static st
                 return Err(fields.mistake("a step has a verb, as in `{ say = \"…\" }`"));
             };
             let verbs: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
-            Err(fields
-                .source()
-                .mistake(*offset, unknown("verb", first, &verbs)))
+            Err(fields.source().mistake(*offset, unknown("verb", first, &verbs)))
         }
         several => {
             let verbs: Vec<&str> = several.iter().map(|(verb, _)| *verb).collect();
-            Err(fields.mistake(format!(
-                "a step has one verb, this one has {}",
-                quoted(&verbs)
-            )))
+            Err(fields.mistake(format!("a step has one verb, this one has {}", quoted(&verbs))))
         }
     }
 }
 
 fn plain(fields: &Fields<'_>, key: &str) -> Result<String, Mistake> {
     let text = fields.text(key)?;
-    text.map(str::to_owned)
-        .ok_or_else(|| fields.mistake(format!("`{key}` is missing")))
+    text.map(str::to_owned).ok_or_else(|| fields.mistake(format!("`{key}` is missing")))
 }
 
 fn template(fields: &Fields<'_>, key: &str) -> Result<Template, Mistake> {
@@ -315,9 +297,7 @@ fn number<T: TryFrom<i64>>(
         return Ok(None);
     };
     let number = T::try_from(number);
-    number
-        .map(Some)
-        .map_err(|_| fields.mistake_at(key, format!("`{key}` is out of range")))
+    number.map(Some).map_err(|_| fields.mistake_at(key, format!("`{key}` is out of range")))
 }
 
 fn milliseconds(fields: &Fields<'_>, key: &str) -> Result<Option<Duration>, Mistake> {
@@ -330,10 +310,9 @@ fn save(fields: &Fields<'_>) -> Result<Option<String>, Mistake> {
         return Ok(None);
     };
     if !is_word(name) {
-        return Err(fields.mistake_at(
-            "save",
-            format!("`{name}` is no name: letters, digits, `_` and `-`"),
-        ));
+        return Err(
+            fields.mistake_at("save", format!("`{name}` is no name: letters, digits, `_` and `-`"))
+        );
     }
     if RESERVED.contains(&name) {
         return Err(fields.mistake_at(
@@ -366,22 +345,17 @@ fn pattern(source: Source<'_>, value: &Value<'_>) -> Result<Pattern, Mistake> {
         DeValue::Float(float) => {
             let number: Option<f64> = float.as_str().parse().ok();
             Pattern::Fixed(
-                number
-                    .ok_or_else(|| mistake("a number that is not understood".to_owned()))?
-                    .into(),
+                number.ok_or_else(|| mistake("a number that is not understood".to_owned()))?.into(),
             )
         }
         DeValue::Boolean(value) => Pattern::Fixed((*value).into()),
         DeValue::Datetime(time) => Pattern::Fixed(time.to_string().into()),
-        DeValue::Array(list) => Pattern::List(
-            list.iter()
-                .map(|it| pattern(source, it))
-                .collect::<Result<_, _>>()?,
-        ),
+        DeValue::Array(list) => {
+            Pattern::List(list.iter().map(|it| pattern(source, it)).collect::<Result<_, _>>()?)
+        }
         DeValue::Table(table) => {
-            let pairs = table
-                .iter()
-                .map(|(key, it)| Ok((key.get_ref().to_string(), pattern(source, it)?)));
+            let pairs =
+                table.iter().map(|(key, it)| Ok((key.get_ref().to_string(), pattern(source, it)?)));
             Pattern::Table(pairs.collect::<Result<_, _>>()?)
         }
     })
@@ -426,10 +400,7 @@ fn tool_kind(fields: &Fields<'_>) -> Result<ToolKind, Mistake> {
     let Some(word) = fields.text("kind")? else {
         return Ok(ToolKind::Other);
     };
-    let kind = KINDS
-        .iter()
-        .find(|(name, _)| *name == word)
-        .map(|(_, kind)| *kind);
+    let kind = KINDS.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind);
     kind.ok_or_else(|| {
         fields.mistake_at("kind", unknown("kind", word, &KINDS.map(|(name, _)| name)))
     })
@@ -439,10 +410,8 @@ fn on_reject(fields: &Fields<'_>) -> Result<OnReject, Mistake> {
     match fields.text("on_reject")? {
         None | Some("stop") => Ok(OnReject::Stop),
         Some("go_on") => Ok(OnReject::GoOn),
-        Some(other) => Err(fields.mistake_at(
-            "on_reject",
-            unknown("value of `on_reject`", other, &["stop", "go_on"]),
-        )),
+        Some(other) => Err(fields
+            .mistake_at("on_reject", unknown("value of `on_reject`", other, &["stop", "go_on"]))),
     }
 }
 
@@ -457,10 +426,7 @@ fn expect(fields: &Fields<'_>) -> Result<Expect, Mistake> {
 fn templates(fields: &Fields<'_>, key: &str) -> Result<Vec<Template>, Mistake> {
     let entries = fields.list(key)?.expect("the key is there");
     let read = |entry: &Value<'_>| {
-        let text = entry
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| format!("`{key}` is a list of texts"));
+        let text = entry.get_ref().as_str().ok_or_else(|| format!("`{key}` is a list of texts"));
         text.and_then(Template::parse)
             .map_err(|message| fields.source().mistake(entry.span().start, message))
     };
@@ -471,10 +437,7 @@ fn usage(fields: &Fields<'_>) -> Result<Step, Mistake> {
     let value = fields.value("usage").expect("the verb is there");
     let usage = Fields::of(fields.source(), value, "`usage`")?;
     usage.only("option of `usage`", &["used", "size"])?;
-    match (
-        number(&usage, "used", 0..=i64::MAX)?,
-        number(&usage, "size", 0..=i64::MAX)?,
-    ) {
+    match (number(&usage, "used", 0..=i64::MAX)?, number(&usage, "size", 0..=i64::MAX)?) {
         (Some(used), Some(size)) => Ok(Step::Usage { used, size }),
         _ => Err(usage.mistake("`usage` needs `used` and `size`, in tokens")),
     }

@@ -74,9 +74,7 @@ impl Own {
     ) -> io::Result<(Self, tokio::process::Child)> {
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         let child = start()?;
-        let pid = child
-            .id()
-            .expect("a child that nobody waited for has its pid");
+        let pid = child.id().expect("a child that nobody waited for has its pid");
         own.push(pid);
         Ok((Self { pid }, child))
     }
@@ -161,10 +159,7 @@ impl Adopting {
             hunt.pass(&own, is_wanted)
         };
         killed.retain(|pid| !descendants::reap(*pid));
-        let mut left: Vec<u32> = dead
-            .into_iter()
-            .filter(|pid| !descendants::reap(*pid))
-            .collect();
+        let mut left: Vec<u32> = dead.into_iter().filter(|pid| !descendants::reap(*pid)).collect();
         left.extend(&killed);
         if killed.is_empty() || killed.len() > FEW {
             return left;

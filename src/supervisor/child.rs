@@ -41,9 +41,7 @@ pub(super) struct End {
 
 impl Supervised {
     pub(super) fn new(shared: Shared) -> Self {
-        Self {
-            shared: Arc::new(shared),
-        }
+        Self { shared: Arc::new(shared) }
     }
 
     /// Returns the child's process id, which is also its group's. A shim in front of it has another one.
@@ -87,13 +85,8 @@ impl Supervised {
     pub async fn stop(&self, plan: StopPlan) -> Result<Exit, StopError> {
         let terminate = Instant::now() + plan.polite;
         let kill = terminate + plan.term_grace;
-        let wish = Wish {
-            terminate: Some(terminate),
-            kill: Some(kill),
-        };
-        self.shared
-            .wish
-            .send_modify(|wished| *wished = wished.sooner(wish));
+        let wish = Wish { terminate: Some(terminate), kill: Some(kill) };
+        self.shared.wish.send_modify(|wished| *wished = wished.sooner(wish));
 
         let mut end = self.shared.end.clone();
         match timeout_at(kill + plan.kill_grace, wait_for_end(&mut end)).await {
@@ -130,16 +123,9 @@ impl fmt::Debug for Supervised {
 }
 
 async fn wait_for_end(end: &mut watch::Receiver<Option<End>>) -> End {
-    let known = end
-        .wait_for(Option::is_some)
-        .await
-        .ok()
-        .and_then(|end| end.clone());
+    let known = end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone());
     // A watcher that is gone without an end went with its runtime; the group was killed as it went.
-    known.unwrap_or(End {
-        exit: Exit::UNKNOWN,
-        survivors: Vec::new(),
-    })
+    known.unwrap_or(End { exit: Exit::UNKNOWN, survivors: Vec::new() })
 }
 
 /// A stop that did not succeed.
@@ -181,18 +167,12 @@ pub struct Exit {
 
 impl Exit {
     /// The runtime went before the child, or somebody else reaped it.
-    pub(super) const UNKNOWN: Self = Self {
-        code: None,
-        signal: None,
-    };
+    pub(super) const UNKNOWN: Self = Self { code: None, signal: None };
 }
 
 impl From<ExitStatus> for Exit {
     fn from(status: ExitStatus) -> Self {
-        Self {
-            code: status.code(),
-            signal: status.signal(),
-        }
+        Self { code: status.code(), signal: status.signal() }
     }
 }
 
@@ -246,14 +226,8 @@ mod tests {
         assert_eq!(pid, child.pid());
         assert!(wishes.borrow().kill.is_some(), "the wish stays in force");
 
-        let exit = Exit {
-            code: None,
-            signal: Some(9),
-        };
-        end.send_replace(Some(End {
-            exit,
-            survivors: vec![4711],
-        }));
+        let exit = Exit { code: None, signal: Some(9) };
+        end.send_replace(Some(End { exit, survivors: vec![4711] }));
         assert_eq!(child.exited().await, exit);
         let StopError::Survived { survivors, .. } = child.stop(at_once).await.unwrap_err();
         assert_eq!(survivors, [4711]);
@@ -262,12 +236,7 @@ mod tests {
     #[test]
     fn a_failed_stop_says_who_is_left() {
         let error = |survivors| {
-            StopError::Survived {
-                program: "/bin/codex".into(),
-                pid: 7,
-                survivors,
-            }
-            .to_string()
+            StopError::Survived { program: "/bin/codex".into(), pid: 7, survivors }.to_string()
         };
         assert_eq!(
             error(vec![7, 9]),

@@ -29,12 +29,7 @@ pub(super) struct Leader {
 impl Leader {
     /// `changes` must have been listening since before the child was spawned.
     pub(super) fn new(child: Child, group: u32, changes: ChildChanges) -> Self {
-        Self {
-            child,
-            group,
-            changes,
-            group_is_ours: true,
-        }
+        Self { child, group, changes, group_is_ours: true }
     }
 
     /// Waits until the leader has exited. Cancel safe.

@@ -162,10 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_left_is_nothing_to_tell() {
-        let remains = Remains {
-            mark: mark(),
-            processes: Vec::new(),
-        };
+        let remains = Remains { mark: mark(), processes: Vec::new() };
         assert_eq!(end_remains(KEY, vec![remains]).await, BTreeMap::new());
     }
 }

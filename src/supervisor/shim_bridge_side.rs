@@ -37,10 +37,7 @@ pub(super) async fn spawn(
     shim: &Shim,
 ) -> Result<(Supervised, Pipes), SpawnError> {
     let binary = shim.binary.clone();
-    let failed = |source| SpawnError::Shim {
-        binary: binary.clone(),
-        source,
-    };
+    let failed = |source| SpawnError::Shim { binary: binary.clone(), source };
     let (lifeline, pipes, theirs) = lines(shim).map_err(failed)?;
     let mut command = Command::new(&shim.binary);
     command
@@ -58,11 +55,7 @@ pub(super) async fn spawn(
     // With it goes our copy of the shim's end.
     drop(command);
     let (own, mut child) = started.map_err(|source| {
-        if spec.cwd.is_dir() {
-            failed(source)
-        } else {
-            explain(&program, &spec.cwd, source)
-        }
+        if spec.cwd.is_dir() { failed(source) } else { explain(&program, &spec.cwd, source) }
     })?;
     let reports = child.stdout.take().expect("stdout was asked to be piped");
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
@@ -102,15 +95,7 @@ pub(super) async fn spawn(
     };
     // Joined by the end that it publishes; it owns and ends the reader of stderr.
     tokio::spawn(guarded.run());
-    let shared = Shared {
-        program,
-        pid,
-        start_time,
-        shim,
-        stderr: tail,
-        wish,
-        end: ends,
-    };
+    let shared = Shared { program, pid, start_time, shim, stderr: tail, wish, end: ends };
     Ok((Supervised::new(shared), pipes))
 }
 
@@ -252,10 +237,7 @@ impl Guarded {
             Some(survivors) => survivors,
             None => self.kill_group(),
         };
-        End {
-            exit: Exit::UNKNOWN,
-            survivors,
-        }
+        End { exit: Exit::UNKNOWN, survivors }
     }
 
     /// Kills what is left of the agent's group as long as the agent lives and so is certainly the one that leads it.

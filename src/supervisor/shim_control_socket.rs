@@ -72,15 +72,9 @@ impl Report {
         let mut words = line.split(' ');
         let kind = words.next()?;
         match kind {
-            "started" => Some(Report::Started {
-                pid: words.next()?.parse().ok()?,
-            }),
-            "refused" => Some(Report::Refused {
-                errno: words.next()?.parse().ok()?,
-            }),
-            "left" => Some(Report::Left {
-                number: words.next()?.parse().ok()?,
-            }),
+            "started" => Some(Report::Started { pid: words.next()?.parse().ok()? }),
+            "refused" => Some(Report::Refused { errno: words.next()?.parse().ok()? }),
+            "left" => Some(Report::Left { number: words.next()?.parse().ok()? }),
             "ended" => {
                 let (how, number) = (words.next()?, words.next()?.parse().ok()?);
                 let exit = Exit {
@@ -122,14 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_no_report_is_none() {
-        for line in [
-            "",
-            "ended",
-            "ended code",
-            "ended code x",
-            "hello 1",
-            "started",
-        ] {
+        for line in ["", "ended", "ended code", "ended code x", "hello 1", "started"] {
             assert_eq!(Report::of(line), None, "{line}");
         }
         assert_eq!(Order::of(b'x'), None);

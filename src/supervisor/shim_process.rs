@@ -150,11 +150,8 @@ impl Shim {
                 break survivors;
             }
             let line = self.lifeline.as_ref().map(AsFd::as_fd);
-            let pause = if children == Children::More {
-                Some(Duration::ZERO)
-            } else {
-                self.pause()
-            };
+            let pause =
+                if children == Children::More { Some(Duration::ZERO) } else { self.pause() };
             let heard = self.ears.wait(line, pause)?;
             if heard.line {
                 self.obey();
@@ -216,9 +213,7 @@ impl Shim {
             return None;
         }
         let survivors: Vec<u32> = living().map(|relative| relative.pid).collect();
-        self.report(&Report::Left {
-            number: survivors.len(),
-        });
+        self.report(&Report::Left { number: survivors.len() });
         Some(survivors)
     }
 
@@ -235,10 +230,7 @@ impl Shim {
 
     fn obey(&mut self) {
         let mut order = [0];
-        let read = self
-            .lifeline
-            .as_mut()
-            .map_or(Ok(0), |line| line.read(&mut order));
+        let read = self.lifeline.as_mut().map_or(Ok(0), |line| line.read(&mut order));
         match read {
             Ok(1..) => match Order::of(order[0]) {
                 Some(Order::Terminate) => self.terminate(None),
@@ -273,10 +265,7 @@ impl Shim {
 
     fn kill(&mut self) {
         if !matches!(self.stage, Stage::Killing { .. }) {
-            self.stage = Stage::Killing {
-                since: Instant::now(),
-                pause: FIRST_LOOK,
-            };
+            self.stage = Stage::Killing { since: Instant::now(), pause: FIRST_LOOK };
         }
     }
 
@@ -344,13 +333,8 @@ fn living() -> impl Iterator<Item = descendants::Relative> {
 
 fn exit_code(exit: Exit) -> ExitCode {
     let number = match exit {
-        Exit {
-            code: Some(code), ..
-        } => code,
-        Exit {
-            signal: Some(signal),
-            ..
-        } => SIGNALLED + signal,
+        Exit { code: Some(code), .. } => code,
+        Exit { signal: Some(signal), .. } => SIGNALLED + signal,
         Exit::UNKNOWN => return ExitCode::FAILURE,
     };
     u8::try_from(number).map_or(ExitCode::FAILURE, ExitCode::from)

@@ -63,21 +63,9 @@ mod tests {
     fn a_wish_never_makes_it_later() {
         let now = Instant::now();
         let at = |milliseconds| Some(now + Duration::from_millis(milliseconds));
-        let first = Wish {
-            terminate: at(10),
-            kill: at(50),
-        };
-        let second = Wish {
-            terminate: at(20),
-            kill: at(30),
-        };
-        assert_eq!(
-            first.sooner(second),
-            Wish {
-                terminate: at(10),
-                kill: at(30)
-            }
-        );
+        let first = Wish { terminate: at(10), kill: at(50) };
+        let second = Wish { terminate: at(20), kill: at(30) };
+        assert_eq!(first.sooner(second), Wish { terminate: at(10), kill: at(30) });
         assert_eq!(Wish::default().sooner(first), first);
     }
 
@@ -85,10 +73,7 @@ mod tests {
     fn what_is_due_is_the_strongest_that_was_wished_for_by_now() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
-        let wish = Wish {
-            terminate: Some(now),
-            kill: Some(later),
-        };
+        let wish = Wish { terminate: Some(now), kill: Some(later) };
         assert_eq!(Wish::default().due(Sent::Nothing, true, now), Sent::Nothing);
         assert_eq!(wish.due(Sent::Nothing, true, now), Sent::Terminate);
         assert_eq!(wish.due(Sent::Terminate, true, later), Sent::Kill);

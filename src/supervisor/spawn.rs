@@ -149,10 +149,7 @@ pub async fn spawn(mut spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnErro
 }
 
 fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), SpawnError> {
-    let refused = |source| SpawnError::Refused {
-        program: program.clone(),
-        source,
-    };
+    let refused = |source| SpawnError::Refused { program: program.clone(), source };
     // Before the spawn, so that even the earliest exit is heard of.
     let changes = ChildChanges::listen().map_err(refused)?;
     let mut command = Command::new(&program);
@@ -188,34 +185,20 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
     tokio::spawn(watcher.run());
 
     let start_time = start_time(pid);
-    let shared = Shared {
-        program,
-        pid,
-        start_time,
-        shim: None,
-        stderr: tail,
-        wish,
-        end: ends,
-    };
+    let shared = Shared { program, pid, start_time, shim: None, stderr: tail, wish, end: ends };
     Ok((Supervised::new(shared), Pipes { stdin, stdout }))
 }
 
 /// Finds the program as an absolute path, as the child starts in another directory than ours.
 fn locate(spec: &ChildSpec) -> Result<PathBuf, SpawnError> {
-    let path = spec
-        .env
-        .iter()
-        .find(|(name, _)| name == "PATH")
-        .map_or(OsStr::new(""), |(_, value)| value);
+    let path =
+        spec.env.iter().find(|(name, _)| name == "PATH").map_or(OsStr::new(""), |(_, value)| value);
     if let Some(found) = find_program(&spec.program, Some(path)) {
         return Ok(found);
     }
     let program = spec.program.clone();
     if !has_directory(&program) {
-        return Err(SpawnError::NotOnPath {
-            program,
-            path: path.to_owned(),
-        });
+        return Err(SpawnError::NotOnPath { program, path: path.to_owned() });
     }
     if program.exists() {
         return Err(SpawnError::NotExecutable { program });
@@ -227,10 +210,7 @@ fn locate(spec: &ChildSpec) -> Result<PathBuf, SpawnError> {
 pub(super) fn explain(program: &Path, cwd: &Path, source: io::Error) -> SpawnError {
     let program = program.to_owned();
     if !cwd.is_dir() {
-        return SpawnError::NoDirectory {
-            program,
-            cwd: cwd.to_owned(),
-        };
+        return SpawnError::NoDirectory { program, cwd: cwd.to_owned() };
     }
     if !program.exists() {
         return SpawnError::Missing { program };

@@ -50,11 +50,7 @@ impl Tail {
         let mut start = 0;
         if dropped > 0 {
             // The cut may have gone through a character, whose rest is at most 3 continuation bytes.
-            start = bytes
-                .iter()
-                .take(3)
-                .take_while(|byte| **byte & 0xC0 == 0x80)
-                .count();
+            start = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
             let missing = dropped + start as u64;
             writeln!(text, "[{missing} earlier bytes are not kept]")
                 .expect("writing to a string cannot fail");

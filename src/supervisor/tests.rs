@@ -24,21 +24,9 @@ const UNUSED: Duration = Duration::from_mins(10);
 /// As short as possible, for a step whose passing a test wants.
 const AT_ONCE: Duration = Duration::ZERO;
 
-const TERM_ONLY: StopPlan = StopPlan {
-    polite: AT_ONCE,
-    term_grace: UNUSED,
-    kill_grace: FAR,
-};
-const POLITE_ONLY: StopPlan = StopPlan {
-    polite: UNUSED,
-    term_grace: UNUSED,
-    kill_grace: FAR,
-};
-const KILL_AT_ONCE: StopPlan = StopPlan {
-    polite: AT_ONCE,
-    term_grace: AT_ONCE,
-    kill_grace: FAR,
-};
+const TERM_ONLY: StopPlan = StopPlan { polite: AT_ONCE, term_grace: UNUSED, kill_grace: FAR };
+const POLITE_ONLY: StopPlan = StopPlan { polite: UNUSED, term_grace: UNUSED, kill_grace: FAR };
+const KILL_AT_ONCE: StopPlan = StopPlan { polite: AT_ONCE, term_grace: AT_ONCE, kill_grace: FAR };
 
 /// Starts marked shells and, dropped, kills whatever carries the mark, so that a failing test leaves nothing either.
 struct Fixture {
@@ -48,20 +36,14 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self {
-            mark: uuid::Uuid::new_v4().to_string(),
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { mark: uuid::Uuid::new_v4().to_string(), folder: tempfile::tempdir().unwrap() }
     }
 
     fn spec(&self, program: impl AsRef<Path>, args: &[&str]) -> ChildSpec {
         ChildSpec {
             program: program.as_ref().to_owned(),
             args: args.iter().map(OsString::from).collect(),
-            env: vec![
-                ("PATH".into(), "/usr/bin:/bin".into()),
-                (MARK.into(), (&self.mark).into()),
-            ],
+            env: vec![("PATH".into(), "/usr/bin:/bin".into()), (MARK.into(), (&self.mark).into())],
             cwd: self.folder.path().to_owned(),
             shim: None,
         }
@@ -78,9 +60,7 @@ impl Fixture {
     fn kill_left(&self) {
         for pid in self.left() {
             // It may be gone by now, so its outcome says nothing; the caller looks again.
-            let _ = std::process::Command::new("kill")
-                .args(["-KILL", &pid.to_string()])
-                .output();
+            let _ = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).output();
         }
     }
 
@@ -104,9 +84,7 @@ fn directly(spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnError> {
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
-    timeout(FAR, what)
-        .await
-        .expect("should have happened long ago")
+    timeout(FAR, what).await.expect("should have happened long ago")
 }
 
 async fn eventually(mut condition: impl FnMut() -> bool) {
@@ -158,10 +136,7 @@ async fn a_child_has_its_pipes_its_directory_and_no_variable_of_ours() {
     let mut stdout = BufReader::new(stdout);
     stdin.write_all(b"hello\n").await.unwrap();
     let folder = fixture.folder.path().canonicalize().unwrap();
-    assert_eq!(
-        line(&mut stdout).await,
-        format!("hello in {}\n", folder.display())
-    );
+    assert_eq!(line(&mut stdout).await, format!("hello in {}\n", folder.display()));
     assert_eq!(line(&mut stdout).await, "home=\n");
     assert_eq!(fixture.left(), [child.pid()]);
     assert_eq!(child.start_time(), start_time(child.pid()));
@@ -185,11 +160,7 @@ async fn a_child_that_ignores_sigterm_is_killed() {
     let fixture = Fixture::new();
     let (child, mut pipes) = fixture.sh("trap '' TERM; echo ready; while :; do sleep 1000; done");
     ready(&mut pipes).await;
-    let plan = StopPlan {
-        polite: AT_ONCE,
-        term_grace: Duration::from_millis(50),
-        kill_grace: FAR,
-    };
+    let plan = StopPlan { polite: AT_ONCE, term_grace: Duration::from_millis(50), kill_grace: FAR };
     let exit = soon(child.stop(plan)).await.unwrap();
     assert_eq!(exit.to_string(), "killed by SIGKILL");
     fixture.assert_nothing_is_left();
@@ -220,10 +191,7 @@ async fn the_worker_behind_a_wrapper_keeps_its_grace() {
     ready(&mut pipes).await;
     let exit = soon(child.stop(TERM_ONLY)).await.unwrap();
     assert_eq!(exit.to_string(), "killed by SIGTERM");
-    assert_eq!(
-        fs::read_to_string(fixture.folder.path().join("saved")).unwrap(),
-        "saved\n"
-    );
+    assert_eq!(fs::read_to_string(fixture.folder.path().join("saved")).unwrap(), "saved\n");
     fixture.assert_nothing_is_left();
 }
 
@@ -250,10 +218,7 @@ async fn a_flood_of_stderr_neither_blocks_the_child_nor_fills_memory() {
     assert!(kept.ends_with("xend\n"));
     assert_eq!(
         note,
-        format!(
-            "[{} earlier bytes are not kept]",
-            10_000_004 - stderr_tail::KEPT_BYTES
-        )
+        format!("[{} earlier bytes are not kept]", 10_000_004 - stderr_tail::KEPT_BYTES)
     );
     fixture.assert_nothing_is_left();
 }
@@ -350,11 +315,7 @@ async fn a_child_dies_with_its_last_handle() {
 fn a_group_dies_with_the_runtime() {
     let fixture = Fixture::new();
     let runtime = || {
-        tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap()
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
     };
     let first = runtime();
     let (child, _pipes) = first.block_on(async {
@@ -364,10 +325,7 @@ fn a_group_dies_with_the_runtime() {
     });
     drop(first);
     runtime().block_on(async {
-        assert_eq!(
-            soon(child.exited()).await.to_string(),
-            "ended in an unknown way"
-        );
+        assert_eq!(soon(child.exited()).await.to_string(), "ended in an unknown way");
         eventually(|| fixture.left().is_empty()).await;
     });
 }
@@ -406,19 +364,15 @@ async fn what_cannot_be_started_is_named_with_what_to_do() {
         )
     );
     assert_eq!(
-        refusal(fixture.spec(
-            file("orphan", "echo '#!/no/such/interpreter' > $1; chmod +x $1"),
-            &[]
-        )),
+        refusal(
+            fixture.spec(file("orphan", "echo '#!/no/such/interpreter' > $1; chmod +x $1"), &[])
+        ),
         format!(
             "the system cannot run `{folder}/orphan`: look at its first line, and whether it is made for this machine"
         )
     );
     assert_eq!(
-        refusal(ChildSpec {
-            cwd: "/no/such/place".into(),
-            ..fixture.spec("/bin/sh", &[])
-        }),
+        refusal(ChildSpec { cwd: "/no/such/place".into(), ..fixture.spec("/bin/sh", &[]) }),
         "cannot start `/bin/sh` in `/no/such/place`, which is not a directory: create it, or name another one"
     );
     let long = "x".repeat(8 << 20);

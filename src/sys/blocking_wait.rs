@@ -37,12 +37,7 @@ impl Ears {
     #[cfg(target_os = "linux")]
     pub fn open() -> io::Result<Self> {
         let mut heard = SigSet::empty();
-        for signal in [
-            Signal::SIGCHLD,
-            Signal::SIGTERM,
-            Signal::SIGINT,
-            Signal::SIGHUP,
-        ] {
+        for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
             heard.add(signal);
         }
         heard.thread_block()?;
@@ -61,17 +56,13 @@ impl Ears {
         let mut files: Vec<PollFd<'_>> = Vec::new();
         files.extend(line.map(|line| PollFd::new(line, PollFlags::POLLIN)));
         #[cfg(target_os = "linux")]
-        files.push(PollFd::new(
-            std::os::fd::AsFd::as_fd(&self.signals),
-            PollFlags::POLLIN,
-        ));
+        files.push(PollFd::new(std::os::fd::AsFd::as_fd(&self.signals), PollFlags::POLLIN));
         #[cfg(not(target_os = "linux"))]
         let limit = Some(limit.map_or(LOOK, |limit| limit.min(LOOK)));
         // Rounded up, as a wait of less than a millisecond would be none; the longest there is is 24 days.
         let rounded = |limit: Duration| PollTimeout::try_from(limit + Duration::from_millis(1));
-        let timeout = limit.map_or(PollTimeout::NONE, |limit| {
-            rounded(limit).unwrap_or(PollTimeout::MAX)
-        });
+        let timeout =
+            limit.map_or(PollTimeout::NONE, |limit| rounded(limit).unwrap_or(PollTimeout::MAX));
         match poll(&mut files, timeout) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),

@@ -148,12 +148,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_up_to_the_cap_are_read_and_longer_ones_passed_over() {
-        check(
-            b"a\n\nbc\nlast",
-            4,
-            &[Some("a"), Some(""), Some("bc"), Some("last")],
-        )
-        .await;
+        check(b"a\n\nbc\nlast", 4, &[Some("a"), Some(""), Some("bc"), Some("last")]).await;
         check(b"abc\nabcd\ne\n", 3, &[Some("abc"), None, Some("e")]).await;
         check(&vec![b'x'; 200_000], 1000, &[None]).await;
         check(b"", 3, &[]).await;
@@ -168,10 +163,7 @@ mod tests {
         assert_eq!(line.expect("a slice can be read"), Some(Line::TooLong));
         assert_eq!(seen, 100_000);
         let line = reader.next(|part| seen += part.len()).await;
-        assert_eq!(
-            line.expect("a slice can be read"),
-            Some(Line::Whole(b"ab".to_vec()))
-        );
+        assert_eq!(line.expect("a slice can be read"), Some(Line::Whole(b"ab".to_vec())));
         assert_eq!(seen, 100_000);
     }
 
@@ -180,12 +172,7 @@ mod tests {
         let input = b"ab\n\n\xf0\x9f\x98\x80abc\nlast";
         let mut reader = Lines::new(input.as_slice(), 5);
         let mut begin = Vec::new();
-        while reader
-            .next(|_| {})
-            .await
-            .expect("a slice can be read")
-            .is_some()
-        {
+        while reader.next(|_| {}).await.expect("a slice can be read").is_some() {
             begin.push(reader.line_at());
         }
         assert_eq!(begin, [0, 3, 4, 12]);
@@ -195,9 +182,7 @@ mod tests {
     async fn a_call_that_is_dropped_loses_nothing() {
         let (mut ours, theirs) = tokio::io::duplex(100);
         let mut reader = Lines::new(theirs, 100);
-        tokio::io::AsyncWriteExt::write_all(&mut ours, b"half")
-            .await
-            .expect("there is room");
+        tokio::io::AsyncWriteExt::write_all(&mut ours, b"half").await.expect("there is room");
         {
             let reading = std::pin::pin!(reader.next(|_| {}));
             assert!(futures::poll!(reading).is_pending());
@@ -216,10 +201,7 @@ mod tests {
         };
         check(r#"{"t":"a\ud83d"}"#, Some(r#"{"t":"a\ufffd"}"#));
         check(r#"{"t":"\uDE00 b"}"#, Some(r#"{"t":"\ufffd b"}"#));
-        check(
-            r#"{"t":"\ud83d\ud83d\ude00"}"#,
-            Some(r#"{"t":"\ufffd\ud83d\ude00"}"#),
-        );
+        check(r#"{"t":"\ud83d\ud83d\ude00"}"#, Some(r#"{"t":"\ufffd\ud83d\ude00"}"#));
         check(r#"{"t":"\ud83d\ude00"}"#, None);
         check(r#"{"t":"\\ud83d"}"#, None);
         check(r#"{"t":"\ud8"#, None);

@@ -10,10 +10,7 @@ use crate::domain::time::{Now, Tick};
 pub fn now() -> Now {
     Now {
         wall_ms: chrono::Utc::now().timestamp_millis(),
-        tick: Tick {
-            boot: boot(),
-            ms: monotonic_ms(),
-        },
+        tick: Tick { boot: boot(), ms: monotonic_ms() },
     }
 }
 

@@ -26,12 +26,7 @@ pub fn send(line: &UnixStream, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     if !control.push(SendAncillaryMessage::ScmRights(files)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    sendmsg(
-        line,
-        &[IoSlice::new(&CARRIER)],
-        &mut control,
-        SendFlags::empty(),
-    )?;
+    sendmsg(line, &[IoSlice::new(&CARRIER)], &mut control, SendFlags::empty())?;
     Ok(())
 }
 
@@ -44,12 +39,7 @@ pub fn receive(line: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let flags = RecvFlags::CMSG_CLOEXEC;
     #[cfg(not(target_os = "linux"))]
     let flags = RecvFlags::empty();
-    let received = recvmsg(
-        line,
-        &mut [IoSliceMut::new(&mut carrier)],
-        &mut control,
-        flags,
-    )?;
+    let received = recvmsg(line, &mut [IoSliceMut::new(&mut carrier)], &mut control, flags)?;
     if received.bytes == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -94,9 +84,6 @@ mod tests {
     fn a_line_that_ends_brings_no_files() {
         let (one, other) = UnixStream::pair().unwrap();
         drop(one);
-        assert_eq!(
-            receive(&other).unwrap_err().kind(),
-            io::ErrorKind::UnexpectedEof
-        );
+        assert_eq!(receive(&other).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

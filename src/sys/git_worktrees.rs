@@ -45,10 +45,7 @@ impl Worktree {
             return None;
         }
         let linked = metadata.is_file().then(|| linked(root, &dot_git)).flatten();
-        Some(Self {
-            root: root.to_owned(),
-            common: linked.unwrap_or(dot_git),
-        })
+        Some(Self { root: root.to_owned(), common: linked.unwrap_or(dot_git) })
     }
 
     /// Returns the root of the repository's main worktree; none where the repository is bare.
@@ -87,11 +84,7 @@ fn linked(root: &Path, dot_git: &Path) -> Option<PathBuf> {
 
 /// Reads a file that holds one path. Anything else may be in its place, also what never ends.
 fn line_of(path: &Path) -> Option<String> {
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(NO_LINK)
-        .open(path)
-        .ok()?;
+    let file = fs::OpenOptions::new().read(true).custom_flags(NO_LINK).open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }
@@ -142,11 +135,7 @@ mod tests {
             assert_eq!(worktree.main(), Some(base.join("main").as_path()));
         }
         // As newer gits write it.
-        fs::write(
-            base.join("topic/.git"),
-            "gitdir: ../main/.git/worktrees/topic\n",
-        )
-        .unwrap();
+        fs::write(base.join("topic/.git"), "gitdir: ../main/.git/worktrees/topic\n").unwrap();
         let back = base.join("main/.git/worktrees/topic/gitdir");
         fs::write(back, "../../../../topic/.git\n").unwrap();
         assert!(around(&base, "topic").is_of_same_repository(&around(&base, "main")));
@@ -161,11 +150,7 @@ mod tests {
         symlink(base.join("main/.git"), base.join("thief/.git")).unwrap();
         // What it brings itself says that it shares the other one's.
         let common = base.join("main/.git");
-        fs::write(
-            base.join("evil/own/commondir"),
-            common.display().to_string(),
-        )
-        .unwrap();
+        fs::write(base.join("evil/own/commondir"), common.display().to_string()).unwrap();
         let dot_git = base.join("evil/.git");
         fs::write(base.join("evil/own/gitdir"), dot_git.display().to_string()).unwrap();
         fs::write(dot_git, "gitdir: own\n").unwrap();
@@ -185,18 +170,9 @@ mod tests {
 
     #[test]
     fn a_submodule_stands_for_itself_and_a_bare_repository_has_no_main_worktree() {
-        let folders = [
-            "main/.git/modules/part",
-            "main/part",
-            "bare.git/worktrees/leaf",
-            "leaf",
-        ];
+        let folders = ["main/.git/modules/part", "main/part", "bare.git/worktrees/leaf", "leaf"];
         let (_guard, base) = stage(&folders);
-        fs::write(
-            base.join("main/part/.git"),
-            "gitdir: ../.git/modules/part\n",
-        )
-        .unwrap();
+        fs::write(base.join("main/part/.git"), "gitdir: ../.git/modules/part\n").unwrap();
         let part = around(&base, "main/part");
         assert_eq!(part.main(), Some(base.join("main/part").as_path()));
         let all: Vec<_> = Worktree::all_around(&base.join("main/part")).collect();

@@ -21,11 +21,7 @@ pub fn raise() -> io::Result<()> {
     };
     let raised = set(limit.maximum).or_else(|error| {
         let enough = limit.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
-        if enough > before {
-            set(Some(enough))
-        } else {
-            Err(error)
-        }
+        if enough > before { set(Some(enough)) } else { Err(error) }
     });
     raised?;
     // Whoever raises a second time finds nothing to raise.
@@ -44,9 +40,6 @@ pub fn lower(limit: u64) -> io::Result<()> {
 }
 
 fn set(soft: Option<u64>) -> io::Result<()> {
-    let limit = Rlimit {
-        current: soft,
-        maximum: getrlimit(Resource::Nofile).maximum,
-    };
+    let limit = Rlimit { current: soft, maximum: getrlimit(Resource::Nofile).maximum };
     Ok(setrlimit(Resource::Nofile, limit)?)
 }

@@ -22,8 +22,7 @@ impl Inflow {
     /// Returns how many bytes have been written to it and not been read.
     pub fn unread(&self) -> u64 {
         let pipe = self.pipe.as_ref();
-        pipe.and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok())
-            .unwrap_or(0)
+        pipe.and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0)
     }
 
     /// Says whether nobody can write to it any more, whatever is still to be read.

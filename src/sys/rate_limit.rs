@@ -25,12 +25,7 @@ impl<R> Metered<R> {
     /// Limits a reader. Has to be made within a tokio runtime.
     pub fn new(inner: R, per_second: u64) -> Self {
         let now = Instant::now();
-        Self {
-            inner,
-            per_second: per_second.max(1),
-            paid: now,
-            pause: Box::pin(sleep_until(now)),
-        }
+        Self { inner, per_second: per_second.max(1), paid: now, pause: Box::pin(sleep_until(now)) }
     }
 
     fn pay(&mut self, bytes: usize) {
@@ -87,9 +82,6 @@ mod tests {
             metered.read_exact(&mut chunk).await.unwrap();
         }
         let took = began.elapsed();
-        assert!(
-            (Duration::from_secs(44)..Duration::from_secs(47)).contains(&took),
-            "{took:?}"
-        );
+        assert!((Duration::from_secs(44)..Duration::from_secs(47)).contains(&took), "{took:?}");
     }
 }

@@ -22,10 +22,7 @@ impl Shutdown {
         Ok(Self {
             streams: [
                 (Signal::SIGINT, unix::signal(unix::SignalKind::interrupt())?),
-                (
-                    Signal::SIGTERM,
-                    unix::signal(unix::SignalKind::terminate())?,
-                ),
+                (Signal::SIGTERM, unix::signal(unix::SignalKind::terminate())?),
                 (Signal::SIGHUP, unix::signal(unix::SignalKind::hangup())?),
             ],
         })
@@ -67,9 +64,7 @@ impl Continuations {
     /// Begins to listen. Needs a tokio runtime.
     pub fn listen() -> io::Result<Self> {
         let kind = unix::SignalKind::from_raw(Signal::SIGCONT as i32);
-        Ok(Self {
-            stream: unix::signal(kind)?,
-        })
+        Ok(Self { stream: unix::signal(kind)? })
     }
 
     /// Waits until the process goes on the next time. Cancel safe.
@@ -90,9 +85,7 @@ pub struct ChildChanges {
 impl ChildChanges {
     /// Begins to listen. Needs a tokio runtime. A change after this call is never missed.
     pub fn listen() -> io::Result<Self> {
-        Ok(Self {
-            stream: unix::signal(unix::SignalKind::child())?,
-        })
+        Ok(Self { stream: unix::signal(unix::SignalKind::child())? })
     }
 
     /// Waits until a child, any child, has changed since the last call. Cancel safe.
@@ -141,17 +134,10 @@ mod tests {
             // 30 s is far more than it takes, also on a busy machine.
             let listening =
                 async { while !lines.next_line().await.unwrap().unwrap().ends_with(what) {} };
-            tokio::time::timeout(Duration::from_secs(30), listening)
-                .await
-                .unwrap();
+            tokio::time::timeout(Duration::from_secs(30), listening).await.unwrap();
         };
         heard("listening").await;
-        for signal in [
-            Signal::SIGTERM,
-            Signal::SIGTERM,
-            Signal::SIGHUP,
-            Signal::SIGINT,
-        ] {
+        for signal in [Signal::SIGTERM, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
             kill(pid, signal).unwrap();
             heard(&format!("heard {signal}")).await;
         }

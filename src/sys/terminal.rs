@@ -24,9 +24,7 @@ pub fn has_line(terminal: impl AsFd) -> bool {
     let mut polled = [PollFd::new(terminal.as_fd(), PollFlags::POLLIN)];
     // A look that failed says nothing, and a terminal that is gone has no lines.
     poll(&mut polled, PollTimeout::ZERO).is_ok()
-        && polled[0]
-            .revents()
-            .is_some_and(|told| told == PollFlags::POLLIN)
+        && polled[0].revents().is_some_and(|told| told == PollFlags::POLLIN)
 }
 
 /// Drops what was typed and not read. Only for who has the terminal's foreground.

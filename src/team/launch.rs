@@ -107,11 +107,7 @@ impl Launch {
             if self.is_too_wide(&here.root) && !cwd.starts_with(&root) {
                 return None;
             }
-            return Some(if cwd.starts_with(&root) {
-                root
-            } else {
-                here.root
-            });
+            return Some(if cwd.starts_with(&root) { root } else { here.root });
         }
         let roots = [&self.project, &self.ground].into_iter();
         roots
@@ -123,9 +119,7 @@ impl Launch {
     /// Finds the program of a profile.
     pub(super) fn program(&self, profile: &Profile) -> Result<PathBuf, MissingProgram> {
         let search = self.search_path();
-        profile.program(&self.own_binary, |program| {
-            find_program(Path::new(program), search)
-        })
+        profile.program(&self.own_binary, |program| find_program(Path::new(program), search))
     }
 
     /// Says how an agent's process is started: behind a shim, which holds its presence as this bridge does.
@@ -143,19 +137,15 @@ impl Launch {
             args: profile.args.value.iter().map(OsString::from).collect(),
             env,
             cwd: identity.cwd.clone(),
-            shim: Some(Shim {
-                binary: self.own_binary.clone(),
-                presence: presence.map(Arc::new),
-            }),
+            shim: Some(Shim { binary: self.own_binary.clone(), presence: presence.map(Arc::new) }),
         }
     }
 
     /// Returns what must not be written down of what an agent is given: keys of its environment, and its token.
     pub(super) fn secrets(&self, profile: &Profile, token: &str) -> Secrets {
         let environment = profile.environment(self.environment.iter().cloned());
-        let texts = environment
-            .iter()
-            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let texts =
+            environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let mut secrets = Secrets::of(texts);
         secrets.hide(env_vars::TOKEN, token);
         secrets
@@ -168,9 +158,7 @@ impl Launch {
             .profiles()
             .flat_map(|profile| profile.environment(self.environment.iter().cloned()));
         let all: BTreeSet<_> = own.chain(given).collect();
-        let texts = all
-            .iter()
-            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let texts = all.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         Secrets::of(texts)
     }
 
@@ -189,10 +177,7 @@ impl Launch {
             name: SERVER.to_owned(),
             command: self.own_binary.clone(),
             args: vec!["agent".to_owned()],
-            env: env
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
+            env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }
 }

@@ -44,10 +44,7 @@ pub struct UnreadableYes(String);
 impl Trust {
     /// Keeps the yeses in a state directory.
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
-        Self {
-            kept_in: state.map(|state| state.inner(FOLDER)),
-            told: Arc::default(),
-        }
+        Self { kept_in: state.map(|state| state.inner(FOLDER)), told: Arc::default() }
     }
 
     /// Says whether the user has said yes to these bytes at this place. What cannot be read is no yes, and no no: it may be
@@ -254,11 +251,7 @@ impl Team {
 
     /// Says the same; where it cannot be read, `what` says what is not done for that.
     fn said(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
-        self.has_yes_to(file)
-            .map_err(|why| TeamError::UnreadableYes {
-                what: what.to_owned(),
-                why,
-            })
+        self.has_yes_to(file).map_err(|why| TeamError::UnreadableYes { what: what.to_owned(), why })
     }
 
     /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
@@ -347,10 +340,7 @@ mod tests {
         }
         let listed = trust.all().unwrap();
         let places: Vec<_> = listed.iter().map(|(_, place)| place.as_str()).collect();
-        assert_eq!(
-            places,
-            ["\"/a/one.toml\"", "\"/a/one.toml\"", "\"/a/two.toml\""]
-        );
+        assert_eq!(places, ["\"/a/one.toml\"", "\"/a/one.toml\"", "\"/a/two.toml\""]);
         assert_eq!(listed[2].0, files[2].sha256);
         assert_eq!(trust.revoke(one).unwrap(), 2);
         assert_eq!(trust.revoke(one).unwrap(), 0);

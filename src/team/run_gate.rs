@@ -44,16 +44,11 @@ impl Team {
         let spec = ChildSpec {
             program: program_in(&launch.ground, program),
             args: args.iter().map(OsString::from).collect(),
-            env: self
-                .config()
-                .gate_environment(launch.environment.iter().cloned(), |file| {
-                    self.has_yes_to(file).unwrap_or(false)
-                }),
-            cwd: launch.ground.clone(),
-            shim: Some(Shim {
-                binary: launch.own_binary.clone(),
-                presence: None,
+            env: self.config().gate_environment(launch.environment.iter().cloned(), |file| {
+                self.has_yes_to(file).unwrap_or(false)
             }),
+            cwd: launch.ground.clone(),
+            shim: Some(Shim { binary: launch.own_binary.clone(), presence: None }),
         };
         let spawned = supervisor::spawn(spec).await;
         let (child, pipes) = spawned.map_err(|error| error.to_string())?;
@@ -68,10 +63,7 @@ impl Team {
                     let text = secrets.hidden(text);
                     text.tail(TOLD_BYTES).0.trim().to_owned()
                 });
-                Err(format!(
-                    "`{told}` ended with {exit}:\n{}",
-                    said.join("\n").trim()
-                ))
+                Err(format!("`{told}` ended with {exit}:\n{}", said.join("\n").trim()))
             }
             Err(_) => {
                 let seconds = limit.as_secs();
@@ -97,9 +89,5 @@ async fn tail(mut stdout: ChildStdout) -> String {
 
 /// Returns where the program is: a path is meant from the project, wherever this process runs; a name is looked up.
 fn program_in(project: &Path, program: &str) -> PathBuf {
-    if has_directory(Path::new(program)) {
-        project.join(program)
-    } else {
-        program.into()
-    }
+    if has_directory(Path::new(program)) { project.join(program) } else { program.into() }
 }

@@ -108,11 +108,7 @@ pub enum TeamError {
 
 fn known(nearest: &[String], profiles: &[String]) -> String {
     let quoted = |names: &[String]| {
-        names
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
     match nearest {
         [] => format!("; profiles: {}", quoted(profiles)),
@@ -163,9 +159,7 @@ impl Team {
             told: Mutex::default(),
             offers: Offers::default(),
         };
-        Self {
-            inner: Arc::new(inner),
-        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// Returns the bus.
@@ -213,14 +207,7 @@ impl Team {
         agent: &str,
         reason: Option<String>,
     ) -> Result<(), TeamError> {
-        self.inner
-            .seat
-            .ask(Ask::Stop {
-                agent: agent.to_owned(),
-                reason,
-                kill: false,
-            })
-            .await?;
+        self.inner.seat.ask(Ask::Stop { agent: agent.to_owned(), reason, kill: false }).await?;
         Ok(())
     }
 
@@ -229,15 +216,9 @@ impl Team {
     pub async fn kill_agent(&self, agent: &str, limit: Duration) -> Result<(), TeamError> {
         let live = self.bus().look(|state| {
             let name = Name::parse(agent).ok()?;
-            state
-                .live(&name)
-                .map(|live| (live.id, live.name.clone(), live.owner))
+            state.live(&name).map(|live| (live.id, live.name.clone(), live.owner))
         });
-        let wish = Ask::Stop {
-            agent: agent.to_owned(),
-            reason: None,
-            kill: true,
-        };
+        let wish = Ask::Stop { agent: agent.to_owned(), reason: None, kill: true };
         let own = live.as_ref().map(|(session, ..)| *session);
         let own = own.and_then(|session| self.inner.ends.of(session));
         match (self.inner.seat.ask(wish).await, &own) {
@@ -283,17 +264,11 @@ impl Team {
     pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
         let me = self.inner.seat.session();
         let mine: Vec<_> = self.bus().look(|state| {
-            let held = state
-                .live_sessions()
-                .into_iter()
-                .filter(|live| live.owner == Some(me));
+            let held = state.live_sessions().into_iter().filter(|live| live.owner == Some(me));
             held.map(|live| (live.id, live.name.to_string())).collect()
         });
         for (session, agent) in mine {
-            match self
-                .shutdown_agent(&agent, Some("the bridge is closing".to_owned()))
-                .await
-            {
+            match self.shutdown_agent(&agent, Some("the bridge is closing".to_owned())).await {
                 // It may have ended by itself meanwhile.
                 Ok(()) | Err(TeamError::Bus(BusError::Refused(_))) => {}
                 Err(error) => {
@@ -361,20 +336,12 @@ impl Team {
             let owner = owner.and_then(|owner| state.session(owner));
             owner.map_or_else(|| "unknown".to_owned(), |owner| owner.name.to_string())
         });
-        TeamError::Silent {
-            agent,
-            bridge,
-            after,
-        }
+        TeamError::Silent { agent, bridge, after }
     }
 
     /// Notes that the user is told of a profile; returns whether this is the first time.
     pub(super) fn tell_once(&self, profile: &Name) -> bool {
-        let mut told = self
-            .inner
-            .told
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.inner.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(profile.clone())
     }
 }

@@ -91,9 +91,7 @@ impl Workflows {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        Self {
-            inner: Arc::new(inner),
-        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// Returns the team whose agents do the steps.
@@ -119,9 +117,8 @@ impl Workflows {
 
     /// Refuses steps whose agents the project's own file describes, unless the user has said yes to it.
     fn agreed<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Result<(), WorkflowError> {
-        let agents = steps
-            .into_iter()
-            .flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+        let agents =
+            steps.into_iter().flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
         Ok(self.inner.team.agreed(agents.map(String::as_str))?)
     }
 

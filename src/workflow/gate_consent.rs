@@ -17,10 +17,7 @@ pub(super) fn agreed(
 ) -> Result<Option<PlanFile>, WorkflowError> {
     let gates = plan.steps.iter().filter_map(|step| {
         let gate = step.gate.as_ref()?;
-        Some(format!(
-            "the gate of {} would run {:?}",
-            step.name, gate.command
-        ))
+        Some(format!("the gate of {} would run {:?}", step.name, gate.command))
     });
     let gates: Vec<_> = gates.collect();
     if gates.is_empty() {
@@ -34,10 +31,7 @@ pub(super) fn agreed(
             problem: "has gates, and a name that is not UTF-8",
         }));
     };
-    Ok(Some(PlanFile {
-        place: place.to_owned(),
-        sha256: file.sha256.clone(),
-    }))
+    Ok(Some(PlanFile { place: place.to_owned(), sha256: file.sha256.clone() }))
 }
 
 /// Refuses to go on with the gates that are left of a workflow, unless the yes that they need counts here and now.
@@ -65,9 +59,7 @@ pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), Workf
         }
         // It may be there unchanged.
         Err(error) if error.is_fault() => Err(error.into()),
-        _ => Err(WorkflowError::PlanChanged {
-            place: file.place.clone(),
-        }),
+        _ => Err(WorkflowError::PlanChanged { place: file.place.clone() }),
     }
 }
 
@@ -113,8 +105,5 @@ pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
 
 /// Names the file as it was when the workflow was made, in the project as this bridge sees it.
 fn brought(team: &Team, file: &PlanFile) -> Brought {
-    Brought {
-        path: team.ground().join(&file.place),
-        sha256: file.sha256.clone(),
-    }
+    Brought { path: team.ground().join(&file.place), sha256: file.sha256.clone() }
 }

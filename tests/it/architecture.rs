@@ -53,18 +53,11 @@ struct Source {
 
 impl Source {
     fn module(&self) -> &str {
-        self.path
-            .split('/')
-            .next()
-            .expect("a path has a first part")
+        self.path.split('/').next().expect("a path has a first part")
     }
 
     fn is_test(&self) -> bool {
-        let name = self
-            .path
-            .rsplit('/')
-            .next()
-            .expect("a path has a last part");
+        let name = self.path.rsplit('/').next().expect("a path has a last part");
         name == "tests.rs" || self.path.contains("/tests/") || self.path.contains("/model")
     }
 }
@@ -103,9 +96,7 @@ fn code(text: &str) -> Vec<String> {
     let mut code = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let has_tests = lines
-            .peek()
-            .is_some_and(|next| next.starts_with("mod tests {"));
+        let has_tests = lines.peek().is_some_and(|next| next.starts_with("mod tests {"));
         if line == "#[cfg(test)]" && has_tests {
             break;
         }
@@ -169,9 +160,7 @@ fn a_module_does_not_know_what_it_must_not_know() {
         if source.is_test() {
             return None;
         }
-        let (_, unknown) = UNKNOWN
-            .iter()
-            .find(|(module, _)| *module == source.module())?;
+        let (_, unknown) = UNKNOWN.iter().find(|(module, _)| *module == source.module())?;
         let named = modules_named(line).find(|named| unknown.contains(named))?;
         Some(format!("`{}` must not know `{named}`", source.module()))
     });
@@ -248,16 +237,8 @@ fn every_file_says_what_it_is_for() {
 const CLAIMS: [&str; 4] = ["security.md", "reliability.md", "tools.md", "agents.md"];
 
 /// What a path of this repository begins with.
-const FOLDERS: [&str; 8] = [
-    "src/",
-    "tests/",
-    "e2e/",
-    "docs/",
-    "examples/",
-    "agents/",
-    "benches/",
-    "fuzz/",
-];
+const FOLDERS: [&str; 8] =
+    ["src/", "tests/", "e2e/", "docs/", "examples/", "agents/", "benches/", "fuzz/"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -276,11 +257,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         let outside = parts.split("\n```").step_by(2);
         (path, outside.collect::<Vec<_>>().join("\n"))
     };
-    in_docs
-        .filter(is_document)
-        .chain(around)
-        .map(said)
-        .collect()
+    in_docs.filter(is_document).chain(around).map(said).collect()
 }
 
 /// Returns what stands in backticks in a line.
@@ -289,8 +266,7 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_word(text: &str) -> bool {
-    text.chars()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 #[test]
@@ -299,10 +275,7 @@ fn every_test_that_a_claim_names_is_there() {
     for folder in ["src", "tests", "e2e"] {
         walk(&root().join(folder), &mut files);
     }
-    let code: Vec<_> = files
-        .iter()
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect();
+    let code: Vec<_> = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     let trials = fs::read_to_string(root().join("e2e/main.rs")).unwrap();
     let is_there = |name: &str| {
         let function = format!("fn {name}(");

@@ -25,11 +25,7 @@ pub(super) fn read(body: &Value) -> Request {
                 }
                 Some("tool_result") => {
                     let tool = names.get(&string(&part["tool_use_id"])).cloned();
-                    items.push(Item::of_tool(
-                        Speaker::Tool,
-                        text_of(&part["content"]),
-                        tool,
-                    ));
+                    items.push(Item::of_tool(Speaker::Tool, text_of(&part["content"]), tool));
                 }
                 Some("text") => items.push(Item::new(speaker, string(&part["text"]))),
                 _ => {}
@@ -81,10 +77,7 @@ pub(super) fn stream(model: &str, text: &str, calls: &[ToolCall]) -> Vec<Value> 
         index += 1;
     };
     if !text.is_empty() {
-        block(
-            json!({ "type": "text", "text": "" }),
-            json!({ "type": "text_delta", "text": text }),
-        );
+        block(json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": text }));
     }
     for call in calls {
         block(
@@ -100,9 +93,5 @@ pub(super) fn stream(model: &str, text: &str, calls: &[ToolCall]) -> Vec<Value> 
 }
 
 fn stop_reason(calls: &[ToolCall]) -> &'static str {
-    if calls.is_empty() {
-        "end_turn"
-    } else {
-        "tool_use"
-    }
+    if calls.is_empty() { "end_turn" } else { "tool_use" }
 }

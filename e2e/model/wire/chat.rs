@@ -41,9 +41,7 @@ pub(super) fn read(body: &Value) -> Request {
         model: string(&body["model"]),
         stream: body["stream"] == true,
         schema: body.pointer("/response_format/json_schema/schema").cloned(),
-        tools: list(&body["tools"])
-            .map(|tool| ToolDefinition::plain(&name(tool)))
-            .collect(),
+        tools: list(&body["tools"]).map(|tool| ToolDefinition::plain(&name(tool))).collect(),
         items,
         raw: String::new(),
     }
@@ -69,10 +67,7 @@ pub(super) fn stream(model: &str, text: &str, calls: &[ToolCall]) -> Vec<Value> 
             "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }],
         })
     };
-    let mut events = vec![chunk(
-        json!({ "role": "assistant", "content": text }),
-        Value::Null,
-    )];
+    let mut events = vec![chunk(json!({ "role": "assistant", "content": text }), Value::Null)];
     for (index, call) in calls.iter().enumerate() {
         let mut part = tool_call(call);
         part["index"] = json!(index);
@@ -92,11 +87,7 @@ fn tool_call(call: &ToolCall) -> Value {
 }
 
 fn finish_reason(calls: &[ToolCall]) -> &'static str {
-    if calls.is_empty() {
-        "stop"
-    } else {
-        "tool_calls"
-    }
+    if calls.is_empty() { "stop" } else { "tool_calls" }
 }
 
 fn usage() -> Value {

@@ -13,27 +13,16 @@ pub(super) fn read(path: &str, body: &Value) -> Request {
         for part in list(&content["parts"]) {
             if let Some(response) = part.get("functionResponse") {
                 let tool = Some(string(&response["name"]));
-                items.push(Item::of_tool(
-                    Speaker::Tool,
-                    response["response"].to_string(),
-                    tool,
-                ));
+                items.push(Item::of_tool(Speaker::Tool, response["response"].to_string(), tool));
             } else if let Some(call) = part.get("functionCall") {
-                items.push(Item::of_tool(
-                    Speaker::Model,
-                    "",
-                    Some(string(&call["name"])),
-                ));
+                items.push(Item::of_tool(Speaker::Model, "", Some(string(&call["name"]))));
             } else if let Some(text) = part["text"].as_str() {
                 items.push(Item::new(speaker, text));
             }
         }
     }
-    let (model, method) = path
-        .rsplit('/')
-        .next()
-        .and_then(|last| last.split_once(':'))
-        .unwrap_or_default();
+    let (model, method) =
+        path.rsplit('/').next().and_then(|last| last.split_once(':')).unwrap_or_default();
     let generation = &body["generationConfig"];
     Request {
         api: Api::Gemini,

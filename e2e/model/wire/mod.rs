@@ -43,10 +43,7 @@ pub(super) fn answer(request: &Request, text: &str, calls: &[ToolCall]) -> Answe
         (Api::Gemini, true) => gemini::whole(model, text, calls).to_string(),
         (Api::Gemini, false) => stream(&gemini::stream(model, text, calls)),
     };
-    Answer {
-        body,
-        stream: request.stream,
-    }
+    Answer { body, stream: request.stream }
 }
 
 /// Writes an error in the vendor's words.
@@ -72,20 +69,14 @@ pub(super) fn error(api: Api, status: u16, words: &str) -> Value {
 }
 
 fn stream(events: &[Value]) -> String {
-    let lines: Vec<_> = events
-        .iter()
-        .map(|event| format!("data: {event}\n\n"))
-        .collect();
+    let lines: Vec<_> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
     lines.concat()
 }
 
 /// A stream whose events are named after their type.
 fn typed_stream(events: &[Value]) -> String {
     let named = events.iter().map(|event| {
-        format!(
-            "event: {}\ndata: {event}\n\n",
-            event["type"].as_str().unwrap_or("message")
-        )
+        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("message"))
     });
     named.collect()
 }

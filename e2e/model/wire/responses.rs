@@ -32,18 +32,12 @@ pub(super) fn read(body: &Value) -> Request {
                 None => items.push(Item::new(speaker, text_of(&item["content"]))),
             }
         } else if kind.ends_with("_call") {
-            let name = item["name"]
-                .as_str()
-                .unwrap_or_else(|| kind.trim_end_matches("_call"));
+            let name = item["name"].as_str().unwrap_or_else(|| kind.trim_end_matches("_call"));
             names.insert(call, name.to_owned());
             items.push(Item::of_tool(Speaker::Model, "", Some(name.to_owned())));
         } else if kind.ends_with("_output") {
             let text = text_of(item.get("output").unwrap_or(&item["tools"]));
-            items.push(Item::of_tool(
-                Speaker::Tool,
-                text,
-                names.get(&call).cloned(),
-            ));
+            items.push(Item::of_tool(Speaker::Tool, text, names.get(&call).cloned()));
         }
     }
     Request {
@@ -113,11 +107,7 @@ pub(super) fn stream(model: &str, text: &str, calls: &[ToolCall]) -> Vec<Value> 
             events.push(with("response.content_part.added", "part", empty));
             events.push(with("response.output_text.delta", "delta", json!(text)));
             events.push(with("response.output_text.done", "text", json!(text)));
-            events.push(with(
-                "response.content_part.done",
-                "part",
-                item["content"][0].clone(),
-            ));
+            events.push(with("response.content_part.done", "part", item["content"][0].clone()));
         }
         if item["type"] == "function_call" {
             let mut delta = place("response.function_call_arguments.delta");
@@ -163,9 +153,8 @@ fn item_of(call: &ToolCall) -> Value {
             })
         }
         "custom" => {
-            let input = arguments["input"]
-                .as_str()
-                .map_or_else(|| arguments.to_string(), str::to_owned);
+            let input =
+                arguments["input"].as_str().map_or_else(|| arguments.to_string(), str::to_owned);
             json!({
                 "type": "custom_tool_call", "id": id("ctc_"), "call_id": call_id, "name": tool.wire,
                 "input": input, "status": "completed",

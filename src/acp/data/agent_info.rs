@@ -50,10 +50,8 @@ impl AgentInfo {
     pub(crate) fn parse(raw: &Value, secrets: &Secrets) -> Self {
         let on = |place: &str| raw.pointer(place) == Some(&Value::Bool(true));
         let session_offers = |capability: &str| {
-            raw.pointer(&format!(
-                "/agentCapabilities/sessionCapabilities/{capability}"
-            ))
-            .is_some_and(|offered| !matches!(offered, Value::Null | Value::Bool(false)))
+            raw.pointer(&format!("/agentCapabilities/sessionCapabilities/{capability}"))
+                .is_some_and(|offered| !matches!(offered, Value::Null | Value::Bool(false)))
         };
         let features = [
             (Feature::Load, on("/agentCapabilities/loadSession")),
@@ -66,16 +64,13 @@ impl AgentInfo {
                     || on("/agentCapabilities/_meta/steering/supported"),
             ),
         ];
-        let auth_methods = list(raw, "authMethods")
-            .into_iter()
-            .flatten()
-            .filter_map(|method| {
-                let id = text_bounds::name(method, "id", secrets)?;
-                Some(AuthMethod {
-                    name: text_bounds::word(method, "name", secrets).unwrap_or_else(|| id.clone()),
-                    id,
-                })
-            });
+        let auth_methods = list(raw, "authMethods").into_iter().flatten().filter_map(|method| {
+            let id = text_bounds::name(method, "id", secrets)?;
+            Some(AuthMethod {
+                name: text_bounds::word(method, "name", secrets).unwrap_or_else(|| id.clone()),
+                id,
+            })
+        });
         let about = raw.get("agentInfo");
         Self {
             name: about.and_then(|info| text_bounds::word(info, "name", secrets)),
@@ -110,18 +105,12 @@ mod tests {
             (text(&info.name), text(&info.version)),
             (Some("x".to_owned()), Some("2".to_owned()))
         );
-        assert_eq!(
-            info.features,
-            [Feature::Load, Feature::Resume, Feature::Steering]
-        );
+        assert_eq!(info.features, [Feature::Load, Feature::Resume, Feature::Steering]);
         assert!(!info.offers(Feature::Close));
         let [method] = info.auth_methods.as_slice() else {
             panic!("one has an id: {info:?}");
         };
-        assert_eq!(
-            (method.id.as_str(), method.name.as_str()),
-            ("key", "API key")
-        );
+        assert_eq!((method.id.as_str(), method.name.as_str()), ("key", "API key"));
         let nothing = AgentInfo::parse(&json!({"protocolVersion": 1}), &Secrets::default());
         assert_eq!(nothing.features, []);
     }

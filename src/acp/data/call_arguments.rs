@@ -8,18 +8,8 @@ use serde_json::Value;
 use super::patch_files;
 
 /// What the names of arguments that hold paths end with, without their case and their `_`.
-const HOLDS_PATHS: [&str; 10] = [
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "dir",
-    "directory",
-    "folder",
-    "root",
-    "uri",
-];
+const HOLDS_PATHS: [&str; 10] =
+    ["path", "paths", "file", "files", "filename", "dir", "directory", "folder", "root", "uri"];
 
 /// What arguments are called that hold a command, whatever it looks like.
 const HOLDS_A_COMMAND: [&str; 3] = ["command", "cmd", "commandline"];
@@ -116,16 +106,8 @@ const HOLDS_CONTENT: [&str; 39] = [
 ];
 
 /// What arguments are called that hold a patch.
-const HOLDS_A_PATCH: [&str; 8] = [
-    "diff",
-    "diffs",
-    "input",
-    "patch",
-    "patches",
-    "patchtext",
-    "udiff",
-    "unifieddiff",
-];
+const HOLDS_A_PATCH: [&str; 8] =
+    ["diff", "diffs", "input", "patch", "patches", "patchtext", "udiff", "unifieddiff"];
 
 /// What arguments are called that hold one of a few words, which may also be the name of a directory.
 const HOLDS_A_WORD: [&str; 9] = [
@@ -285,11 +267,7 @@ fn suspect(text: &str) -> Argument {
         || text.contains(": ")
         // A pattern for files has braces, too: `*.{ts,tsx}`.
         || text.contains('{') && text.contains(':');
-    if is_document {
-        Argument::Unread
-    } else {
-        Argument::Suspect(text.to_owned())
-    }
+    if is_document { Argument::Unread } else { Argument::Suspect(text.to_owned()) }
 }
 
 /// Says whether a text is a word that leads nowhere else than to what is called so.
@@ -299,8 +277,5 @@ fn is_word(text: &str) -> bool {
 
 /// Returns the arguments that a text holds as JSON.
 fn inner(text: &str) -> Option<Value> {
-    text.trim_start()
-        .starts_with(['{', '['])
-        .then(|| serde_json::from_str(text).ok())
-        .flatten()
+    text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text).ok()).flatten()
 }

@@ -6,12 +6,7 @@
 use std::collections::HashSet;
 
 /// The lines of a patch of codex or droid that name a file.
-const FILES: [&str; 4] = [
-    "*** Add File:",
-    "*** Update File:",
-    "*** Delete File:",
-    "*** Move to:",
-];
+const FILES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
 /// The lines of such a patch that look like headers of a context diff.
 const NO_HEADERS: [&str; 3] = ["*** Begin Patch", "*** End Patch", "*** End of File"];
@@ -31,9 +26,8 @@ const AS_IT_IS: [&str; 7] = [
 const BEFORE: [char; 4] = [' ', '\t', '>', 'X'];
 
 /// What some programs take for the end of a line, besides a line feed.
-const ENDS: [char; 9] = [
-    '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}',
-];
+const ENDS: [char; 9] =
+    ['\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// What a block to search and replace begins with. Where its file is named differs from program to program.
 const SEARCH: &str = "<<<<<";
@@ -43,11 +37,7 @@ const NO_FILE: &str = "/dev/null";
 
 /// Returns the files of a text that is nothing but a patch of codex or droid; none for any other text.
 pub(crate) fn files_of_whole(text: &str) -> Vec<String> {
-    if text.trim_start().starts_with("*** Begin Patch") {
-        named_files(text)
-    } else {
-        Vec::new()
-    }
+    if text.trim_start().starts_with("*** Begin Patch") { named_files(text) } else { Vec::new() }
 }
 
 /// Returns the files of all patches in a text, whatever stands around them; an empty name stands for one that cannot be read.
@@ -61,8 +51,7 @@ pub(crate) fn files(text: &str) -> Vec<String> {
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     // The two signs of one end make no empty line.
-    text.split('\n')
-        .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split(ENDS))
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split(ENDS))
 }
 
 /// Returns a line without what may stand before every line.
@@ -130,16 +119,11 @@ fn header<'l>(line: &'l str, sign: &str) -> Option<&'l str> {
     if NO_HEADERS.contains(&line.trim_end()) {
         return None;
     }
-    let named = line
-        .strip_prefix(sign)?
-        .strip_prefix([' ', '\t'])?
-        .trim_start();
+    let named = line.strip_prefix(sign)?.strip_prefix([' ', '\t'])?.trim_start();
     let range = named.trim_end().trim_end_matches(['-', '*', ' ']);
     let is_range = range.len() < named.len()
         && range.starts_with(|sign: char| sign.is_ascii_digit())
-        && range
-            .chars()
-            .all(|sign| sign.is_ascii_digit() || sign == ',');
+        && range.chars().all(|sign| sign.is_ascii_digit() || sign == ',');
     (!is_range).then_some(named)
 }
 
@@ -199,10 +183,7 @@ mod tests {
 
     #[test]
     fn the_files_of_a_unified_diff_are_read() {
-        check(
-            "--- a/src/x\t2024-01-01\n+++ b/src/x\n@@ -1 +1 @@\n-a\n+b\n",
-            &["src/x"],
-        );
+        check("--- a/src/x\t2024-01-01\n+++ b/src/x\n@@ -1 +1 @@\n-a\n+b\n", &["src/x"]);
         check("--- x\n+++ ../y\n@@ -1 +1 @@\n", &["x", "../y"]);
         check("--- /dev/null\r\n+++ b/new\r\n@@ -0,0 +1 @@\n", &["new"]);
         check("+++ only/new\n@@ -0,0 +1 @@\n", &["only/new"]);
@@ -227,10 +208,7 @@ mod tests {
         }
         check(&diff.replace('\n', "\r"), &["x", "y"]);
         check(&diff.replace('\n', "\r\n"), &["x", "y"]);
-        check(
-            "---\tAGENTS.md\n+++\tAGENTS.md\n@@ -1 +1 @@\n",
-            &["AGENTS.md"],
-        );
+        check("---\tAGENTS.md\n+++\tAGENTS.md\n@@ -1 +1 @@\n", &["AGENTS.md"]);
         check("```diff\n--- a/x\n+++ b/y\n```\n", &["x", "y"]);
         check("Index:x\n", &["x"]);
     }
@@ -240,10 +218,7 @@ mod tests {
         let context = "*** a/y\t2024-01-01\n--- b/z\t2024-01-01\n***************\n\
             *** 1,2 ****\n! a\n--- 1,2 ----\n! b\n";
         check(context, &["y", "z"]);
-        check(
-            &format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n{context}"),
-            &["x", "y", "z"],
-        );
+        check(&format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n{context}"), &["x", "y", "z"]);
     }
 
     #[test]

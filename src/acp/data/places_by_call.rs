@@ -121,11 +121,7 @@ mod tests {
         check(&places, "c", &["f", "g", "h"]);
         places.see(&said("tool_call", "pending", "i"));
         check(&places, "c", &["i"]);
-        let taken: usize = places
-            .by_id
-            .iter()
-            .map(|(id, call)| bytes(id, &call.touched))
-            .sum();
+        let taken: usize = places.by_id.iter().map(|(id, call)| bytes(id, &call.touched)).sum();
         assert_eq!(taken, places.bytes);
     }
 

@@ -20,11 +20,7 @@ pub struct PromptOutcome {
 impl PromptOutcome {
     /// Returns how a turn ends whose prompt was cancelled before it was sent.
     pub fn unsent() -> Self {
-        Self {
-            stop_reason: StopReason::Cancelled,
-            usage: None,
-            meta: None,
-        }
+        Self { stop_reason: StopReason::Cancelled, usage: None, meta: None }
     }
 }
 
@@ -151,9 +147,7 @@ mod tests {
             let outcome =
                 PromptOutcome::parse(&raw, &Secrets::default()).expect("there is a reason");
             assert_eq!(
-                outcome
-                    .usage
-                    .map(|usage| (usage.input, usage.output, usage.total)),
+                outcome.usage.map(|usage| (usage.input, usage.output, usage.total)),
                 expected
             );
         };
@@ -166,26 +160,15 @@ mod tests {
             json!({"stopReason": "x", "_meta": {"quota": {"token_count": {"input_tokens": 3, "output_tokens": 2}}}}),
             Some((3, 2, 5)),
         );
-        check(
-            json!({"stopReason": "end_turn", "usage": {"inputTokens": "many"}}),
-            None,
-        );
-        assert_eq!(
-            PromptOutcome::parse(&json!({"usage": {}}), &Secrets::default()),
-            None
-        );
+        check(json!({"stopReason": "end_turn", "usage": {"inputTokens": "many"}}), None);
+        assert_eq!(PromptOutcome::parse(&json!({"usage": {}}), &Secrets::default()), None);
     }
 
     #[test]
     fn stop_reasons_survive_the_way_there_and_back() {
-        for reason in [
-            "end_turn",
-            "max_tokens",
-            "max_turn_requests",
-            "refusal",
-            "cancelled",
-            "bored",
-        ] {
+        for reason in
+            ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "bored"]
+        {
             assert_eq!(StopReason::of(reason, &Secrets::default()).as_str(), reason);
         }
         let secrets = Secrets::of([("API_KEY", "sk-1234567890")].into_iter());

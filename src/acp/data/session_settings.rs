@@ -57,11 +57,8 @@ pub struct McpServerSpec {
 
 impl McpServerSpec {
     pub(crate) fn to_json(&self) -> Value {
-        let env: Vec<Value> = self
-            .env
-            .iter()
-            .map(|(name, value)| json!({"name": name, "value": value}))
-            .collect();
+        let env: Vec<Value> =
+            self.env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
         json!({"name": self.name, "command": self.command.to_string_lossy(), "args": self.args, "env": env})
     }
 }
@@ -126,13 +123,10 @@ impl SessionInfo {
                 .unwrap_or_default(),
             mode: modes.and_then(|modes| text_bounds::word(modes, "currentModeId", secrets)),
             put_into: None,
-            models: raw
-                .get("models")
-                .filter(|models| models.is_object())
-                .map(|models| Models {
-                    current: text_bounds::word(models, "currentModelId", secrets),
-                    available: choices(models, "availableModels", "modelId", secrets),
-                }),
+            models: raw.get("models").filter(|models| models.is_object()).map(|models| Models {
+                current: text_bounds::word(models, "currentModelId", secrets),
+                available: choices(models, "availableModels", "modelId", secrets),
+            }),
             config_options: raw
                 .get("configOptions")
                 .and_then(|options| config_options(options, secrets))
@@ -143,10 +137,9 @@ impl SessionInfo {
     /// Returns the models that the session may use, from its settings, else from the legacy block.
     pub fn model_choices(&self) -> Option<Models> {
         match self.setting("model") {
-            Some(option) => Some(Models {
-                current: option.current.clone(),
-                available: option.choices.clone(),
-            }),
+            Some(option) => {
+                Some(Models { current: option.current.clone(), available: option.choices.clone() })
+            }
             None => self.models.clone(),
         }
     }
@@ -171,9 +164,7 @@ impl SessionInfo {
         let settings = self.setting(category).into_iter();
         let choices = settings.flat_map(|option| &option.choices).chain(legacy);
         let new = choices.filter(|choice| seen.insert(&choice.id));
-        new.map(|choice| choice.id.clone())
-            .take(AGENT_CHOICES)
-            .collect()
+        new.map(|choice| choice.id.clone()).take(AGENT_CHOICES).collect()
     }
 
     /// Returns the model in use, as far as known.
@@ -212,8 +203,7 @@ impl SessionInfo {
 
     /// Returns the value of the setting that is the mode, where there is one.
     pub fn mode_setting(&self) -> Option<Hidden> {
-        self.setting("mode")
-            .and_then(|option| option.current.clone())
+        self.setting("mode").and_then(|option| option.current.clone())
     }
 
     /// Says whether only the legacy block lists a model: codex has longer names there than in its setting.
@@ -276,10 +266,7 @@ fn choices(raw: &Value, field: &str, id: &str, secrets: &Secrets) -> Vec<Choice>
 
 fn choice(raw: &Value, id: &str, secrets: &Secrets) -> Option<Choice> {
     let id = text_bounds::name(raw, id, secrets)?;
-    Some(Choice {
-        name: text_bounds::word(raw, "name", secrets).unwrap_or_else(|| id.clone()),
-        id,
-    })
+    Some(Choice { name: text_bounds::word(raw, "name", secrets).unwrap_or_else(|| id.clone()), id })
 }
 
 #[cfg(test)]
@@ -350,29 +337,13 @@ mod tests {
             {"id": "fast", "name": "Fast", "type": "boolean", "currentValue": true},
         ]});
         let session = parse(&newer);
-        let models = session
-            .model_choices()
-            .expect("there is a setting of the category");
+        let models = session.model_choices().expect("there is a setting of the category");
         assert_eq!(models.current.as_ref().map(Hidden::as_str), Some("a"));
         assert_eq!(
-            models
-                .available
-                .iter()
-                .map(|model| model.id.as_str())
-                .collect::<Vec<_>>(),
+            models.available.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(),
             ["a", "b"]
         );
-        assert_eq!(
-            session.config_options[1]
-                .current
-                .as_ref()
-                .map(Hidden::as_str),
-            Some("true")
-        );
-        assert!(
-            parse(&json!({"models": null, "modes": 4}))
-                .model_choices()
-                .is_none()
-        );
+        assert_eq!(session.config_options[1].current.as_ref().map(Hidden::as_str), Some("true"));
+        assert!(parse(&json!({"models": null, "modes": 4})).model_choices().is_none());
     }
 }

@@ -143,12 +143,7 @@ fn known(raw: &Value, secrets: &Secrets) -> Option<Update> {
         "agent_thought_chunk" => Update::ThoughtText(block_text(raw.get("content")?)?),
         "user_message_chunk" => Update::UserText(block_text(raw.get("content")?)?),
         "tool_call" | "tool_call_update" => Update::ToolCall(Box::new(ToolCallUpdate::parse(raw)?)),
-        "plan" => Update::Plan(
-            list(raw, "entries")?
-                .iter()
-                .filter_map(plan_entry)
-                .collect(),
-        ),
+        "plan" => Update::Plan(list(raw, "entries")?.iter().filter_map(plan_entry).collect()),
         "usage_update" => Update::Usage {
             used: raw.get("used")?.as_u64()?,
             size: raw.get("size")?.as_u64()?,
@@ -227,10 +222,7 @@ fn diffs(raw: &Value) -> Option<Vec<Diff>> {
     let is_diff = |part: &&Value| string(part, "type").as_deref() == Some("diff");
     let parts = list(raw, "content")?.iter().filter(is_diff);
     let diffs = parts.filter_map(|part| {
-        Some(Diff {
-            path: string(part, "path")?,
-            is_new: present(part, "oldText").is_none(),
-        })
+        Some(Diff { path: string(part, "path")?, is_new: present(part, "oldText").is_none() })
     });
     let diffs: Vec<_> = diffs.collect();
     // Content without any takes nothing back that was shown before.
@@ -240,10 +232,7 @@ fn diffs(raw: &Value) -> Option<Vec<Diff>> {
 fn tool_content(part: &Value) -> Option<String> {
     match part.get("type")?.as_str()? {
         "content" => block_text(part.get("content")?),
-        "diff" => Some(format!(
-            "[diff {}]",
-            string(part, "path").unwrap_or_default()
-        )),
+        "diff" => Some(format!("[diff {}]", string(part, "path").unwrap_or_default())),
         other => Some(format!("[{other}]")),
     }
 }
@@ -277,10 +266,7 @@ fn plan_entry(entry: &Value) -> Option<PlanEntry> {
 }
 
 fn cost(cost: &Value) -> Option<Cost> {
-    Some(Cost {
-        amount: cost.get("amount")?.as_f64()?,
-        currency: text_bounds::currency(cost)?,
-    })
+    Some(Cost { amount: cost.get("amount")?.as_f64()?, currency: text_bounds::currency(cost)? })
 }
 
 /// Returns a field that is a string.
@@ -319,13 +305,7 @@ mod tests {
     }
 
     fn check_unknown(update: Value, kind: &str) {
-        check(
-            update.clone(),
-            Update::Unknown {
-                kind: kind.into(),
-                raw: update,
-            },
-        );
+        check(update.clone(), Update::Unknown { kind: kind.into(), raw: update });
     }
 
     fn chunk(content: Value) -> Value {
@@ -367,12 +347,7 @@ mod tests {
         let mut update = chunk(json!({"type": "text", "text": ""}));
         update["_meta"] =
             json!({"usage": {"inputTokens": 7, "outputTokens": 2, "cachedReadTokens": 5}});
-        let tokens = TokenUsage {
-            input: 7,
-            output: 2,
-            cached: Some(5),
-            total: 9,
-        };
+        let tokens = TokenUsage { input: 7, output: 2, cached: Some(5), total: 9 };
         check(update.clone(), Update::Tokens(tokens));
         update["content"]["text"] = json!("hi");
         check(update, Update::MessageText("hi".into()));
@@ -427,10 +402,7 @@ mod tests {
                     kind: Some("read".into()),
                     status: Some("completed".into()),
                     locations: Some(vec!["/p/a.rs".into()]),
-                    diffs: Some(vec![Diff {
-                        path: "/p/a.rs".into(),
-                        is_new: true,
-                    }]),
+                    diffs: Some(vec![Diff { path: "/p/a.rs".into(), is_new: true }]),
                     raw_input: Some(json!({"path": "a.rs"})),
                     content: Some("fn main\n[diff /p/a.rs]\n[terminal]".into()),
                     meta: Some(json!({"toolName": "read_file"})),
@@ -458,11 +430,7 @@ mod tests {
                     priority: "high".into(),
                     status: "completed".into(),
                 },
-                PlanEntry {
-                    content: "fix".into(),
-                    priority: String::new(),
-                    status: String::new(),
-                },
+                PlanEntry { content: "fix".into(), priority: String::new(), status: String::new() },
             ]),
         );
         check(
@@ -470,22 +438,14 @@ mod tests {
             Update::Usage {
                 used: 10,
                 size: 200,
-                cost: Some(Cost {
-                    amount: 0.5,
-                    currency: "USD".into(),
-                }),
+                cost: Some(Cost { amount: 0.5, currency: "USD".into() }),
                 resets_at: None,
             },
         );
         check(
             json!({"sessionUpdate": "usage_update", "used": 10, "size": 200,
                 "_meta": {"_claude/rateLimit": {"status": "rejected", "resetsAt": 1_790_000_000}}}),
-            Update::Usage {
-                used: 10,
-                size: 200,
-                cost: None,
-                resets_at: Some(1.79e9),
-            },
+            Update::Usage { used: 10, size: 200, cost: None, resets_at: Some(1.79e9) },
         );
         check(
             json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}),
@@ -504,22 +464,10 @@ mod tests {
 
     #[test]
     fn the_unknown_and_the_malformed_are_kept_whole() {
-        check_unknown(
-            json!({"sessionUpdate": "quantum_leap", "n": 1}),
-            "quantum_leap",
-        );
-        check_unknown(
-            json!({"sessionUpdate": "agent_message_chunk"}),
-            "agent_message_chunk",
-        );
-        check_unknown(
-            chunk(json!({"type": "text", "text": 7})),
-            "agent_message_chunk",
-        );
-        check_unknown(
-            json!({"sessionUpdate": "tool_call", "title": "no id"}),
-            "tool_call",
-        );
+        check_unknown(json!({"sessionUpdate": "quantum_leap", "n": 1}), "quantum_leap");
+        check_unknown(json!({"sessionUpdate": "agent_message_chunk"}), "agent_message_chunk");
+        check_unknown(chunk(json!({"type": "text", "text": 7})), "agent_message_chunk");
+        check_unknown(json!({"sessionUpdate": "tool_call", "title": "no id"}), "tool_call");
         check_unknown(json!({"sessionUpdate": "plan", "entries": "none"}), "plan");
         check_unknown(
             json!({"sessionUpdate": "usage_update", "used": -1, "size": 2}),
@@ -530,13 +478,7 @@ mod tests {
         let (session, update) = heard(json!([1]));
         assert_eq!(
             (session.as_str(), update),
-            (
-                "",
-                Update::Unknown {
-                    kind: String::new(),
-                    raw: json!([1])
-                }
-            )
+            ("", Update::Unknown { kind: String::new(), raw: json!([1]) })
         );
     }
 

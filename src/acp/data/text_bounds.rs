@@ -44,10 +44,7 @@ pub(crate) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, A
         ),
         None => "it has no `sessionId`".to_owned(),
     };
-    Err(AcpError::Malformed {
-        method: method.into(),
-        problem,
-    })
+    Err(AcpError::Malformed { method: method.into(), problem })
 }
 
 /// Returns what an agent adds to an error. Of what is too long the sentence in it is kept, if there is one.
@@ -65,9 +62,9 @@ pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
 pub(crate) fn sentence(data: &Value) -> Option<&str> {
     match data {
         Value::String(text) => Some(text),
-        Value::Object(fields) => ["details", "message"]
-            .iter()
-            .find_map(|key| fields.get(*key)?.as_str()),
+        Value::Object(fields) => {
+            ["details", "message"].iter().find_map(|key| fields.get(*key)?.as_str())
+        }
         _ => None,
     }
 }

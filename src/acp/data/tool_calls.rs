@@ -111,20 +111,11 @@ impl ToolCall {
 
     fn bytes(&self) -> usize {
         let known = &self.known;
-        let texts = [
-            &known.title,
-            &known.name,
-            &known.kind,
-            &known.status,
-            &known.content,
-        ];
+        let texts = [&known.title, &known.name, &known.kind, &known.status, &known.content];
         let texts = texts.into_iter().flatten().map(String::len);
         let paths = known.locations.iter().flatten().map(String::len);
         let diffs = known.diffs.iter().flatten().map(|diff| diff.path.len());
-        let paths: usize = paths
-            .chain(diffs)
-            .map(|path| path + size_of::<String>())
-            .sum();
+        let paths: usize = paths.chain(diffs).map(|path| path + size_of::<String>()).sum();
         CALL_BYTES + known.id.len() + texts.sum::<usize>() + paths + known.touched.bytes()
     }
 }
@@ -167,20 +158,15 @@ fn shorten(text: &mut String, most: usize) {
 /// Returns the tool's name where the agent states it as such: `name`, `_meta.toolName` (qwen), or
 /// `_meta.claudeCode.toolName` (claude).
 pub(crate) fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
-    call.name
-        .as_deref()
-        .or_else(|| call.meta.as_ref().and_then(name_in_meta))
+    call.name.as_deref().or_else(|| call.meta.as_ref().and_then(name_in_meta))
 }
 
 /// Returns the tool's name that an agent's additions state.
 pub(crate) fn name_in_meta(meta: &Value) -> Option<&str> {
-    [
-        meta.pointer("/toolName"),
-        meta.pointer("/claudeCode/toolName"),
-    ]
-    .into_iter()
-    .flatten()
-    .find_map(Value::as_str)
+    [meta.pointer("/toolName"), meta.pointer("/claudeCode/toolName")]
+        .into_iter()
+        .flatten()
+        .find_map(Value::as_str)
 }
 
 /// The tool calls of one session, by id: of each what is read later, and of very many the newest.
@@ -204,10 +190,7 @@ impl ToolCalls {
             let number = self.seen;
             self.seen += 1;
             self.in_order.insert(number, id.clone());
-            let mut known = ToolCallUpdate {
-                id: id.clone(),
-                ..ToolCallUpdate::default()
-            };
+            let mut known = ToolCallUpdate { id: id.clone(), ..ToolCallUpdate::default() };
             if self.forgotten > 0 {
                 // It may be one of those, and what was said of it then is not known.
                 known.touched.miss();
@@ -324,9 +307,8 @@ mod tests {
         assert_eq!(call.known().raw_input, Some(server_and_tool.clone()));
         assert_eq!(call.name(), "mcp__bridge__ping");
         assert!(call.bytes() < 64 * 1024, "{}", call.bytes());
-        let call = calls.see(message(
-            json!({"toolCallId": "c", "status": "completed", "rawInput": {"x": 1}}),
-        ));
+        let call = calls
+            .see(message(json!({"toolCallId": "c", "status": "completed", "rawInput": {"x": 1}})));
         assert_eq!(call.known().raw_input, Some(server_and_tool));
         assert_eq!(call.known().content, None);
     }
@@ -337,19 +319,14 @@ mod tests {
         let call = json!({"toolCallId": "c", "name": word, "kind": word, "status": word, "_meta": {"toolName": word}});
         let mut calls = ToolCalls::default();
         let call = calls.see(message(call));
-        assert_eq!(
-            (call.name(), call.kind(), call.status()),
-            ("", "other", "pending")
-        );
+        assert_eq!((call.name(), call.kind(), call.status()), ("", "other", "pending"));
     }
 
     #[test]
     fn of_very_many_calls_the_newest_are_remembered_and_the_others_counted() {
         let mut calls = ToolCalls::default();
         let path = "x".repeat(1024);
-        calls.see(message(
-            json!({"toolCallId": "running", "status": "in_progress"}),
-        ));
+        calls.see(message(json!({"toolCallId": "running", "status": "in_progress"})));
         for number in 0..100_000 {
             let call = json!({
                 "toolCallId": format!("c{number}"), "kind": "edit", "status": "completed",
@@ -368,9 +345,7 @@ mod tests {
         let mut calls = ToolCalls::default();
         for number in 0..40 {
             let paths = vec![json!({"path": path}); 1024];
-            calls.see(message(
-                json!({"toolCallId": format!("c{number}"), "locations": paths}),
-            ));
+            calls.see(message(json!({"toolCallId": format!("c{number}"), "locations": paths})));
         }
         assert!(calls.bytes <= MOST_BYTES, "{}", calls.bytes);
         assert_eq!(calls.forgotten() + calls.all().len() as u64, 40);
@@ -385,10 +360,7 @@ mod tests {
         let call = calls.see(message(json!({
             "toolCallId": "c", "kind": "read", "locations": [{"path": "src/main.rs"}],
         })));
-        assert_eq!(
-            call.touched().paths(),
-            [".claude/settings.json", "src/main.rs"]
-        );
+        assert_eq!(call.touched().paths(), [".claude/settings.json", "src/main.rs"]);
         assert_eq!((call.touched().kind(), call.kind()), ("edit", "read"));
         // Also what a message says less than those before.
         let call = calls.see(message(json!({"toolCallId": "c", "locations": []})));
@@ -425,9 +397,6 @@ mod tests {
             json!({"toolCallId": "c", "title": "t", "name": "grep", "_meta": {"toolName": "x"}}),
             "grep",
         );
-        check(
-            json!({"toolCallId": "c", "title": "t", "_meta": {"toolName": 5}}),
-            "t",
-        );
+        check(json!({"toolCallId": "c", "title": "t", "_meta": {"toolName": 5}}), "t");
     }
 }

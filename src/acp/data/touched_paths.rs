@@ -101,11 +101,7 @@ impl Touched {
 
     fn see_kind(&mut self, kind: String) {
         // A kind that is longer is none that is known, and needs no words.
-        let kind = if kind.len() > WORD_BYTES {
-            "other".to_owned()
-        } else {
-            kind
-        };
+        let kind = if kind.len() > WORD_BYTES { "other".to_owned() } else { kind };
         let is_as_bad = |known: &String| !is_worse(known, &kind);
         if self.kind.as_ref().is_none_or(is_as_bad) {
             self.kind = Some(kind);
@@ -114,11 +110,7 @@ impl Touched {
 
     fn see_path(&mut self, path: String) {
         // A beginning of a path would be another path.
-        let path = if path.len() > PATH_BYTES {
-            String::new()
-        } else {
-            path
-        };
+        let path = if path.len() > PATH_BYTES { String::new() } else { path };
         self.suspects.retain(|suspect| *suspect != path);
         if self.paths.len() <= limits::LOOKED_PATHS && !self.paths.contains(&path) {
             self.paths.push(path);
@@ -161,13 +153,7 @@ mod tests {
         let touched = Touched::parse(&message);
         assert_eq!(
             (touched.kind(), touched.paths()),
-            (
-                kind,
-                &paths
-                    .iter()
-                    .map(|path| (*path).to_owned())
-                    .collect::<Vec<_>>()[..]
-            ),
+            (kind, &paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()[..]),
             "{message}"
         );
     }
@@ -215,18 +201,12 @@ mod tests {
         let diff = "diff --git a/x b/x\n--- a/x\n+++ b/../y\n@@ -1 +1 @@\n-a\n+b\n";
         check_suspects(json!({"patch": diff}), &["x", "../y"]);
         check_suspects(json!({"new_string": diff}), &[]);
-        check_suspects(
-            json!({"changes": {"a": {"unified_diff": "@@ -1 +1 @@\n-a\n+b\n"}}}),
-            &[],
-        );
+        check_suspects(json!({"changes": {"a": {"unified_diff": "@@ -1 +1 @@\n-a\n+b\n"}}}), &[]);
     }
 
     #[test]
     fn what_stands_under_another_name_may_be_a_place() {
-        check_suspects(
-            json!({"file_path": "a", "destination": "/etc/x"}),
-            &["/etc/x"],
-        );
+        check_suspects(json!({"file_path": "a", "destination": "/etc/x"}), &["/etc/x"]);
         check_suspects(
             json!({"to": "~/x", "options": [{"where": "../y"}, ["AGENTS.md"]]}),
             &["~/x", "../y", "AGENTS.md"],
@@ -235,10 +215,7 @@ mod tests {
             json!({"by_name": {".git/config": {"content": "x"}, "b": 1}}),
             &[".git/config"],
         );
-        check_suspects(
-            json!({"arguments": "{\"target\": \"/etc/x\", \"n\": 1}"}),
-            &["/etc/x"],
-        );
+        check_suspects(json!({"arguments": "{\"target\": \"/etc/x\", \"n\": 1}"}), &["/etc/x"]);
         check_suspects(json!({"input": "src/a"}), &["src/a"]);
         check_suspects(json!({"mode": "replace", "type": "/etc/x"}), &["/etc/x"]);
         // What is named as a path, too, is one.
@@ -297,15 +274,7 @@ mod tests {
             json!({"file_path": "a", "arguments": "path=/etc/x"}),
             json!({"file_path": "a", "targets": "src/a.rs\n/etc/x"}),
         ];
-        for name in [
-            "hunks",
-            "edit",
-            "edits_text",
-            "apply",
-            "unified_patch",
-            "data",
-            "changes",
-        ] {
+        for name in ["hunks", "edit", "edits_text", "apply", "unified_patch", "data", "changes"] {
             arguments.push(json!({"file_path": "a", name: diff}));
         }
         for arguments in arguments {
@@ -325,11 +294,7 @@ mod tests {
         );
         // A list in a text is read where it is JSON, also under the name of a path.
         check_suspects(json!({"sources": "[\"/etc/x\"]"}), &["/etc/x"]);
-        check(
-            json!({"rawInput": {"files": "[\"/etc/x\"]"}}),
-            "other",
-            &["[\"/etc/x\"]", "/etc/x"],
-        );
+        check(json!({"rawInput": {"files": "[\"/etc/x\"]"}}), "other", &["[\"/etc/x\"]", "/etc/x"]);
     }
 
     #[test]
@@ -353,12 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_a_place_that_is_not_known() {
-        for place in [
-            json!({"line": 4}),
-            json!({"path": 5}),
-            json!("a"),
-            json!({"path": ""}),
-        ] {
+        for place in [json!({"line": 4}), json!({"path": 5}), json!("a"), json!({"path": ""})] {
             check(json!({"kind": "read", "locations": [place]}), "read", &[""]);
         }
         for part in [
@@ -369,11 +329,7 @@ mod tests {
         ] {
             check(json!({"kind": "edit", "content": [part]}), "edit", &[""]);
         }
-        check(
-            json!({"content": [{"type": "patch", "path": "a"}]}),
-            "other",
-            &["a"],
-        );
+        check(json!({"content": [{"type": "patch", "path": "a"}]}), "other", &["a"]);
         let long = "x".repeat(PATH_BYTES + 1);
         check(json!({"locations": [{"path": long}]}), "other", &[""]);
     }
@@ -414,11 +370,7 @@ mod tests {
             "edit",
             &["/p/run-all.rs"],
         );
-        check(
-            json!({"kind": "read", "rawInput": {"command": null}}),
-            "read",
-            &[],
-        );
+        check(json!({"kind": "read", "rawInput": {"command": null}}), "read", &[]);
     }
 
     #[test]
@@ -433,17 +385,12 @@ mod tests {
         assert_eq!(merged(["read", "execute", "edit"]), "execute");
         assert_eq!(merged(["edit", "read", "search"]), "edit");
         assert_eq!(merged(["search", "comet", "edit"]), "comet");
-        assert_eq!(
-            merged(["read", "read", &"x".repeat(WORD_BYTES + 1)]),
-            "other"
-        );
+        assert_eq!(merged(["read", "read", &"x".repeat(WORD_BYTES + 1)]), "other");
     }
 
     #[test]
     fn of_very_many_places_one_more_is_kept_than_are_looked_at() {
-        let places: Vec<_> = (0..1000)
-            .map(|number| json!({"path": number.to_string()}))
-            .collect();
+        let places: Vec<_> = (0..1000).map(|number| json!({"path": number.to_string()})).collect();
         let mut touched = Touched::parse(&json!({"locations": places}));
         assert_eq!(touched.paths().len(), limits::LOOKED_PATHS + 1);
         touched.add(Touched::parse(&json!({"locations": [{"path": "another"}]})));

@@ -59,12 +59,7 @@ impl Inbound {
         file_system: FileSystem,
         secrets: Secrets,
     ) -> Self {
-        Self {
-            events,
-            custom,
-            file_system,
-            secrets,
-        }
+        Self { events, custom, file_system, secrets }
     }
 
     fn notification(&self, message: UntypedMessage) {
@@ -74,19 +69,14 @@ impl Inbound {
                 let weight = weight(&params);
                 let (session, update) = session_update::parse_notification(params, &self.secrets);
                 let read = clock::now().tick;
-                let event = AgentEvent::Update {
-                    session,
-                    update,
-                    read,
-                };
+                let event = AgentEvent::Update { session, update, read };
                 self.events.push(event, weight);
             }
             // Not for us: the protocol crate acts on `$/cancel_request`, and the rest of `$/` may be ignored by definition.
             _ if method.starts_with("$/") => {}
             _ => {
                 let weight = method.len();
-                self.events
-                    .push(AgentEvent::UnknownNotification { method }, weight);
+                self.events.push(AgentEvent::UnknownNotification { method }, weight);
             }
         }
     }
@@ -98,8 +88,7 @@ impl Inbound {
             return match PermissionRequest::parse(&params) {
                 Some(request) => {
                     let question = PermissionQuestion::new(request, responder);
-                    self.events
-                        .push(AgentEvent::PermissionAsked(question), weight);
+                    self.events.push(AgentEvent::PermissionAsked(question), weight);
                     Ok(())
                 }
                 None => responder.respond_with_error(Error::invalid_params()),
@@ -128,8 +117,7 @@ impl Inbound {
         }
         let answered = responder.respond_with_error(Error::method_not_found());
         let weight = method.len();
-        self.events
-            .push(AgentEvent::UnknownRequest { method }, weight);
+        self.events.push(AgentEvent::UnknownRequest { method }, weight);
         answered
     }
 }
@@ -145,10 +133,7 @@ impl HandleDispatchFrom<Agent> for Inbound {
             Dispatch::Request(message, responder) => self.request(message, responder)?,
             // An answer goes on to the request that waits for it.
             response @ Dispatch::Response(..) => {
-                return Ok(Handled::No {
-                    message: response,
-                    retry: false,
-                });
+                return Ok(Handled::No { message: response, retry: false });
             }
         }
         Ok(Handled::Yes)
@@ -167,10 +152,7 @@ pub(crate) fn read_any(params: serde_json::Value) {
     let _ = crate::acp::data::prompt_result::PromptOutcome::parse(&params, &secrets);
     let _ = crate::acp::data::text_bounds::error_data(&params, &secrets);
     if let Some(request) = super::permission_request::PermissionRequest::parse(&params) {
-        let ours = crate::acp::OurTools {
-            server: "bridge",
-            tools: &["send_message"],
-        };
+        let ours = crate::acp::OurTools { server: "bridge", tools: &["send_message"] };
         let mut calls = crate::acp::ToolCalls::default();
         let call = calls.see(request.tool_call.clone());
         let _ = crate::acp::is_our_tool(&request, Some(call), ours);

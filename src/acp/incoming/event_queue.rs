@@ -197,14 +197,8 @@ impl Queue {
 fn coalesce(last: &mut AgentEvent, event: AgentEvent) -> Option<AgentEvent> {
     use Update::{MessageText, ThoughtText, UserText};
     let (
-        AgentEvent::Update {
-            session: before,
-            update: last,
-            ..
-        },
-        AgentEvent::Update {
-            session, update, ..
-        },
+        AgentEvent::Update { session: before, update: last, .. },
+        AgentEvent::Update { session, update, .. },
     ) = (last, &event)
     else {
         return Some(event);
@@ -229,10 +223,9 @@ pub(crate) fn weight(value: &Value) -> usize {
     NODE + match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| NODE + key.len() + weight(value))
-            .sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| NODE + key.len() + weight(value)).sum()
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
@@ -252,9 +245,7 @@ mod tests {
     }
 
     fn unknown(method: &str) -> AgentEvent {
-        AgentEvent::UnknownNotification {
-            method: method.into(),
-        }
+        AgentEvent::UnknownNotification { method: method.into() }
     }
 
     #[test]
@@ -272,22 +263,15 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(event) = events.try_recv() {
             seen.push(match event {
-                AgentEvent::Update {
-                    session,
-                    update: Update::MessageText(text),
-                    ..
-                } => format!("{} {text}", session.as_str()),
+                AgentEvent::Update { session, update: Update::MessageText(text), .. } => {
+                    format!("{} {text}", session.as_str())
+                }
                 other => format!("{other:?}"),
             });
         }
         assert_eq!(
             seen,
-            [
-                "a one two",
-                "b three",
-                "UnknownNotification { method: \"x\" }",
-                "b four"
-            ]
+            ["a one two", "b three", "UnknownNotification { method: \"x\" }", "b four"]
         );
     }
 

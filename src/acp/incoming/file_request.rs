@@ -45,10 +45,7 @@ pub enum FileAccess {
 
 impl FileQuestion {
     pub(crate) fn new(request: FileRequest, responder: Responder) -> Self {
-        Self {
-            request,
-            responder: Mutex::new(Some(responder)),
-        }
+        Self { request, responder: Mutex::new(Some(responder)) }
     }
 
     /// Returns what is wanted.
@@ -62,10 +59,7 @@ impl FileQuestion {
     }
 
     fn send(&mut self, answer: Result<String, String>) {
-        let responder = self
-            .responder
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
+        let responder = self.responder.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(responder) = responder.take() else {
             return;
         };
@@ -106,14 +100,9 @@ impl FileRequest {
             session: string(params, "sessionId")?.into(),
             path: string(params, "path")?.into(),
             access: if method == Self::METHODS[0] {
-                FileAccess::Read {
-                    line: count("line"),
-                    limit: count("limit"),
-                }
+                FileAccess::Read { line: count("line"), limit: count("limit") }
             } else {
-                FileAccess::Write {
-                    content: string(params, "content")?,
-                }
+                FileAccess::Write { content: string(params, "content")? }
             },
         })
     }
@@ -129,10 +118,7 @@ mod tests {
         let params = json!({"sessionId": "s", "path": "/p/a", "line": 2, "limit": null});
         let request = FileRequest::parse(read, &params).unwrap();
         assert_eq!(request.path, PathBuf::from("/p/a"));
-        let expected = FileAccess::Read {
-            line: Some(2),
-            limit: None,
-        };
+        let expected = FileAccess::Read { line: Some(2), limit: None };
         assert_eq!(request.access, expected);
         assert_eq!(FileRequest::parse(write, &params), None, "without content");
         assert_eq!(FileRequest::parse(read, &json!({"path": "/p/a"})), None);

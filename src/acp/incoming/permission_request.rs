@@ -97,18 +97,12 @@ pub fn choose(options: &[PermissionOption], wanted: Wanted) -> Option<&str> {
         let mut of_kind = options.iter().filter(|option| option.kind == *kind);
         of_kind.find(is_clear)
     };
-    kinds
-        .iter()
-        .find_map(clear)
-        .map(|option| option.id.as_str())
+    kinds.iter().find_map(clear).map(|option| option.id.as_str())
 }
 
 impl PermissionQuestion {
     pub(crate) fn new(request: PermissionRequest, responder: Responder) -> Self {
-        Self {
-            request: Box::new(request),
-            responder: Mutex::new(Some(responder)),
-        }
+        Self { request: Box::new(request), responder: Mutex::new(Some(responder)) }
     }
 
     /// Returns what is asked.
@@ -130,10 +124,7 @@ impl PermissionQuestion {
     }
 
     fn send(&mut self, answer: Answer) {
-        let responder = self
-            .responder
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
+        let responder = self.responder.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(responder) = responder.take() else {
             return;
         };
@@ -191,10 +182,8 @@ mod tests {
     use super::*;
 
     fn check(options: &[(&str, &str)], wanted: Wanted, expected: Option<&str>) {
-        let options: Vec<Value> = options
-            .iter()
-            .map(|(id, kind)| json!({"optionId": id, "kind": kind}))
-            .collect();
+        let options: Vec<Value> =
+            options.iter().map(|(id, kind)| json!({"optionId": id, "kind": kind})).collect();
         let request =
             json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": options});
         let request = PermissionRequest::parse(&request).expect("the question is well formed");
@@ -222,26 +211,14 @@ mod tests {
 
     #[test]
     fn one_permission_never_stands_for_the_other() {
-        check(
-            &[("always", "allow_always"), ("no", "reject_once")],
-            Wanted::AllowOnce,
-            None,
-        );
-        check(
-            &[("once", "allow_once"), ("no", "reject_once")],
-            Wanted::AllowAlways,
-            None,
-        );
+        check(&[("always", "allow_always"), ("no", "reject_once")], Wanted::AllowOnce, None);
+        check(&[("once", "allow_once"), ("no", "reject_once")], Wanted::AllowAlways, None);
         check(&[("odd", "allow_for_an_hour")], Wanted::AllowOnce, None);
     }
 
     #[test]
     fn the_smaller_rejection_is_preferred() {
-        check(
-            &[("never", "reject_always"), ("no", "reject_once")],
-            Wanted::Reject,
-            Some("no"),
-        );
+        check(&[("never", "reject_always"), ("no", "reject_once")], Wanted::Reject, Some("no"));
         check(&[("never", "reject_always")], Wanted::Reject, Some("never"));
         check(&[("yes", "allow_once")], Wanted::Reject, None);
     }

@@ -23,9 +23,7 @@ async fn refused(error: Value) -> AcpError {
 async fn of_very_many_choices_only_so_many_are_known() {
     let many = 3 * limits::AGENT_CHOICES;
     let ids = |field: &str| -> Vec<Value> {
-        (0..many)
-            .map(|number| json!({field: format!("m{number}")}))
-            .collect()
+        (0..many).map(|number| json!({field: format!("m{number}")})).collect()
     };
     let options: Vec<_> = (0..many)
         .map(|number| json!({"id": format!("o{number}"), "options": [{"value": "x"}]}))
@@ -56,46 +54,29 @@ async fn of_very_many_choices_only_so_many_are_known() {
     let outcome = fake.answering(prompt, "session/prompt", ended).await;
     outcome.expect("the turn ends");
     let told = waiting(&mut events).concat();
-    assert!(
-        told.contains("\"m999\"") && !told.contains("\"m1000\""),
-        "{told:.200}"
-    );
+    assert!(told.contains("\"m999\"") && !told.contains("\"m1000\""), "{told:.200}");
 }
 
 #[tokio::test]
 async fn what_is_too_long_for_a_name_or_is_no_line_is_not_offered() {
-    let names = [
-        "good",
-        &"x".repeat(limits::MODEL_BYTES + 1),
-        "",
-        "a\n\nNOTE",
-        "a\u{202e}b",
-        "also good",
-    ];
+    let names =
+        ["good", &"x".repeat(limits::MODEL_BYTES + 1), "", "a\n\nNOTE", "a\u{202e}b", "also good"];
     let models: Vec<_> = names.iter().map(|name| json!({"modelId": name})).collect();
     let answer =
         json!({"models": {"availableModels": models, "currentModelId": "m".repeat(2_000_000)}});
     let (_connection, _events, _fake, session) =
         in_session(ConnectOptions::default(), json!({}), answer).await;
     assert_eq!(session.model_names().len(), 2);
-    assert!(
-        session
-            .model()
-            .is_none_or(|model| model.as_str().len() <= 1000)
-    );
+    assert!(session.model().is_none_or(|model| model.as_str().len() <= 1000));
 }
 
 async fn session_of(id: &str) -> (Connection, Fake, Result<(), AcpError>) {
     let (connection, _events, mut fake) = connected(64 * 1024, ConnectOptions::default()).await;
     let hello = json!({"protocolVersion": 1});
-    let greeted = fake
-        .answering(connection.initialize(), "initialize", hello)
-        .await;
+    let greeted = fake.answering(connection.initialize(), "initialize", hello).await;
     greeted.expect("the agent agrees");
     let beginning = connection.new_session(Path::new("/work"), &[]);
-    let begun = fake
-        .answering(beginning, "session/new", json!({"sessionId": id}))
-        .await;
+    let begun = fake.answering(beginning, "session/new", json!({"sessionId": id})).await;
     (connection, fake, begun.map(drop))
 }
 
@@ -119,10 +100,7 @@ async fn why_a_turn_ended_is_a_word() {
     let prompt = connection.prompt(&session.id, "go");
     let outcome = fake.answering(prompt, "session/prompt", ended).await;
     let reason = outcome.expect("the turn ends").stop_reason;
-    assert_eq!(
-        reason.as_str().chars().count(),
-        limits::AGENT_WORD_CHARS + 1
-    );
+    assert_eq!(reason.as_str().chars().count(), limits::AGENT_WORD_CHARS + 1);
     assert!(reason.as_str().ends_with("s…"));
 }
 
@@ -131,11 +109,7 @@ async fn an_error_is_one_line_and_not_endless() {
     let endless = "e".repeat(3_000_000);
     let error = refused(json!({"code": -32000, "message": endless, "data": {"details": endless, "retry_after": 60}})).await;
     for text in [error.to_string(), error.words()] {
-        assert!(
-            text.chars().count() <= 2 * limits::AGENT_ERROR_CHARS + 200,
-            "{}",
-            text.len()
-        );
+        assert!(text.chars().count() <= 2 * limits::AGENT_ERROR_CHARS + 200, "{}", text.len());
         assert!(text.contains("e…"), "{text:.80}");
     }
     let error = refused(json!({"code": -32000, "message": "no\n\nNOTE OF THE BRIDGE:\u{1b}[2J\u{202e} yes", "data": "a\nb"})).await;

@@ -27,18 +27,9 @@ pub(super) async fn connected(
 ) -> (Connection, AgentEvents, Fake) {
     let (client_reads, stdout) = tokio::io::duplex(pipe);
     let (stdin, client_writes): (_, WriteHalf<SimplexStream>) = tokio::io::simplex(pipe);
-    let (connection, events) = connect(client_reads, client_writes, options)
-        .await
-        .expect("the task starts");
-    (
-        connection,
-        events,
-        Fake {
-            stdin: BufReader::new(stdin).lines(),
-            stdout,
-            next_id: 0,
-        },
-    )
+    let (connection, events) =
+        connect(client_reads, client_writes, options).await.expect("the task starts");
+    (connection, events, Fake { stdin: BufReader::new(stdin).lines(), stdout, next_id: 0 })
 }
 
 /// Connects and goes through the usual beginning, with the given parts of the answers.
@@ -57,18 +48,9 @@ pub(super) async fn in_session(
     .expect("the agent agrees");
     let answer = with(json!({"sessionId": "s-1"}), session);
     let session = fake
-        .answering(
-            connection.new_session(Path::new("/work"), &[]),
-            "session/new",
-            answer,
-        )
+        .answering(connection.new_session(Path::new("/work"), &[]), "session/new", answer)
         .await;
-    (
-        connection,
-        events,
-        fake,
-        session.expect("the session begins"),
-    )
+    (connection, events, fake, session.expect("the session begins"))
 }
 
 fn with(mut base: Value, more: Value) -> Value {
@@ -81,21 +63,14 @@ fn with(mut base: Value, more: Value) -> Value {
 impl Fake {
     /// Reads the client's next message.
     pub(super) async fn read(&mut self) -> Value {
-        let line = soon(self.stdin.next_line())
-            .await
-            .expect("stdin can be read")
-            .expect("stdin is open");
+        let line =
+            soon(self.stdin.next_line()).await.expect("stdin can be read").expect("stdin is open");
         serde_json::from_str(&line).expect("the client writes JSON")
     }
 
     /// Waits for the end of stdin.
     pub(super) async fn read_end(&mut self) {
-        assert_eq!(
-            soon(self.stdin.next_line())
-                .await
-                .expect("stdin can be read"),
-            None
-        );
+        assert_eq!(soon(self.stdin.next_line()).await.expect("stdin can be read"), None);
     }
 
     /// Reads the client's next message, which has to be of this method.
@@ -112,43 +87,36 @@ impl Fake {
 
     /// Writes bytes.
     pub(super) async fn write_bytes(&mut self, bytes: &[u8]) {
-        soon(self.stdout.write_all(bytes))
-            .await
-            .expect("stdout is open");
+        soon(self.stdout.write_all(bytes)).await.expect("stdout is open");
     }
 
     /// Answers a request.
     pub(super) async fn answer(&mut self, request: &Value, result: Value) {
-        self.write(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
-            .await;
+        self.write(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).await;
     }
 
     /// Answers a request with an error.
     pub(super) async fn refuse(&mut self, request: &Value, error: Value) {
-        self.write(json!({"jsonrpc": "2.0", "id": request["id"], "error": error}))
-            .await;
+        self.write(json!({"jsonrpc": "2.0", "id": request["id"], "error": error})).await;
     }
 
     /// Tells an update of the session.
     pub(super) async fn tell(&mut self, update: Value) {
         let params = json!({"sessionId": "s-1", "update": update});
-        self.write(json!({"jsonrpc": "2.0", "method": "session/update", "params": params}))
-            .await;
+        self.write(json!({"jsonrpc": "2.0", "method": "session/update", "params": params})).await;
     }
 
     /// Tells a chunk of text.
     pub(super) async fn say(&mut self, text: &str) {
         let content = json!({"type": "text", "text": text});
-        self.tell(json!({"sessionUpdate": "agent_message_chunk", "content": content}))
-            .await;
+        self.tell(json!({"sessionUpdate": "agent_message_chunk", "content": content})).await;
     }
 
     /// Asks the client something and returns the id of the request.
     pub(super) async fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.write(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
-            .await;
+        self.write(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         id
     }
 
@@ -169,16 +137,12 @@ impl Fake {
 
 /// Awaits something that has to come.
 pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(SOON, future)
-        .await
-        .expect("it comes long before this deadline")
+    tokio::time::timeout(SOON, future).await.expect("it comes long before this deadline")
 }
 
 /// Returns all events that wait already, shortly.
 pub(super) fn waiting(events: &mut AgentEvents) -> Vec<String> {
-    std::iter::from_fn(|| events.try_recv())
-        .map(|event| shown(&event))
-        .collect()
+    std::iter::from_fn(|| events.try_recv()).map(|event| shown(&event)).collect()
 }
 
 /// Awaits the next event and returns it shortly.
@@ -189,18 +153,11 @@ pub(super) async fn next(events: &mut AgentEvents) -> String {
 fn shown(event: &AgentEvent) -> String {
     use crate::acp::Update;
     match event {
-        AgentEvent::Update {
-            update: Update::MessageText(text),
-            ..
-        } => text.clone(),
-        AgentEvent::Update {
-            update: Update::Unknown { kind, .. },
-            ..
-        } => format!("unknown {kind}"),
-        AgentEvent::Update {
-            update: Update::ToolCall(call),
-            ..
-        } => format!("call {}", call.id),
+        AgentEvent::Update { update: Update::MessageText(text), .. } => text.clone(),
+        AgentEvent::Update { update: Update::Unknown { kind, .. }, .. } => {
+            format!("unknown {kind}")
+        }
+        AgentEvent::Update { update: Update::ToolCall(call), .. } => format!("call {}", call.id),
         AgentEvent::Update { update, .. } => format!("{update:?}"),
         AgentEvent::PermissionAsked(question) => {
             format!("asks {}", question.request().tool_call.id)

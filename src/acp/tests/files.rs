@@ -6,10 +6,7 @@ use serde_json::json;
 
 #[tokio::test]
 async fn files_are_offered_on_demand_and_every_wish_for_one_is_answered() {
-    let options = ConnectOptions {
-        file_system: FileSystem::Offered,
-        ..ConnectOptions::default()
-    };
+    let options = ConnectOptions { file_system: FileSystem::Offered, ..ConnectOptions::default() };
     let (connection, mut events, mut fake) = connected(64 * 1024, options).await;
     let agent = async {
         let hello = fake.read().await;
@@ -23,17 +20,11 @@ async fn files_are_offered_on_demand_and_every_wish_for_one_is_answered() {
     let wish = json!({"sessionId": "s-1", "path": "/p/a", "line": 2, "limit": 3});
     let id = fake.ask("fs/read_text_file", wish.clone()).await;
     let question = wished(&mut events).await;
-    let expected = FileAccess::Read {
-        line: Some(2),
-        limit: Some(3),
-    };
+    let expected = FileAccess::Read { line: Some(2), limit: Some(3) };
     assert_eq!(question.request().access, expected);
     question.answer(Ok("text".to_owned()));
     let answer = fake.read().await;
-    assert_eq!(
-        (&answer["id"], &answer["result"]),
-        (&json!(id), &json!({"content": "text"}))
-    );
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(id), &json!({"content": "text"})));
 
     fake.ask("fs/read_text_file", wish).await;
     drop(wished(&mut events).await);
@@ -45,11 +36,9 @@ async fn files_are_offered_on_demand_and_every_wish_for_one_is_answered() {
     question.answer(Err("not allowed".to_owned()));
     assert_eq!(fake.read().await["error"]["message"], "not allowed");
 
-    fake.ask("fs/write_text_file", json!({"sessionId": "s-1"}))
-        .await;
+    fake.ask("fs/write_text_file", json!({"sessionId": "s-1"})).await;
     assert_eq!(fake.read().await["error"]["code"], -32602);
-    fake.ask("terminal/create", json!({"sessionId": "s-1"}))
-        .await;
+    fake.ask("terminal/create", json!({"sessionId": "s-1"})).await;
     assert_eq!(fake.read().await["error"]["code"], -32601);
 }
 

@@ -17,29 +17,15 @@ async fn with(options: ConnectOptions) -> (Connection, AgentEvents, Fake, Sessio
 /// Writes something hostile, then checks that the agent is still heard, that it got nothing back, and what was counted
 /// besides the two lines of the beginning and the line of the check.
 async fn check(bytes: &[u8], expected: LineCounts, heard: &[&str]) {
-    let options = ConnectOptions {
-        longest_line: 100_000,
-        ..ConnectOptions::default()
-    };
+    let options = ConnectOptions { longest_line: 100_000, ..ConnectOptions::default() };
     let (connection, mut events, mut fake, session) = with(options).await;
     fake.write_bytes(bytes).await;
     let answer = json!({"stopReason": "end_turn"});
-    let outcome = fake
-        .answering(
-            connection.prompt(&session.id, "go"),
-            "session/prompt",
-            answer,
-        )
-        .await;
+    let outcome =
+        fake.answering(connection.prompt(&session.id, "go"), "session/prompt", answer).await;
     outcome.expect("the connection lives");
     assert_eq!(waiting(&mut events), heard);
-    assert_eq!(
-        connection.line_counts(),
-        LineCounts {
-            lines: expected.lines + 3,
-            ..expected
-        }
-    );
+    assert_eq!(connection.line_counts(), LineCounts { lines: expected.lines + 3, ..expected });
 }
 
 #[tokio::test]
@@ -47,15 +33,7 @@ async fn noise_and_odd_objects_are_dropped_without_an_answer() {
     let noise = b"plain text\n\x1b[32mgreen\x1b[0m\n\n[1,2]\n\"s\"\n42\n{\"broken\":\n{}\n{\"level\":\"info\",\"msg\":\"hi\"}\n\
         {\"jsonrpc\":\"1.0\",\"method\":\"session/update\"}\n{\"jsonrpc\":\"2.0\",\"method\":7}\n\
         [{\"jsonrpc\":\"2.0\",\"method\":\"x\"}]\n";
-    check(
-        noise,
-        LineCounts {
-            noise: 11,
-            ..LineCounts::default()
-        },
-        &[],
-    )
-    .await;
+    check(noise, LineCounts { noise: 11, ..LineCounts::default() }, &[]).await;
 }
 
 #[tokio::test]
@@ -66,21 +44,13 @@ async fn invalid_utf8_and_half_characters_are_replaced() {
     };
     check(
         &line(b"a\xff\xfeb"),
-        LineCounts {
-            lines: 1,
-            lossy: 1,
-            ..LineCounts::default()
-        },
+        LineCounts { lines: 1, lossy: 1, ..LineCounts::default() },
         &["a\u{fffd}\u{fffd}b"],
     )
     .await;
     check(
         &line(br"a\ud83d"),
-        LineCounts {
-            lines: 1,
-            lossy: 1,
-            ..LineCounts::default()
-        },
+        LineCounts { lines: 1, lossy: 1, ..LineCounts::default() },
         &["a\u{fffd}"],
     )
     .await;
@@ -91,10 +61,7 @@ async fn a_line_over_the_cap_is_skipped() {
     let mut long = vec![b'{'; 500_000];
     long.push(b'\n');
     let (connection, mut events, mut fake, _) = {
-        let options = ConnectOptions {
-            longest_line: 100_000,
-            ..ConnectOptions::default()
-        };
+        let options = ConnectOptions { longest_line: 100_000, ..ConnectOptions::default() };
         with(options).await
     };
     fake.write_bytes(&long).await;
@@ -108,44 +75,27 @@ async fn a_response_to_nobody_and_a_malformed_update_do_no_harm() {
     let lines = b"{\"jsonrpc\":\"2.0\",\"id\":999,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":1,\"message\":\"\"}}\n\
         {\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":[1]}\n\
         {\"jsonrpc\":\"2.0\",\"method\":\"session/update\"}\n";
-    check(
-        lines,
-        LineCounts {
-            lines: 4,
-            ..LineCounts::default()
-        },
-        &["unknown ", "unknown "],
-    )
-    .await;
+    check(lines, LineCounts { lines: 4, ..LineCounts::default() }, &["unknown ", "unknown "]).await;
 }
 
 #[tokio::test]
 async fn notifications_before_the_hello_do_no_harm() {
     let (connection, _events, mut fake) = connected(4096, ConnectOptions::default()).await;
-    fake.write(json!({"jsonrpc": "2.0", "method": "_auth/status_update", "params": {}}))
-        .await;
+    fake.write(json!({"jsonrpc": "2.0", "method": "_auth/status_update", "params": {}})).await;
     let answer = json!({"protocolVersion": 1});
-    fake.answering(connection.initialize(), "initialize", answer)
-        .await
-        .expect("the agent agrees");
+    fake.answering(connection.initialize(), "initialize", answer).await.expect("the agent agrees");
 }
 
 #[tokio::test]
 async fn a_line_that_never_ends_does_not_fill_the_memory_and_its_request_meets_the_deadline() {
     tokio::time::pause();
-    let options = ConnectOptions {
-        longest_line: 1000,
-        ..ConnectOptions::default()
-    };
+    let options = ConnectOptions { longest_line: 1000, ..ConnectOptions::default() };
     let deadline = options.deadlines.session;
     let (connection, _events, mut fake, _) = with(options).await;
     let endless = tokio::spawn(async move {
         fake.read_method("session/new").await;
         for _ in 0..1000 {
-            fake.stdout
-                .write_all(&[b'{'; 1000])
-                .await
-                .expect("it is read and forgotten");
+            fake.stdout.write_all(&[b'{'; 1000]).await.expect("it is read and forgotten");
         }
         fake
     });
@@ -207,48 +157,28 @@ async fn an_agent_that_dies_fails_the_prompt_at_once_and_all_after_it() {
     let (failed, ()) =
         soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
     let closed = |method: &str, error: &AcpError| matches!(error, AcpError::Closed { method: told, ending: Ending::AgentClosed } if told == method);
-    assert!(
-        closed("session/prompt", failed.as_ref().expect_err("it died")),
-        "{failed:?}"
-    );
+    assert!(closed("session/prompt", failed.as_ref().expect_err("it died")), "{failed:?}");
     assert_eq!(soon(connection.closed()).await, Ending::AgentClosed);
     assert_eq!(waiting(&mut events), ["last words"]);
     assert!(soon(events.recv()).await.is_none());
-    let late = soon(connection.prompt(&session.id, "go"))
-        .await
-        .expect_err("it is gone");
+    let late = soon(connection.prompt(&session.id, "go")).await.expect_err("it is gone");
     assert!(closed("session/prompt", &late), "{late:?}");
-    let late = soon(connection.cancel(&session.id))
-        .await
-        .expect_err("it is gone");
+    let late = soon(connection.cancel(&session.id)).await.expect_err("it is gone");
     assert!(closed("session/cancel", &late), "{late:?}");
     soon(connection.ended()).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_does_not_read_its_stdin_ends_the_connection_by_name() {
-    let options = ConnectOptions {
-        stdin_limit: Duration::from_secs(30),
-        ..ConnectOptions::default()
-    };
+    let options =
+        ConnectOptions { stdin_limit: Duration::from_secs(30), ..ConnectOptions::default() };
     let (connection, mut events, fake, session) = with(options).await;
     // More than the pipe holds.
     let long = "x".repeat(200_000);
-    let failed = connection
-        .prompt(&session.id, &long)
-        .await
-        .expect_err("nobody reads");
-    let stalled = Ending::StdinStalled {
-        after: Duration::from_secs(30),
-    };
-    assert!(
-        matches!(&failed, AcpError::Closed { ending, .. } if *ending == stalled),
-        "{failed:?}"
-    );
-    assert!(
-        failed.to_string().contains("agent does not read its stdin"),
-        "{failed}"
-    );
+    let failed = connection.prompt(&session.id, &long).await.expect_err("nobody reads");
+    let stalled = Ending::StdinStalled { after: Duration::from_secs(30) };
+    assert!(matches!(&failed, AcpError::Closed { ending, .. } if *ending == stalled), "{failed:?}");
+    assert!(failed.to_string().contains("agent does not read its stdin"), "{failed}");
     assert_eq!(connection.closed().await, stalled);
     assert!(events.recv().await.is_none());
     connection.ended().await;
@@ -266,10 +196,7 @@ async fn shutdown_of_an_agent_that_does_not_read_takes_seconds_not_minutes() {
     tokio::time::timeout(Duration::from_secs(5), connection.shutdown())
         .await
         .expect("it does not wait for the pipe");
-    waits
-        .await
-        .expect("the prompt does not panic")
-        .expect_err("the connection is over");
+    waits.await.expect("the prompt does not panic").expect_err("the connection is over");
     tokio::time::timeout(Duration::from_mins(1), connection.ended())
         .await
         .expect("the good-bye has an end");
@@ -279,9 +206,7 @@ async fn shutdown_of_an_agent_that_does_not_read_takes_seconds_not_minutes() {
 /// Returns how often an agent could do something before it came to a halt. The clock stands still while anything can go
 /// on, so the time is only up when nothing moves any more.
 async fn done_before_the_halt(done: &AtomicUsize, doing: impl Future<Output = ()>) -> usize {
-    tokio::time::timeout(Duration::from_secs(1), doing)
-        .await
-        .expect_err("it comes to a halt");
+    tokio::time::timeout(Duration::from_secs(1), doing).await.expect_err("it comes to a halt");
     done.load(Ordering::Relaxed)
 }
 
@@ -289,10 +214,7 @@ async fn done_before_the_halt(done: &AtomicUsize, doing: impl Future<Output = ()
 async fn a_flood_that_nobody_takes_stops_the_agent_and_goes_on_when_it_is_taken() {
     const COUNT: usize = 10_000;
     const LIMIT: usize = 200_000;
-    let options = ConnectOptions {
-        events_limit: LIMIT,
-        ..ConnectOptions::default()
-    };
+    let options = ConnectOptions { events_limit: LIMIT, ..ConnectOptions::default() };
     let (connection, mut events, mut fake, _) = with(options).await;
     let written = AtomicUsize::new(0);
     let mut flood = Box::pin(async {

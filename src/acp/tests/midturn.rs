@@ -51,11 +51,8 @@ async fn a_steered_text_goes_with_the_wish_to_keep_it_when_no_turn_runs() {
 async fn only_an_outcome_says_that_a_text_was_taken() {
     check(json!({"outcome": "injected"}), Ok(Steered::Taken)).await;
     check(json!({"outcome": "startedNewTurn"}), Ok(Steered::Taken)).await;
-    check(
-        json!({"outcome": "promptRequired", "reason": "noRunningTurn"}),
-        Ok(Steered::NoTurn),
-    )
-    .await;
+    check(json!({"outcome": "promptRequired", "reason": "noRunningTurn"}), Ok(Steered::NoTurn))
+        .await;
     // What codex's adapter answers to a method that it does not know.
     check(json!({}), Err("no `outcome`")).await;
     check(Value::Null, Err("no `outcome`")).await;
@@ -76,9 +73,7 @@ async fn nobody_is_steered_who_does_not_offer_it() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_does_not_say_what_became_of_a_text_meets_the_deadline() {
     let (connection, _events, mut fake, session) = steerable().await;
-    let told = connection
-        .steer(&session.id, "look", Duration::from_secs(10))
-        .await;
+    let told = connection.steer(&session.id, "look", Duration::from_secs(10)).await;
     assert!(matches!(told, Err(AcpError::Deadline { .. })), "{told:?}");
     fake.read_method("_session/steering").await;
 }
@@ -129,8 +124,6 @@ async fn a_question_for_messages_is_answered_in_time_whatever_its_owner_does() {
     let id = fake.ask("craft/drainMidTurnQueue", params).await;
     assert_eq!(fake.read().await, drained(id, &[]));
     drop(events);
-    let id = fake
-        .ask("craft/drainMidTurnQueue", json!({"sessionId": "s-1"}))
-        .await;
+    let id = fake.ask("craft/drainMidTurnQueue", json!({"sessionId": "s-1"})).await;
     assert_eq!(fake.read().await, drained(id, &[]));
 }

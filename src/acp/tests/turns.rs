@@ -41,9 +41,7 @@ async fn another_version_of_the_protocol_is_refused_by_name() {
     for version in [json!(2), json!(0), json!("1.0")] {
         let (connection, _events, mut fake) = connected(4096, ConnectOptions::default()).await;
         let answer = json!({"protocolVersion": &version});
-        let error = fake
-            .answering(connection.initialize(), "initialize", answer)
-            .await;
+        let error = fake.answering(connection.initialize(), "initialize", answer).await;
         let error = error.expect_err("only version 1 is spoken");
         let told_version = version.to_string();
         assert!(
@@ -66,14 +64,10 @@ async fn a_session_begins_with_the_servers_and_tells_its_settings() {
         let request = fake.read_method("session/new").await;
         let servers = json!([{"name": "bridge", "command": "/bin/bridge", "args": ["agent"],
             "env": [{"name": "KEY", "value": "value"}]}]);
-        assert_eq!(
-            request["params"],
-            json!({"cwd": "/work", "mcpServers": servers})
-        );
+        assert_eq!(request["params"], json!({"cwd": "/work", "mcpServers": servers}));
         let models =
             json!({"currentModelId": "a", "availableModels": [{"modelId": "a", "name": "A"}]});
-        fake.answer(&request, json!({"sessionId": "s-2", "models": models}))
-            .await;
+        fake.answer(&request, json!({"sessionId": "s-2", "models": models})).await;
     };
     let begun = connection.new_session(Path::new("/work"), std::slice::from_ref(&server));
     let (session, ()) = soon(async { tokio::join!(begun, agent) }).await;
@@ -90,16 +84,9 @@ async fn a_session_begins_with_the_servers_and_tells_its_settings() {
     );
 
     let nameless = fake
-        .answering(
-            connection.new_session(Path::new("/work"), &[]),
-            "session/new",
-            json!({}),
-        )
+        .answering(connection.new_session(Path::new("/work"), &[]), "session/new", json!({}))
         .await;
-    assert!(
-        matches!(nameless, Err(AcpError::Malformed { .. })),
-        "{nameless:?}"
-    );
+    assert!(matches!(nameless, Err(AcpError::Malformed { .. })), "{nameless:?}");
 }
 
 #[tokio::test]
@@ -116,24 +103,17 @@ async fn all_that_was_said_before_the_outcome_waits_when_the_prompt_returns() {
                 fake.say(word).await;
             }
             fake.tell(json!({"sessionUpdate": "quantum_leap"})).await;
-            fake.tell(json!({"sessionUpdate": "tool_call", "toolCallId": "c"}))
-                .await;
+            fake.tell(json!({"sessionUpdate": "tool_call", "toolCallId": "c"})).await;
             fake.say("three").await;
-            fake.answer(
-                &prompt,
-                json!({"stopReason": "end_turn", "_meta": {"round": round}}),
-            )
-            .await;
+            fake.answer(&prompt, json!({"stopReason": "end_turn", "_meta": {"round": round}}))
+                .await;
         };
         let (outcome, ()) =
             soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
         let outcome = outcome.expect("the turn ends");
         assert_eq!(outcome.stop_reason, StopReason::EndTurn);
         assert_eq!(outcome.meta, Some(json!({"round": round})));
-        assert_eq!(
-            waiting(&mut events),
-            ["one two ", "unknown quantum_leap", "call c", "three"]
-        );
+        assert_eq!(waiting(&mut events), ["one two ", "unknown quantum_leap", "call c", "three"]);
     }
 }
 
@@ -142,36 +122,18 @@ async fn a_cancelled_prompt_ends_cancelled_and_the_next_one_works() {
     let (connection, _events, mut fake, session) = simple().await;
     let agent = async {
         let prompt = fake.read_method("session/prompt").await;
-        connection
-            .cancel(&session.id)
-            .await
-            .expect("the agent is there");
+        connection.cancel(&session.id).await.expect("the agent is there");
         let cancel = fake.read_method("session/cancel").await;
-        assert_eq!(
-            (&cancel["params"], cancel.get("id")),
-            (&json!({"sessionId": "s-1"}), None)
-        );
-        fake.answer(&prompt, json!({"stopReason": "cancelled"}))
-            .await;
+        assert_eq!((&cancel["params"], cancel.get("id")), (&json!({"sessionId": "s-1"}), None));
+        fake.answer(&prompt, json!({"stopReason": "cancelled"})).await;
     };
     let (outcome, ()) =
         soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
-    assert_eq!(
-        outcome.expect("the turn ends").stop_reason,
-        StopReason::Cancelled
-    );
+    assert_eq!(outcome.expect("the turn ends").stop_reason, StopReason::Cancelled);
     let answer = json!({"stopReason": "end_turn"});
-    let outcome = fake
-        .answering(
-            connection.prompt(&session.id, "again"),
-            "session/prompt",
-            answer,
-        )
-        .await;
-    assert_eq!(
-        outcome.expect("the turn ends").stop_reason,
-        StopReason::EndTurn
-    );
+    let outcome =
+        fake.answering(connection.prompt(&session.id, "again"), "session/prompt", answer).await;
+    assert_eq!(outcome.expect("the turn ends").stop_reason, StopReason::EndTurn);
 }
 
 #[tokio::test]
@@ -179,21 +141,12 @@ async fn a_refusal_keeps_the_agents_code_words_and_data() {
     let (connection, _events, mut fake, session) = simple().await;
     let agent = async {
         let prompt = fake.read_method("session/prompt").await;
-        fake.refuse(
-            &prompt,
-            json!({"code": 400, "message": "bad model", "data": {"a": 1}}),
-        )
-        .await;
+        fake.refuse(&prompt, json!({"code": 400, "message": "bad model", "data": {"a": 1}})).await;
     };
     let (outcome, ()) =
         soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
     match outcome {
-        Err(AcpError::Refused {
-            method,
-            code,
-            message,
-            data,
-        }) => {
+        Err(AcpError::Refused { method, code, message, data }) => {
             assert_eq!(
                 (method.as_str(), code, message.as_str()),
                 ("session/prompt", 400, "bad model")
@@ -226,21 +179,12 @@ async fn a_question_is_answered_by_kind_by_hand_or_by_being_dropped() {
     let (question, id) = asked(&mut fake, &mut events).await;
     assert_eq!(question.request().tool_call.title.as_deref(), Some("Run"));
     assert_eq!(question.request().meta, Some(json!({"m": 1})));
-    assert_eq!(
-        question.answer_by_kind(Wanted::AllowOnce),
-        Answer::Option("once".into())
-    );
-    assert_eq!(
-        fake.read().await,
-        outcome(id, &json!({"outcome": "selected", "optionId": "once"}))
-    );
+    assert_eq!(question.answer_by_kind(Wanted::AllowOnce), Answer::Option("once".into()));
+    assert_eq!(fake.read().await, outcome(id, &json!({"outcome": "selected", "optionId": "once"})));
 
     let (question, id) = asked(&mut fake, &mut events).await;
     assert_eq!(question.answer_by_kind(Wanted::Reject), Answer::Cancelled);
-    assert_eq!(
-        fake.read().await,
-        outcome(id, &json!({"outcome": "cancelled"}))
-    );
+    assert_eq!(fake.read().await, outcome(id, &json!({"outcome": "cancelled"})));
 
     let (question, id) = asked(&mut fake, &mut events).await;
     question.answer(Answer::Option("always".into()));
@@ -251,10 +195,7 @@ async fn a_question_is_answered_by_kind_by_hand_or_by_being_dropped() {
 
     let (question, id) = asked(&mut fake, &mut events).await;
     drop(question);
-    assert_eq!(
-        fake.read().await,
-        outcome(id, &json!({"outcome": "cancelled"}))
-    );
+    assert_eq!(fake.read().await, outcome(id, &json!({"outcome": "cancelled"})));
 }
 
 #[tokio::test]
@@ -264,13 +205,9 @@ async fn an_open_question_holds_up_neither_updates_nor_answers() {
     fake.say("meanwhile").await;
     assert_eq!(next(&mut events).await, "meanwhile");
     let answer = json!({"stopReason": "end_turn"});
-    fake.answering(
-        connection.prompt(&session.id, "go"),
-        "session/prompt",
-        answer,
-    )
-    .await
-    .expect("the turn ends");
+    fake.answering(connection.prompt(&session.id, "go"), "session/prompt", answer)
+        .await
+        .expect("the turn ends");
     drop(question);
     assert_eq!(fake.read().await["id"], id);
 }
@@ -279,19 +216,11 @@ async fn an_open_question_holds_up_neither_updates_nor_answers() {
 async fn questions_that_nobody_hears_are_answered_cancelled() {
     let (_connection, events, mut fake, _) = simple().await;
     let question = json!({"sessionId": "s-1", "toolCall": {"toolCallId": "c"}, "options": []});
-    let first = fake
-        .ask("session/request_permission", question.clone())
-        .await;
+    let first = fake.ask("session/request_permission", question.clone()).await;
     drop(events);
-    assert_eq!(
-        fake.read().await,
-        outcome(first, &json!({"outcome": "cancelled"}))
-    );
+    assert_eq!(fake.read().await, outcome(first, &json!({"outcome": "cancelled"})));
     let second = fake.ask("session/request_permission", question).await;
-    assert_eq!(
-        fake.read().await,
-        outcome(second, &json!({"outcome": "cancelled"}))
-    );
+    assert_eq!(fake.read().await, outcome(second, &json!({"outcome": "cancelled"})));
 }
 
 #[tokio::test]
@@ -313,15 +242,11 @@ async fn ids_of_both_directions_overlap_without_harm() {
             (&answer["id"], &answer["result"]["outcome"]["optionId"]),
             (&prompt["id"], &json!("yes"))
         );
-        fake.answer(&prompt, json!({"stopReason": "end_turn"}))
-            .await;
+        fake.answer(&prompt, json!({"stopReason": "end_turn"})).await;
     };
     let (outcome, ()) =
         soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
-    assert_eq!(
-        outcome.expect("the turn ends").stop_reason,
-        StopReason::EndTurn
-    );
+    assert_eq!(outcome.expect("the turn ends").stop_reason, StopReason::EndTurn);
 }
 
 #[tokio::test]
@@ -329,41 +254,24 @@ async fn the_unknown_is_told_and_requests_of_it_are_answered() {
     let custom = AnswerCustom::new(|method, params| {
         (method == "_vendor/question").then(|| json!({"messages": [params["sessionId"]]}))
     });
-    let options = ConnectOptions {
-        custom,
-        ..ConnectOptions::default()
-    };
+    let options = ConnectOptions { custom, ..ConnectOptions::default() };
     let (_connection, mut events, mut fake, _) = in_session(options, json!({}), json!({})).await;
-    fake.write(json!({"jsonrpc": "2.0", "method": "_auth/status_update", "params": {}}))
-        .await;
-    fake.write(json!({"jsonrpc": "2.0", "method": "$/progress"}))
-        .await;
-    let id = fake
-        .ask("fs/read_text_file", json!({"path": "/etc/passwd"}))
-        .await;
+    fake.write(json!({"jsonrpc": "2.0", "method": "_auth/status_update", "params": {}})).await;
+    fake.write(json!({"jsonrpc": "2.0", "method": "$/progress"})).await;
+    let id = fake.ask("fs/read_text_file", json!({"path": "/etc/passwd"})).await;
     let answer = fake.read().await;
-    assert_eq!(
-        (&answer["id"], &answer["error"]["code"]),
-        (&json!(id), &json!(-32601))
-    );
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32601)));
     assert_eq!(next(&mut events).await, "notification _auth/status_update");
     assert_eq!(next(&mut events).await, "request fs/read_text_file");
 
-    let id = fake
-        .ask("_vendor/question", json!({"sessionId": "s-1"}))
-        .await;
+    let id = fake.ask("_vendor/question", json!({"sessionId": "s-1"})).await;
     assert_eq!(
         fake.read().await,
         json!({"jsonrpc": "2.0", "id": id, "result": {"messages": ["s-1"]}})
     );
-    let id = fake
-        .ask("session/request_permission", json!({"sessionId": "s-1"}))
-        .await;
+    let id = fake.ask("session/request_permission", json!({"sessionId": "s-1"})).await;
     let answer = fake.read().await;
-    assert_eq!(
-        (&answer["id"], &answer["error"]["code"]),
-        (&json!(id), &json!(-32602))
-    );
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32602)));
 }
 
 #[tokio::test]
@@ -389,11 +297,7 @@ async fn a_model_is_chosen_by_setting_or_by_the_legacy_method() {
             request["params"],
             json!({"sessionId": "s-1", "configId": "llm", "value": "big"})
         );
-        fake.refuse(
-            &request,
-            json!({"code": -32601, "message": "Method not found"}),
-        )
-        .await;
+        fake.refuse(&request, json!({"code": -32601, "message": "Method not found"})).await;
         let request = fake.read_method("session/set_model").await;
         assert_eq!(request["params"], expected);
         fake.answer(&request, json!({})).await;
@@ -404,24 +308,16 @@ async fn a_model_is_chosen_by_setting_or_by_the_legacy_method() {
         .expect("the model is set");
     let answer = json!({"configOptions": []});
     let set = fake
-        .answering(
-            connection.set_mode(&session, "plan"),
-            "session/set_config_option",
-            answer,
-        )
+        .answering(connection.set_mode(&session, "plan"), "session/set_config_option", answer)
         .await;
     set.expect("the mode is set");
     let agent = async {
         let request = fake.read_method("session/set_config_option").await;
-        fake.refuse(&request, json!({"code": -32602, "message": "no such mode"}))
-            .await;
+        fake.refuse(&request, json!({"code": -32602, "message": "no such mode"})).await;
     };
     let (refused, ()) =
         soon(async { tokio::join!(connection.set_mode(&session, "odd"), agent) }).await;
-    assert!(
-        matches!(refused, Err(AcpError::Refused { code: -32602, .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(AcpError::Refused { code: -32602, .. })), "{refused:?}");
 }
 
 #[tokio::test]
@@ -430,13 +326,9 @@ async fn a_mode_is_chosen_by_method_where_modes_are_listed() {
     let (connection, _events, mut fake, session) =
         in_session(ConnectOptions::default(), json!({}), modes).await;
     assert_eq!(session.modes.len(), 2);
-    fake.answering(
-        connection.set_mode(&session, "b"),
-        "session/set_mode",
-        json!({}),
-    )
-    .await
-    .expect("the mode is set");
+    fake.answering(connection.set_mode(&session, "b"), "session/set_mode", json!({}))
+        .await
+        .expect("the mode is set");
 }
 
 #[tokio::test]
@@ -446,15 +338,9 @@ async fn only_what_is_offered_is_asked() {
     for refused in [
         connection.close_session(&session.id).await.err(),
         connection.load_session(&session.id, work, &[]).await.err(),
-        connection
-            .resume_session(&session.id, work, &[])
-            .await
-            .err(),
+        connection.resume_session(&session.id, work, &[]).await.err(),
     ] {
-        assert!(
-            matches!(refused, Some(AcpError::NotOffered { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Some(AcpError::NotOffered { .. })), "{refused:?}");
     }
     let all = json!({"agentCapabilities": {"loadSession": true, "sessionCapabilities": {"close": {}, "resume": {}}}});
     let (connection, mut events, mut fake, session) =
@@ -469,20 +355,12 @@ async fn only_what_is_offered_is_asked() {
         soon(async { tokio::join!(connection.load_session(&session.id, work, &[]), agent) }).await;
     assert_eq!(loaded.expect("the session is loaded").id, session.id);
     assert_eq!(waiting(&mut events), ["history"]);
-    fake.answering(
-        connection.resume_session(&session.id, work, &[]),
-        "session/resume",
-        json!({}),
-    )
-    .await
-    .expect("it is");
-    fake.answering(
-        connection.close_session(&session.id),
-        "session/close",
-        json!({}),
-    )
-    .await
-    .expect("it is closed");
+    fake.answering(connection.resume_session(&session.id, work, &[]), "session/resume", json!({}))
+        .await
+        .expect("it is");
+    fake.answering(connection.close_session(&session.id), "session/close", json!({}))
+        .await
+        .expect("it is closed");
 }
 
 #[tokio::test]
@@ -497,13 +375,7 @@ async fn shutdown_closes_stdin_and_fails_what_waits() {
     assert_eq!(soon(connection.closed()).await, Ending::Shutdown);
     let failed = soon(waits).await.expect("the prompt does not panic");
     assert!(
-        matches!(
-            &failed,
-            Err(AcpError::Closed {
-                ending: Ending::Shutdown,
-                ..
-            })
-        ),
+        matches!(&failed, Err(AcpError::Closed { ending: Ending::Shutdown, .. })),
         "{failed:?}"
     );
     fake.read_end().await;

@@ -95,13 +95,8 @@ impl Bus {
         let (jobs, inbox) = mpsc::channel();
         let (changed, _) = watch::channel(replica.next_seq);
         let (durability, turn) = (log.durability(), log.turn());
-        let core = Core {
-            log,
-            replica,
-            attended: BTreeSet::new(),
-            holds: Vec::new(),
-            closed: false,
-        };
+        let core =
+            Core { log, replica, attended: BTreeSet::new(), holds: Vec::new(), closed: false };
         let shared = Arc::new(Shared {
             core: Mutex::new(core),
             jobs,
@@ -248,10 +243,7 @@ impl Bus {
     pub fn body(text: String) -> Body {
         // Over the limit the rules refuse it by its length alone.
         if text.len() > limits::MAX_CONTENT_BYTES {
-            return Body::Blob {
-                id: uuid::Uuid::nil(),
-                bytes: text.len() as u64,
-            };
+            return Body::Blob { id: uuid::Uuid::nil(), bytes: text.len() as u64 };
         }
         Body::Text(text)
     }
@@ -380,14 +372,8 @@ impl Shared {
         let (reply, mut answer) = oneshot::channel();
         // Whoever drops this future has no use for the command any more.
         let _withdrawn = Withdrawn(Arc::clone(&claim));
-        let queued = Queued {
-            command,
-            claim: Arc::clone(&claim),
-            reply,
-        };
-        self.queue_thread()?
-            .send(queued)
-            .map_err(|_| BusError::Closed)?;
+        let queued = Queued { command, claim: Arc::clone(&claim), reply };
+        self.queue_thread()?.send(queued).map_err(|_| BusError::Closed)?;
         let patience = Duration::from_millis(limits::BUSY_MS);
         let answered = match tokio::time::timeout(patience, &mut answer).await {
             Ok(answered) => answered,
@@ -480,8 +466,7 @@ impl Shared {
 
     /// Tells those who wait that the state has changed.
     pub(crate) fn publish(&self, seq: u64) {
-        self.changed
-            .send_if_modified(|known| std::mem::replace(known, seq) != seq);
+        self.changed.send_if_modified(|known| std::mem::replace(known, seq) != seq);
     }
 }
 
@@ -491,9 +476,8 @@ impl Core {
         let Self { log, replica, .. } = self;
         let mut receipt = Receipt::default();
         loop {
-            let appended = log.append(replica, &mut |state, now| {
-                rules::decide(state, now, command)
-            })?;
+            let appended =
+                log.append(replica, &mut |state, now| rules::decide(state, now, command))?;
             let entry = match appended {
                 Appended::Written(entry) => entry,
                 Appended::Nothing => return Ok(Some(receipt)),
@@ -539,11 +523,7 @@ impl Core {
 }
 
 fn no_thread(source: io::Error) -> LogError {
-    LogError::Io {
-        action: "start a thread for",
-        path: "bus".into(),
-        source: source.into(),
-    }
+    LogError::Io { action: "start a thread for", path: "bus".into(), source: source.into() }
 }
 
 /// Reads the text that an event at a place carries.
@@ -561,10 +541,7 @@ pub(crate) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogE
 fn request_texts(log: &mut dyn Log, opened: Opened) -> Result<RequestTexts, LogError> {
     Ok(RequestTexts {
         description: whole(log, opened.description)?,
-        context: opened
-            .context
-            .map(|context| whole(log, context))
-            .transpose()?,
+        context: opened.context.map(|context| whole(log, context)).transpose()?,
     })
 }
 

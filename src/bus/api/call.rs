@@ -73,13 +73,7 @@ pub enum Claimed {
 
 impl Call {
     pub(crate) fn new(seat: Seat, taken: Vec<Answered>) -> Self {
-        Self {
-            seat,
-            id: random_ids::call(),
-            taken,
-            holds: false,
-            claimed: None,
-        }
+        Self { seat, id: random_ids::call(), taken, holds: false, claimed: None }
     }
 
     /// Returns the call's id.
@@ -95,11 +89,7 @@ impl Call {
     /// Asks for something; with the first success it is on the bus that earlier answers were taken.
     pub async fn ask(&mut self, ask: Ask) -> Result<Receipt, BusError> {
         let taken = self.proven();
-        let receipt = self
-            .seat
-            .bus()
-            .submit(Some(self.seat.session()), taken, ask)
-            .await?;
+        let receipt = self.seat.bus().submit(Some(self.seat.session()), taken, ask).await?;
         self.taken.clear();
         Ok(receipt)
     }
@@ -123,12 +113,7 @@ impl Call {
         reply_to: Option<String>,
     ) -> Result<SentMessage, BusError> {
         let body = Bus::body(content);
-        let send = Ask::Send {
-            to,
-            body,
-            reply_to,
-            priority,
-        };
+        let send = Ask::Send { to, body, reply_to, priority };
         let receipt = self.ask(send).await?;
         self.seat.note_wrote(&receipt);
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
@@ -149,13 +134,8 @@ impl Call {
         let mine = |sent: &&Sent| {
             kinds.contains(&sent.kind) && sent.from.member() == Some(self.seat.name())
         };
-        let sent = receipt
-            .events
-            .iter()
-            .rev()
-            .filter_map(as_sent)
-            .find(mine)
-            .ok_or(BusError::Closed)?;
+        let sent =
+            receipt.events.iter().rev().filter_map(as_sent).find(mine).ok_or(BusError::Closed)?;
         let recipients = self.seat.bus().look(|state| {
             let of_message = || {
                 let message = state.message(&sent.id);
@@ -176,10 +156,7 @@ impl Call {
                 })
                 .collect()
         });
-        Ok(SentMessage {
-            id: sent.id.clone(),
-            recipients,
-        })
+        Ok(SentMessage { id: sent.id.clone(), recipients })
     }
 
     /// Takes unread messages for a text of their own: those whose texts can be read. It is an error when there are messages and
@@ -204,12 +181,7 @@ impl Call {
         }
         let pick = readable.pick(pick);
         self.holds = true;
-        let take = Ask::Take {
-            session,
-            call: self.id,
-            way,
-            pick,
-        };
+        let take = Ask::Take { session, call: self.id, way, pick };
         if let Err(error) = self.ask(take).await {
             // The hand-over may be on the bus, and what it handed over is not shown.
             self.give_up().await;
@@ -251,12 +223,7 @@ impl Call {
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
         let in_turn = self.steered()?;
-        let wait = Ask::Wait {
-            call: self.id,
-            from,
-            request,
-            timeout_ms,
-        };
+        let wait = Ask::Wait { call: self.id, from, request, timeout_ms };
         let asked = self.ask(wait.clone()).await?;
         let begins = |event: &Event| match event {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
@@ -295,16 +262,9 @@ impl Call {
                 return Err(Refusal::Left.into());
             }
             if !waits {
-                return Ok(if timeout_ms == 0 {
-                    Waited::TimedOut
-                } else {
-                    Waited::Ended
-                });
+                return Ok(if timeout_ms == 0 { Waited::TimedOut } else { Waited::Ended });
             }
-            if tokio::time::timeout_at(deadline, changes.changed())
-                .await
-                .is_err()
-            {
+            if tokio::time::timeout_at(deadline, changes.changed()).await.is_err() {
                 return self.end_wait().await;
             }
         }
@@ -341,12 +301,7 @@ impl Call {
         let context = context.map(Bus::body);
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let receipt = self
-            .ask(Ask::Open {
-                description,
-                context,
-                nudge_ms: ms(nudge),
-                ttl_ms: ms(ttl),
-            })
+            .ask(Ask::Open { description, context, nudge_ms: ms(nudge), ttl_ms: ms(ttl) })
             .await?;
         let opened = receipt.events.iter().find_map(|event| match event {
             Event::RequestOpened(opened) => Some(opened.id.clone()),
@@ -427,19 +382,12 @@ impl Call {
             // Losing this only means that those messages are offered again.
             let _ = self.ask(Ask::Taken).await;
         }
-        let holds = self
-            .seat
-            .bus()
-            .look(|state| state.holds(self.seat.session(), self.id));
+        let holds = self.seat.bus().look(|state| state.holds(self.seat.session(), self.id));
         let claimed = self.claimed.take();
         let matters = holds || claimed.is_some();
         if matters {
             let call = self.id;
-            self.seat.note_answered([Answered {
-                call,
-                answer,
-                claimed,
-            }]);
+            self.seat.note_answered([Answered { call, answer, claimed }]);
         }
         self.holds = false;
         matters
@@ -479,14 +427,9 @@ impl Drop for Call {
 async fn give_back(seat: &Seat, call: CallId) -> Result<(), BusError> {
     match seat.ask(Ask::EndWait { call }).await {
         Ok(_) => Ok(()),
-        Err(BusError::Refused(Refusal::AlreadyHanded)) => seat
-            .ask(Ask::Settle {
-                session: seat.session(),
-                call,
-                seen: false,
-            })
-            .await
-            .map(drop),
+        Err(BusError::Refused(Refusal::AlreadyHanded)) => {
+            seat.ask(Ask::Settle { session: seat.session(), call, seen: false }).await.map(drop)
+        }
         Err(error) => Err(error),
     }
 }

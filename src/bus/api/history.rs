@@ -122,9 +122,7 @@ impl Bus {
         self.entries_with(&id.to_string(), |at, entry| {
             let messages = self.look(|state| messages_of(state, &entry, at, reader));
             let mut messages = messages.into_iter();
-            found = found
-                .take()
-                .or_else(|| messages.find(|message| message.id == *id));
+            found = found.take().or_else(|| messages.find(|message| message.id == *id));
         })?;
         Ok(found)
     }
@@ -134,10 +132,7 @@ impl Bus {
         let mut state = State::default();
         self.entries_with(id, |at, mut entry| {
             let events = std::mem::take(&mut entry.events);
-            let kept = events
-                .into_iter()
-                .zip(0u16..)
-                .filter(|(event, _)| wanted(event));
+            let kept = events.into_iter().zip(0u16..).filter(|(event, _)| wanted(event));
             let (events, indices): (Vec<_>, Vec<_>) = kept.unzip();
             entry.events = events;
             state.apply(&entry, &indices, at);
@@ -203,12 +198,7 @@ fn was_live(state: &State, name: &Name, seq: u64) -> bool {
 fn messages_of(state: &State, entry: &Entry, place: Place, reader: &Name) -> Vec<Message> {
     let mut messages = Vec::new();
     for (event, index) in entry.events.iter().zip(0u16..) {
-        let origin = Origin {
-            seq: entry.seq + u64::from(index),
-            wall_ms: entry.ts,
-            place,
-            index,
-        };
+        let origin = Origin { seq: entry.seq + u64::from(index), wall_ms: entry.ts, place, index };
         let (message, to) = match event {
             Event::MessageSent(sent) => (Message::sent(sent, origin), &sent.to),
             Event::RequestOpened(opened) => (Message::opened(opened, origin), &opened.to),
@@ -222,10 +212,7 @@ fn messages_of(state: &State, entry: &Entry, place: Place, reader: &Name) -> Vec
             }
         };
         let deliveries = names.into_iter().map(|name| (name, PAST)).collect();
-        messages.push(Message {
-            deliveries,
-            ..message
-        });
+        messages.push(Message { deliveries, ..message });
     }
     messages
 }
@@ -247,9 +234,7 @@ mod tests {
     async fn peer(bus: &Bus, name: &str) -> Seat {
         let wish = Wish::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        Seat::join(bus, Joining { wish, kind, roles })
-            .await
-            .unwrap()
+        Seat::join(bus, Joining { wish, kind, roles }).await.unwrap()
     }
 
     #[tokio::test]
@@ -263,9 +248,7 @@ mod tests {
         let id = opened.unwrap();
         let mut call = worker.call();
         call.claim(id.clone()).await.unwrap();
-        call.send("asker".into(), "done".into(), Some(id.to_string()))
-            .await
-            .unwrap();
+        call.send("asker".into(), "done".into(), Some(id.to_string())).await.unwrap();
         let past = bus.past_request(&id).unwrap().unwrap();
         assert_eq!(past.status, RequestStatus::Completed);
         assert_eq!(Some(past), bus.look(|state| state.request(&id).cloned()));

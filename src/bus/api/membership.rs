@@ -106,10 +106,7 @@ impl Seat {
                 roles: joining.roles.clone(),
                 pid: std::process::id(),
                 client: client(),
-                dead: holder
-                    .into_iter()
-                    .filter(|holder| !bus.is_held(*holder))
-                    .collect(),
+                dead: holder.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
                 put_aside: put_aside.clone(),
             };
             match bus.submit(None, Vec::new(), Ask::Join(Box::new(new))).await {
@@ -153,11 +150,7 @@ impl Seat {
         let hash = token_hash(token);
         let fits = bus.look(|state| {
             let session = state.session(session)?;
-            session
-                .token_hash
-                .as_ref()
-                .filter(|expected| **expected == hash)
-                .map(|_| ())
+            session.token_hash.as_ref().filter(|expected| **expected == hash).map(|_| ())
         });
         fits.ok_or(Refusal::NotYours)?;
         bus.attend(session)?;
@@ -185,10 +178,7 @@ impl Seat {
     /// Returns the same seat, whose model is shown so many bytes of an answer.
     #[must_use]
     pub fn with_answers_of(self, answer_bytes: usize) -> Self {
-        Self {
-            answer_bytes,
-            ..self
-        }
+        Self { answer_bytes, ..self }
     }
 
     /// Returns how many bytes of messages an answer has room for, as JSON writes them.
@@ -266,21 +256,13 @@ impl Seat {
             calls
         };
         let said = self.bus.look(said_by_hooks).into_iter();
-        let taken = said.map(|call| Answered {
-            call,
-            answer: Answer::given(),
-            claimed: None,
-        });
+        let taken = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
         Call::new(self.clone(), taken.collect())
     }
 
     /// Says goodbye and removes the presence.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
-        let ask = Ask::Leave {
-            session: self.session,
-            departure,
-            detail: None,
-        };
+        let ask = Ask::Leave { session: self.session, departure, detail: None };
         let left = self.ask(ask).await;
         self.bus.release(self.session);
         // The dead leave theirs behind, and nobody may come for a while who looks.
@@ -303,11 +285,7 @@ impl Seat {
         };
         let Some(noted) = noted else { return Ok(()) };
         let session = self.session;
-        let settle = Ask::Settle {
-            session,
-            call,
-            seen: false,
-        };
+        let settle = Ask::Settle { session, call, seen: false };
         let settled = self.ask(settle).await.map(drop);
         settled.and(self.release(call, noted.claimed).await)
     }

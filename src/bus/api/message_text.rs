@@ -59,11 +59,8 @@ impl RequestTexts {
     /// Returns what fits into `max` bytes of text.
     pub fn head(&self, max: usize) -> RequestHead {
         let (_, description) = shown_part(&self.description, 0, max);
-        let mut head = RequestHead {
-            description: description.to_owned(),
-            context: None,
-            next_offset: None,
-        };
+        let mut head =
+            RequestHead { description: description.to_owned(), context: None, next_offset: None };
         if description.len() < self.description.len() {
             head.next_offset = Some(description.len());
             return head;
@@ -159,13 +156,7 @@ impl Bus {
             read => read?,
         };
         let (offset, text) = shown_part(&whole, offset, max);
-        Ok(Letter {
-            text: text.to_owned(),
-            offset,
-            total: whole.len(),
-            lost: None,
-            header,
-        })
+        Ok(Letter { text: text.to_owned(), offset, total: whole.len(), lost: None, header })
     }
 
     /// Finds a message that a member sent or received, also one that the state has forgotten.
@@ -186,18 +177,12 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_request_goes_on_where_its_head_ends() {
-        let texts = RequestTexts {
-            description: "what".into(),
-            context: Some("known".into()),
-        };
+        let texts = RequestTexts { description: "what".into(), context: Some("known".into()) };
         let whole = texts.clone().whole();
         for max in 1..9 {
             let head = texts.head(max);
             let rest = &whole[head.next_offset.unwrap()..];
-            let shown = RequestTexts {
-                description: head.description,
-                context: head.context,
-            };
+            let shown = RequestTexts { description: head.description, context: head.context };
             assert_eq!(shown.whole() + rest, whole, "{max}");
         }
         assert_eq!(texts.head(9).next_offset, None);

@@ -67,9 +67,9 @@ impl Bus {
 /// Says whether a message was given back by a call that is proven now.
 fn is_proven(message: &Message, name: &Name, session: SessionId, proven: &[CallId]) -> bool {
     match message.delivery(name) {
-        Some(Delivery::Unread {
-            last: Some((holder, call)),
-        }) => holder == session && proven.contains(&call),
+        Some(Delivery::Unread { last: Some((holder, call)) }) => {
+            holder == session && proven.contains(&call)
+        }
         _ => false,
     }
 }
@@ -78,10 +78,7 @@ impl Readable {
     /// Returns the pick that takes just these.
     pub fn pick(&self, pick: Pick) -> Pick {
         let ids = self.letters.iter().map(|letter| letter.header.id.clone());
-        Pick {
-            only: Some(ids.collect()),
-            ..pick
-        }
+        Pick { only: Some(ids.collect()), ..pick }
     }
 
     /// Leaves the first ones that an answer has room for: as many as fit whole, and of a first one that does not fit its beginning.

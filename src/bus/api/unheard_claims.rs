@@ -97,10 +97,7 @@ impl Seat {
                 _ => return,
             }
         }
-        tracing::warn!(
-            "{request} stays claimed by {}, which was not told",
-            self.name()
-        );
+        tracing::warn!("{request} stays claimed by {}, which was not told", self.name());
     }
 
     async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {

@@ -47,15 +47,7 @@ mod tests {
 
     #[test]
     fn the_time_of_writing_alone_is_no_difference() {
-        let at = |wall_ms| {
-            of(
-                &State::default(),
-                Now {
-                    wall_ms,
-                    tick: Tick { boot: 0, ms: 0 },
-                },
-            )
-        };
+        let at = |wall_ms| of(&State::default(), Now { wall_ms, tick: Tick { boot: 0, ms: 0 } });
         assert!(!differs(&at(1), &at(2)));
         assert!(differs(&at(1), ""));
     }

@@ -29,9 +29,7 @@ const BATCH: usize = 64;
 /// Something for the bus thread.
 pub(crate) enum Job {
     /// What was appended before is to be on disk, and who waits for that.
-    Sync {
-        reply: oneshot::Sender<Result<(), LogError>>,
-    },
+    Sync { reply: oneshot::Sender<Result<(), LogError>> },
     /// A bell rang while the replica was in use.
     Look,
     /// Who is here has changed.
@@ -62,10 +60,7 @@ pub(crate) fn start(
         pulses: Pulses::new(pace),
         lookout: Lookout::default(),
     };
-    std::thread::Builder::new()
-        .name("bus".into())
-        .spawn(move || worker.run())
-        .map(drop)
+    std::thread::Builder::new().name("bus".into()).spawn(move || worker.run()).map(drop)
 }
 
 struct Worker {
@@ -139,9 +134,9 @@ impl Worker {
             .state
             .earliest_due_ms(now)
             .filter(|_| now.tick.boot == core.replica.state.boot);
-        let until_again = self.again.map_or(Duration::ZERO, |again| {
-            again.saturating_duration_since(Instant::now())
-        });
+        let until_again = self
+            .again
+            .map_or(Duration::ZERO, |again| again.saturating_duration_since(Instant::now()));
         let until_due = due.map(|due| {
             let until = Duration::from_millis(due.saturating_sub(now.tick.ms)) + self.spread;
             until.max(until_again)
@@ -225,12 +220,7 @@ impl Worker {
 
     /// Appends something that nobody asked for. What fails is told once, and not tried again at once.
     fn append_by_itself(&mut self, shared: &Shared, ask: Ask) {
-        let command = Command {
-            id: random_ids::command(),
-            by: None,
-            taken: Vec::new(),
-            ask,
-        };
+        let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
         let synced = match shared.append(&command) {
             Ok(None) => {
                 // Who writes there writes what is due itself.
@@ -242,9 +232,7 @@ impl Worker {
             Err(error) => Err(error),
         };
         let failed_before = self.again.is_some();
-        self.again = synced
-            .is_err()
-            .then(|| Instant::now() + self.pace.look_around);
+        self.again = synced.is_err().then(|| Instant::now() + self.pace.look_around);
         match synced {
             Ok(()) => {}
             Err(error) if failed_before => tracing::debug!("still not written: {error}"),
@@ -264,15 +252,10 @@ impl Worker {
         let keeper = state.view_keeper();
         let kept_here =
             keeper.is_some_and(|keeper| core.holds.iter().any(|(session, _)| *session == keeper));
-        let is_here = core
-            .holds
-            .iter()
-            .any(|(session, _)| state.session(*session).is_some());
+        let is_here = core.holds.iter().any(|(session, _)| state.session(*session).is_some());
         // Whose keeper has left writes a last time: the next one may not have noticed that it was here. So does the last one
         // of all to leave, which may not have noticed that it was the keeper.
-        let hands_over = self
-            .kept_for
-            .is_some_and(|session| state.session(session).is_none());
+        let hands_over = self.kept_for.is_some_and(|session| state.session(session).is_none());
         let is_last = self.was_here && !is_here && keeper.is_none();
         self.kept_for = keeper.filter(|_| kept_here);
         self.was_here = is_here;

@@ -65,10 +65,7 @@ pub(crate) struct Pulses {
 
 impl Pulses {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self {
-            pace,
-            known: BTreeMap::new(),
-        }
+        Self { pace, known: BTreeMap::new() }
     }
 
     /// Takes in a look at all live sessions, `since` after the one before.
@@ -108,11 +105,7 @@ mod tests {
     }
 
     fn looked(beat: i128, hung: bool) -> [Looked; 1] {
-        [Looked {
-            session: id(),
-            beat: Some(beat),
-            hung,
-        }]
+        [Looked { session: id(), beat: Some(beat), hung }]
     }
 
     /// Looks every second until it is seen hung; returns after how many.
@@ -155,10 +148,7 @@ mod tests {
     #[test]
     fn a_newcomer_and_a_session_without_presence_are_not_hung() {
         let mut pulses = Pulses::new(Pace::default());
-        let gone = [Looked {
-            beat: None,
-            ..looked(0, false)[0]
-        }];
+        let gone = [Looked { beat: None, ..looked(0, false)[0] }];
         for _ in 0..100 {
             assert_eq!(pulses.look(SECOND, &gone), Seen::default());
         }

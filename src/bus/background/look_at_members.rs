@@ -45,10 +45,7 @@ impl Lookout {
                     heartbeats: vec![keeper],
                 }
             }
-            _ => Look {
-                presences: live.clone(),
-                heartbeats: live,
-            },
+            _ => Look { presences: live.clone(), heartbeats: live },
         }
     }
 }
@@ -89,11 +86,7 @@ mod tests {
                 session: id(number),
                 name: Name::parse(&format!("m{number}")).unwrap(),
                 chosen: true,
-                kind: if number == 3 {
-                    MemberKind::Orchestrator
-                } else {
-                    MemberKind::Peer
-                },
+                kind: if number == 3 { MemberKind::Orchestrator } else { MemberKind::Peer },
                 model: None,
                 roles: Vec::new(),
                 pid: 1,
@@ -115,10 +108,7 @@ mod tests {
     fn in_a_great_team_one_looks_at_all_and_the_others_at_that_one_and_by_turns_at_some() {
         let state = team(500);
         let keeper = Lookout::default().next(&state, |session| session == id(3));
-        assert_eq!(
-            (keeper.presences.len(), keeper.heartbeats.len()),
-            (500, 500)
-        );
+        assert_eq!((keeper.presences.len(), keeper.heartbeats.len()), (500, 500));
 
         let mut lookout = Lookout::default();
         let mut seen = BTreeSet::new();
@@ -137,10 +127,6 @@ mod tests {
         let mut state = team(500);
         enter(&mut state, 501, Event::MemberHung { session: id(3) });
         let look = Lookout::default().next(&state, |session| session == id(1));
-        assert_eq!(
-            look.heartbeats.len(),
-            500,
-            "so that it is seen to be back, too"
-        );
+        assert_eq!(look.heartbeats.len(), 500, "so that it is seen to be back, too");
     }
 }

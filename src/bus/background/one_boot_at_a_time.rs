@@ -12,9 +12,7 @@ pub(crate) fn check(log: &mut dyn Log, state: &State) -> Result<(), LogError> {
     let mut elsewhere = elsewhere.filter(|session| session.since.boot != boot);
     // What an earlier boot of this machine has left is held by nobody any more.
     match elsewhere.find(|session| log.held(session.id) == Presence::Held) {
-        Some(session) => Err(LogError::OtherMachine {
-            member: session.name.clone(),
-        }),
+        Some(session) => Err(LogError::OtherMachine { member: session.name.clone() }),
         None => Ok(()),
     }
 }

@@ -58,11 +58,7 @@ impl Claim {
     fn wait_on(&self) -> bool {
         let mut progress = self.progress();
         let in_time = *progress == Progress::Begun;
-        *progress = if in_time {
-            Progress::Waiting
-        } else {
-            Progress::Withdrawn
-        };
+        *progress = if in_time { Progress::Waiting } else { Progress::Withdrawn };
         in_time
     }
 
@@ -90,24 +86,18 @@ impl Drop for Withdrawn {
 /// Starts the thread. It ends when nobody can send to it any more.
 pub(crate) fn start(shared: Weak<Shared>, turn: Arc<dyn Turn>) -> io::Result<mpsc::Sender<Queued>> {
     let (sender, inbox) = mpsc::channel::<Queued>();
-    std::thread::Builder::new()
-        .name("bus-queue".to_owned())
-        .spawn(move || {
-            while let Ok(queued) = inbox.recv() {
-                serve(&shared, &*turn, queued);
-                turn.give_back();
-            }
-        })?;
+    std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
+        while let Ok(queued) = inbox.recv() {
+            serve(&shared, &*turn, queued);
+            turn.give_back();
+        }
+    })?;
     Ok(sender)
 }
 
 /// Waits for a turn and does the command, unless it has been withdrawn meanwhile.
 pub(crate) fn serve(shared: &Weak<Shared>, turn: &dyn Turn, queued: Queued) {
-    let Queued {
-        command,
-        claim,
-        reply,
-    } = queued;
+    let Queued { command, claim, reply } = queued;
     let outcome = loop {
         if let Err(error) = turn.wait() {
             break Err(error.into());
@@ -141,10 +131,7 @@ mod tests {
     fn a_command_is_withdrawn_at_its_deadline_but_while_it_is_being_done() {
         let claim = Claim::default();
         assert!(claim.begin());
-        assert!(
-            claim.wait_on(),
-            "it may wait as long as nobody says otherwise"
-        );
+        assert!(claim.wait_on(), "it may wait as long as nobody says otherwise");
         assert!(claim.withdraw());
         assert!(!claim.begin());
 

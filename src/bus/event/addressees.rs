@@ -83,9 +83,7 @@ impl<'de> Visitor<'de> for AddresseesVisitor {
             Some((key, names)) if key == ALL_BUT && map.next_key::<String>()?.is_none() => {
                 Ok(Addressees::AllBut(names))
             }
-            _ => Err(de::Error::custom(
-                "neither a list of names nor `all_but` with one",
-            )),
+            _ => Err(de::Error::custom("neither a list of names nor `all_but` with one")),
         }
     }
 }

@@ -585,9 +585,6 @@ impl Event {
 
     /// Says whether the event changes who is here.
     pub fn changes_roster(&self) -> bool {
-        matches!(
-            self,
-            Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. }
-        )
+        matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
     }
 }

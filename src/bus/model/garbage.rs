@@ -87,10 +87,7 @@ fn name(byte: u8) -> Name {
 
 fn body(byte: u8) -> Body {
     if byte.is_multiple_of(4) {
-        Body::Blob {
-            id: uuid(byte),
-            bytes: u64::MAX,
-        }
+        Body::Blob { id: uuid(byte), bytes: u64::MAX }
     } else {
         Body::Text("x".into())
     }
@@ -102,16 +99,8 @@ fn body(byte: u8) -> Body {
     reason = "one arm a kind of event, and bytes without a meaning of their own"
 )]
 fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
-    let (odd, way) = (
-        !e.is_multiple_of(2),
-        [
-            Way::Pull,
-            Way::Piggyback,
-            Way::Prompt,
-            Way::Steer,
-            Way::Drain,
-        ],
-    );
+    let (odd, way) =
+        (!e.is_multiple_of(2), [Way::Pull, Way::Piggyback, Way::Prompt, Way::Steer, Way::Drain]);
     match kind % 40 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
@@ -134,25 +123,12 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             pid: 1,
             client: None,
         }),
-        3 => Event::MemberActivity {
-            session: session(a),
-            activity: Activity::Running,
-        },
-        4 => Event::MemberTools {
-            session: session(a),
-            tools: Tools::Ready,
-        },
-        5 => Event::MemberLeft {
-            session: session(a),
-            departure: Departure::Dead,
-            detail: None,
-        },
+        3 => Event::MemberActivity { session: session(a), activity: Activity::Running },
+        4 => Event::MemberTools { session: session(a), tools: Tools::Ready },
+        5 => Event::MemberLeft { session: session(a), departure: Departure::Dead, detail: None },
         6 => Event::MemberForgotten { name: name(a) },
         7..=9 => Event::MessageSent(sent([a, b, c, d, e])),
-        10 => Event::MessageAddressed {
-            id: message(a),
-            to: addressees(odd, b, c),
-        },
+        10 => Event::MessageAddressed { id: message(a), to: addressees(odd, b, c) },
         11 | 12 => Event::MessageHanded {
             ids: vec![message(a), message(b)],
             member: name(c),
@@ -160,27 +136,13 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             call: call(e),
             way: way[usize::from(e % 3)],
         },
-        13 => Event::MessageReturned {
-            session: session(a),
-            call: call(b),
-        },
-        14 if odd => Event::AnswerWritten(Written {
-            session: session(a),
-            call: call(b),
-            skip: Skip,
-        }),
-        14 => Event::MessageSeen {
-            session: session(a),
-            call: call(b),
-        },
-        15 => Event::MessageSuperseded {
-            id: message(a),
-            members: addressees(odd, b, c),
-        },
-        16 => Event::MessageExpired {
-            id: message(a),
-            member: name(b),
-        },
+        13 => Event::MessageReturned { session: session(a), call: call(b) },
+        14 if odd => {
+            Event::AnswerWritten(Written { session: session(a), call: call(b), skip: Skip })
+        }
+        14 => Event::MessageSeen { session: session(a), call: call(b) },
+        15 => Event::MessageSuperseded { id: message(a), members: addressees(odd, b, c) },
+        16 => Event::MessageExpired { id: message(a), member: name(b) },
         17 => Event::WaitStarted {
             session: session(a),
             call: call(b),
@@ -188,10 +150,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             request: None,
             timeout_ms: if odd { u64::MAX } else { 5 },
         },
-        18 => Event::WaitEnded {
-            session: session(a),
-            call: call(b),
-        },
+        18 => Event::WaitEnded { session: session(a), call: call(b) },
         19 => Event::RequestOpened(Opened {
             id: request(a),
             message: message(b),
@@ -202,22 +161,16 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             nudge_ms: u64::from(d),
             ttl_ms: u64::from(e),
         }),
-        20 if odd && d > 128 => Event::ClaimKnown(Known {
-            session: session(a),
-            request: request(c),
-            skip: Skip,
-        }),
+        20 if odd && d > 128 => {
+            Event::ClaimKnown(Known { session: session(a), request: request(c), skip: Skip })
+        }
         20 if odd => Event::ClaimUnheard(Unheard {
             session: session(a),
             call: call(b),
             request: request(c),
             skip: Skip,
         }),
-        20 => Event::RequestClaimed {
-            id: request(a),
-            by: name(b),
-            session: session(c),
-        },
+        20 => Event::RequestClaimed { id: request(a), by: name(b), session: session(c) },
         21 => Event::RequestReopened { id: request(a) },
         22 => of_request(request(a), message(b), c),
         23 => Event::TaskAssigned(Assigned {
@@ -238,10 +191,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             offers: vec![Decision::AllowOnce],
             timeout_ms: if odd { u64::MAX } else { u64::from(e) },
         }),
-        26 => Event::PermissionTold {
-            id: permission(a),
-            notice: message(b),
-        },
+        26 => Event::PermissionTold { id: permission(a), notice: message(b) },
         27 => Event::PermissionAnswered(Answered {
             id: permission(a),
             decision: Decision::Reject,
@@ -250,51 +200,22 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             question: odd.then(|| question([c, d, e])),
             times: odd.then_some(u64::from(e)),
         }),
-        28 => Event::AgentCrashed {
-            session: session(a),
-            detail: String::new(),
-        },
-        29 => Event::MemberHung {
-            session: session(a),
-        },
-        30 => Event::MemberBack {
-            session: session(a),
-        },
-        37 => Event::AgentStuck {
-            session: session(a),
-            skip: Skip,
-        },
-        38 => Event::AgentFree {
-            session: session(a),
-            skip: Skip,
-        },
-        36 => Event::MemberWays {
-            session: session(a),
-            ways: way[..usize::from(b % 6)].to_vec(),
-        },
-        31 => Event::AgentSwept {
-            session: session(a),
-        },
+        28 => Event::AgentCrashed { session: session(a), detail: String::new() },
+        29 => Event::MemberHung { session: session(a) },
+        30 => Event::MemberBack { session: session(a) },
+        37 => Event::AgentStuck { session: session(a), skip: Skip },
+        38 => Event::AgentFree { session: session(a), skip: Skip },
+        36 => Event::MemberWays { session: session(a), ways: way[..usize::from(b % 6)].to_vec() },
+        31 => Event::AgentSwept { session: session(a) },
         32..=35 => of_workflow([kind, a, b, c, d, e]),
-        _ => Event::StopAsked {
-            session: session(a),
-            by: name(b),
-            kill: odd,
-        },
+        _ => Event::StopAsked { session: session(a), by: name(b), kill: odd },
     }
 }
 
-#[expect(
-    clippy::many_single_char_names,
-    reason = "bytes without a meaning of their own"
-)]
+#[expect(clippy::many_single_char_names, reason = "bytes without a meaning of their own")]
 fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
-    let kinds = [
-        MessageKind::Message,
-        MessageKind::Request,
-        MessageKind::Notice,
-        MessageKind::Shutdown,
-    ];
+    let kinds =
+        [MessageKind::Message, MessageKind::Request, MessageKind::Notice, MessageKind::Shutdown];
     Sent {
         id: message(a),
         kind: kinds[usize::from(b % 4)],
@@ -307,11 +228,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
         reply_to: Some(message(e)),
         thread: Some(message(b)),
         ends: vec![task(a)],
-        priority: if c > 128 {
-            Priority::Urgent
-        } else {
-            Priority::Normal
-        },
+        priority: if c > 128 { Priority::Urgent } else { Priority::Normal },
         body: body(a),
     }
 }
@@ -324,10 +241,7 @@ fn of_request(id: RequestId, message: MessageId, byte: u8) -> Event {
     }
 }
 
-#[expect(
-    clippy::many_single_char_names,
-    reason = "bytes without a meaning of their own"
-)]
+#[expect(clippy::many_single_char_names, reason = "bytes without a meaning of their own")]
 fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
     let (workflow, step) = (WorkflowId::from_bits(u64::from(a % 3)), name(b));
     match kind % 38 {
@@ -338,29 +252,17 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             owner: session(c),
             steps: vec![planned(d, e), planned(e, a)],
             prompts: body(d),
-            plan_file: (e % 2 == 0).then(|| PlanFile {
-                place: "plan.toml".into(),
-                sha256: "0".repeat(64),
-            }),
+            plan_file: (e % 2 == 0)
+                .then(|| PlanFile { place: "plan.toml".into(), sha256: "0".repeat(64) }),
         }),
-        33 => Event::StepStarted(StepStarted {
-            workflow,
-            step,
-            task: task(c),
-            agent: name(d),
-        }),
+        33 => Event::StepStarted(StepStarted { workflow, step, task: task(c), agent: name(d) }),
         34 if e < 128 => Event::StepReturned(StepReturned {
             workflow,
             step,
             again: Again::Fallback,
             why: String::new(),
         }),
-        34 => Event::StepEnded(StepEnded {
-            workflow,
-            step,
-            status: StepStatus::Done,
-            why: None,
-        }),
+        34 => Event::StepEnded(StepEnded { workflow, step, status: StepStatus::Done, why: None }),
         _ if e < 32 => Event::StepAsked(StepAsked { workflow, step }),
         _ if e < 48 => Event::StepSpread(StepSpread {
             workflow,
@@ -368,19 +270,9 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             count: u32::from(c) * u32::from(c),
             items: body(d),
         }),
-        _ if e < 64 => Event::WorkflowEnded {
-            id: workflow,
-            status: WorkflowStatus::Failed,
-        },
-        _ if e < 128 => Event::WorkflowCancelAsked {
-            id: workflow,
-            by: step,
-        },
-        _ => Event::WorkflowResumed(Resumed {
-            id: workflow,
-            by: step,
-            owner: session(c),
-        }),
+        _ if e < 64 => Event::WorkflowEnded { id: workflow, status: WorkflowStatus::Failed },
+        _ if e < 128 => Event::WorkflowCancelAsked { id: workflow, by: step },
+        _ => Event::WorkflowResumed(Resumed { id: workflow, by: step, owner: session(c) }),
     }
 }
 
@@ -398,10 +290,7 @@ fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
             output: body(byte),
             stop_reason: None,
             error: None,
-            report: Report {
-                details: Some(body(byte)),
-                ..Report::default()
-            },
+            report: Report { details: Some(body(byte)), ..Report::default() },
         }),
     }
 }
@@ -411,11 +300,8 @@ pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
     let mut state = State::default();
     for entry in entries {
         let encoded = line_format::encode(entry);
-        let line_format::Decoded::Entry {
-            entry: decoded,
-            indices,
-            ..
-        } = line_format::decode(&encoded[..encoded.len() - 1])
+        let line_format::Decoded::Entry { entry: decoded, indices, .. } =
+            line_format::decode(&encoded[..encoded.len() - 1])
         else {
             panic!("{entry:?}")
         };
@@ -426,14 +312,7 @@ pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
     let mut seq = 2_000_000;
     for (number, [kind, a, b, c]) in (0u8..).zip(asks) {
         let now = at(&state, u64::from(*c) * 1_000);
-        append(
-            &mut state,
-            now,
-            &mut seq,
-            number,
-            session(*a),
-            ask([*kind, *b, *c]),
-        );
+        append(&mut state, now, &mut seq, number, session(*a), ask([*kind, *b, *c]));
     }
     for number in 0..ENDLESS {
         let now = at(&state, u64::MAX);
@@ -448,10 +327,7 @@ pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
 
 fn at(state: &State, ms: u64) -> Now {
     let boot = state.boot;
-    Now {
-        wall_ms: 0,
-        tick: Tick { boot, ms },
-    }
+    Now { wall_ms: 0, tick: Tick { boot, ms } }
 }
 
 fn ask([kind, a, b]: [u8; 3]) -> Ask {
@@ -470,45 +346,21 @@ fn ask([kind, a, b]: [u8; 3]) -> Ask {
         },
         1 => Ask::Bury(vec![session(a), session(b)]),
         2 => Ask::Claim(request(a), call(b)),
-        3 => Ask::Settle {
-            session: session(a),
-            call: call(b),
-            seen: b > 128,
-        },
-        4 => Ask::Wait {
-            call: call(a),
-            from: None,
-            request: None,
-            timeout_ms: 60_000,
-        },
+        3 => Ask::Settle { session: session(a), call: call(b), seen: b > 128 },
+        4 => Ask::Wait { call: call(a), from: None, request: None, timeout_ms: 60_000 },
         5 => Ask::CancelTask(task(a)),
         6 => Ask::Take {
             session: session(a),
             call: call(b),
             way: Way::Pull,
-            pick: Pick {
-                only: None,
-                from: None,
-                kind: None,
-                limit: 3,
-                bytes: 10,
-                head_bytes: 10,
-            },
+            pick: Pick { only: None, from: None, kind: None, limit: 3, bytes: 10, head_bytes: 10 },
         },
-        _ => Ask::Leave {
-            session: session(a),
-            departure: Departure::Failed,
-            detail: None,
-        },
+        _ => Ask::Leave { session: session(a), departure: Departure::Failed, detail: None },
     }
 }
 
 fn addressees(others: bool, one: u8, two: u8) -> Addressees {
-    if others {
-        Addressees::AllBut(vec![name(one)])
-    } else {
-        vec![name(one), name(two)].into()
-    }
+    if others { Addressees::AllBut(vec![name(one)]) } else { vec![name(one), name(two)].into() }
 }
 
 fn append(state: &mut State, now: Now, seq: &mut u64, number: u8, by: SessionId, ask: Ask) {
@@ -540,14 +392,7 @@ fn append_due(state: &mut State, now: Now, seq: &mut u64, number: u64) -> bool {
 }
 
 fn apply(state: &mut State, now: Now, seq: &mut u64, id: CommandId, events: Vec<Event>) {
-    let entry = Entry {
-        seq: *seq,
-        ts: 0,
-        tick: now.tick,
-        id,
-        by: None,
-        events,
-    };
+    let entry = Entry { seq: *seq, ts: 0, tick: now.tick, id, by: None, events };
     *seq = entry.next_seq();
     let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
     state.apply(&entry, &indices, Place::default());

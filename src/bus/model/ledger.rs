@@ -104,13 +104,9 @@ impl Ledger {
                     self.places.insert(place, Where::Unread(None));
                 }
             }
-            Event::MessageHanded {
-                ids,
-                member,
-                session,
-                call,
-                ..
-            } => self.hand(ids, member, (*session, *call)),
+            Event::MessageHanded { ids, member, session, call, .. } => {
+                self.hand(ids, member, (*session, *call))
+            }
             Event::MessageReturned { session, call } => {
                 self.give_back(|holder, held_by| (holder, held_by) == (*session, *call));
             }
@@ -145,19 +141,12 @@ impl Ledger {
                 asked.owner = Some(*session);
                 asked.fence = seq;
             }
-            Event::ClaimUnheard(Unheard {
-                session,
-                call,
-                request,
-                ..
-            }) => {
+            Event::ClaimUnheard(Unheard { session, call, request, .. }) => {
                 let asked = self.asked(request, RequestStatus::Claimed);
                 assert_eq!(asked.owner, Some(*session));
                 self.unheard.insert(request.clone(), (*session, *call));
             }
-            Event::ClaimKnown(Known {
-                session, request, ..
-            }) => {
+            Event::ClaimKnown(Known { session, request, .. }) => {
                 let hung = self.unheard.remove(request);
                 assert_eq!(hung.map(|(holder, _)| holder), Some(*session));
             }
@@ -225,12 +214,8 @@ impl Ledger {
         let before = self.messages.insert(id.clone(), (seq, from));
         assert_eq!(before, None, "an id is one message's");
         for name in to {
-            assert!(
-                self.is_known(name),
-                "nothing is sent to {name}, whom nobody knows"
-            );
-            self.places
-                .insert((id.clone(), name.clone()), Where::Unread(None));
+            assert!(self.is_known(name), "nothing is sent to {name}, whom nobody knows");
+            self.places.insert((id.clone(), name.clone()), Where::Unread(None));
         }
     }
 
@@ -240,10 +225,7 @@ impl Ledger {
             || self.chosen.contains(name)
             || self.told.contains(name)
             || self.assigners.values().any(|by| by == name)
-            || self
-                .places
-                .iter()
-                .any(|((_, to), place)| to == name && unread(place))
+            || self.places.iter().any(|((_, to), place)| to == name && unread(place))
     }
 
     /// Only what is unread is handed, to the live session of the addressee, oldest first.
@@ -353,14 +335,8 @@ impl Ledger {
                 assert!(!runs(Due::Nudge));
             }
             if asked.status == RequestStatus::Claimed {
-                let owner = request
-                    .owner
-                    .as_ref()
-                    .expect("a claimed request has an owner");
-                assert_eq!(
-                    (Some(owner.session), owner.fence),
-                    (asked.owner, asked.fence)
-                );
+                let owner = request.owner.as_ref().expect("a claimed request has an owner");
+                assert_eq!((Some(owner.session), owner.fence), (asked.owner, asked.fence));
                 assert!(self.is_live(owner.session) || runs(Due::Reopen));
             }
             if asked.status == RequestStatus::Open {
@@ -376,10 +352,7 @@ impl Ledger {
             let name = &self.names[session];
             let delivery = message.delivery(name);
             let withdrawn = matches!(delivery, None | Some(Delivery::Superseded));
-            assert!(
-                *name == asked.from || !withdrawn,
-                "{name} is not offered it"
-            );
+            assert!(*name == asked.from || !withdrawn, "{name} is not offered it");
         }
     }
 }
@@ -419,11 +392,7 @@ fn check_inboxes(state: &State) {
             }
         }
     }
-    assert_eq!(
-        (unread.len(), handed.len()),
-        (0, 0),
-        "{unread:?} {handed:?}"
-    );
+    assert_eq!((unread.len(), handed.len()), (0, 0), "{unread:?} {handed:?}");
 }
 
 /// A wait waits for what is not there, and has its deadline; each task of a session is its own.
@@ -432,9 +401,7 @@ fn check_sessions(state: &State) {
         for wait in &session.waits {
             assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));
             assert!(!session.handed.contains_key(&wait.call));
-            let missed = state
-                .unread(&session.name)
-                .find(|message| wait.fits(message));
+            let missed = state.unread(&session.name).find(|message| wait.fits(message));
             assert_eq!(missed, None, "a wait misses nothing");
         }
         for (call, ids) in &session.handed {

@@ -134,35 +134,19 @@ impl World {
             Step::StartAgent(by) => (who(by)?, self.start()),
             Step::Ready(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                let ready = Ask::Ready {
-                    session,
-                    model: None,
-                    pid: 1,
-                };
+                let ready = Ask::Ready { session, model: None, pid: 1 };
                 (by, ready)
             }
             Step::Leave(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                let leave = Ask::Leave {
-                    session,
-                    departure: Departure::Closed,
-                    detail: None,
-                };
+                let leave = Ask::Leave { session, departure: Departure::Closed, detail: None };
                 (by, leave)
             }
             Step::Crash(which, keeps) => {
                 let (session, by) = self.with_bridge(which)?;
-                let task = if *keeps {
-                    Broken::Kept
-                } else {
-                    Broken::Interrupted
-                };
+                let task = if *keeps { Broken::Kept } else { Broken::Interrupted };
                 let detail = "exit code 7".into();
-                let crash = Ask::Crash {
-                    session,
-                    detail,
-                    task,
-                };
+                let crash = Ask::Crash { session, detail, task };
                 (by, crash)
             }
             Step::Send(by, to, reply_to) => {
@@ -203,11 +187,7 @@ impl World {
             }
             Step::Settle(which, seen) => {
                 let (session, call) = choose(&self.calls, which)?;
-                let settle = Ask::Settle {
-                    session,
-                    call,
-                    seen: *seen,
-                };
+                let settle = Ask::Settle { session, call, seen: *seen };
                 (session, settle)
             }
             Step::Wait(by, from, about, long) => {
@@ -215,9 +195,7 @@ impl World {
                 let from = from.as_ref().and_then(who);
                 let wait = Ask::Wait {
                     from: from.and_then(|from| self.ledger.name_of(from)),
-                    request: about
-                        .as_ref()
-                        .and_then(|about| choose(&self.requests, about)),
+                    request: about.as_ref().and_then(|about| choose(&self.requests, about)),
                     timeout_ms: if *long { 60_000 } else { 0 },
                     call: self.new_call(by),
                 };
@@ -250,13 +228,7 @@ impl World {
             }
             Step::Assign(by, agent) => {
                 let session = who(agent)?;
-                (
-                    who(by)?,
-                    Ask::Assign {
-                        session,
-                        task: task(),
-                    },
-                )
+                (who(by)?, Ask::Assign { session, task: task() })
             }
             Step::PlayTask(which) => self.play(choose(&self.tasks, which)?)?,
             Step::CancelTask(by, which) => (who(by)?, Ask::CancelTask(choose(&self.tasks, which)?)),
@@ -352,12 +324,7 @@ impl World {
             bytes: usize::MAX,
             head_bytes: usize::MAX,
         };
-        Ask::Take {
-            session,
-            call: self.new_call(session),
-            way,
-            pick,
-        }
+        Ask::Take { session, call: self.new_call(session), way, pick }
     }
 
     fn new_call(&mut self, of: SessionId) -> CallId {
@@ -378,12 +345,8 @@ impl World {
         ask: Ask,
     ) -> Result<Vec<Event>, Refusal> {
         let by = by.into();
-        let command = Command {
-            id: CommandId(self.fresh()),
-            by,
-            taken: self.proven(by, &ask),
-            ask,
-        };
+        let command =
+            Command { id: CommandId(self.fresh()), by, taken: self.proven(by, &ask), ask };
         let outcome = self.run(handle, &command);
         if matches!(&outcome, Ok(events) if !events.is_empty()) {
             self.last = Some(command);
@@ -396,9 +359,7 @@ impl World {
         let new_call = matches!(ask, Ask::Take { .. } | Ask::Wait { .. } | Ask::Claim(..));
         let earlier = self.calls.iter().rev().skip(1);
         let mine = earlier.filter(|(session, _)| new_call && Some(*session) == by);
-        mine.map(|(_, call)| *call)
-            .take(usize::from(self.ids.is_multiple_of(2)))
-            .collect()
+        mine.map(|(_, call)| *call).take(usize::from(self.ids.is_multiple_of(2))).collect()
     }
 
     fn run(&mut self, handle: usize, command: &Command) -> Result<Vec<Event>, Refusal> {
@@ -435,9 +396,7 @@ impl World {
 
     fn newest(&self) -> &Replica {
         let replicas = self.handles.iter().map(|(_, replica)| replica);
-        replicas
-            .max_by_key(|replica| replica.next_seq)
-            .expect("there are handles")
+        replicas.max_by_key(|replica| replica.next_seq).expect("there are handles")
     }
 
     /// All processes agree, with one that reads everything from the beginning, and with one that loads a snapshot.
@@ -500,11 +459,5 @@ fn text() -> Body {
 }
 
 fn task() -> NewTask {
-    NewTask {
-        prompt: text(),
-        model: None,
-        fresh: false,
-        permissions: None,
-        step: None,
-    }
+    NewTask { prompt: text(), model: None, fresh: false, permissions: None, step: None }
 }

@@ -387,11 +387,9 @@ impl Ask {
         match self {
             Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],
             Self::Send { body, .. } | Self::Broadcast(body) => vec![body],
-            Self::Open {
-                description,
-                context,
-                ..
-            } => std::iter::once(description).chain(context).collect(),
+            Self::Open { description, context, .. } => {
+                std::iter::once(description).chain(context).collect()
+            }
             Self::FinishTask(_, ending) => {
                 let details = ending.report.details.as_mut();
                 std::iter::once(&mut ending.output).chain(details).collect()

@@ -69,9 +69,7 @@ impl<'a> Decision<'a> {
 
     /// Counts the bytes of what is due or, after that, of what was asked.
     fn count(&mut self) -> usize {
-        let new = self.events[self.counted..]
-            .iter()
-            .map(line_format::bytes_of);
+        let new = self.events[self.counted..].iter().map(line_format::bytes_of);
         self.asked_bytes += new.sum::<usize>();
         self.counted = self.events.len();
         self.asked_bytes
@@ -92,11 +90,7 @@ impl<'a> Decision<'a> {
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         self.apply_pending();
-        let room = if self.events.len() > self.due {
-            self.room()
-        } else {
-            limits::DUE_BYTES
-        };
+        let room = if self.events.len() > self.due { self.room() } else { limits::DUE_BYTES };
         let state = self.after.as_ref().unwrap_or(self.before);
         let mut writer = Writer::new(state, self.now, self.command, room);
         writer.ids_used = self.ids_used;
@@ -136,11 +130,7 @@ impl<'a> Decision<'a> {
         let is_both = self.due > 0 && self.events.len() > self.due;
         if is_both && self.due_bytes + self.count() > LINE_BYTES {
             self.events.truncate(self.due);
-            return Some(Proposal {
-                id: self.command.id.ahead(),
-                by: None,
-                events: self.events,
-            });
+            return Some(Proposal { id: self.command.id.ahead(), by: None, events: self.events });
         }
         (!self.events.is_empty()).then_some(Proposal {
             id: self.command.id,

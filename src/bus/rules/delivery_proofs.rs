@@ -15,11 +15,7 @@ use crate::domain::request::RequestStatus;
 pub(super) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
     let state = writer.state;
     if state.holds(me, call) && !state.is_written(me, call) {
-        writer.push(Event::AnswerWritten(Written {
-            session: me,
-            call,
-            skip: Skip,
-        }));
+        writer.push(Event::AnswerWritten(Written { session: me, call, skip: Skip }));
     }
 }
 
@@ -69,12 +65,7 @@ pub(super) fn take_notice(
 
 /// Writes on the answer of which call the claim of an agent hangs: of a new claim, or of one that it may not know of.
 pub(super) fn hang(writer: &mut Writer<'_>, session: SessionId, call: CallId, id: &RequestId) {
-    writer.push(Event::ClaimUnheard(Unheard {
-        session,
-        call,
-        request: id.clone(),
-        skip: Skip,
-    }));
+    writer.push(Event::ClaimUnheard(Unheard { session, call, request: id.clone(), skip: Skip }));
 }
 
 /// Lets a claim hang on the answer of a later call that has claimed the same, unless the agent knows that it has it.

@@ -116,9 +116,7 @@ impl<'a> Writer<'a> {
 
     /// Says whether the rest is better left to the next append.
     pub(super) fn is_full(&mut self) -> bool {
-        let new = self.events[self.counted..]
-            .iter()
-            .map(line_format::bytes_of);
+        let new = self.events[self.counted..].iter().map(line_format::bytes_of);
         self.room = self.room.saturating_sub(new.sum());
         self.counted = self.events.len();
         self.room == 0 || self.events.len() >= limits::EVENTS_AT_ONCE
@@ -140,9 +138,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn message_id(&mut self) -> MessageId {
-        self.new_id(MessageId::from_bits, |state, id| {
-            state.messages.contains_key(id)
-        })
+        self.new_id(MessageId::from_bits, |state, id| state.messages.contains_key(id))
     }
 
     /// Posts a message, and hands it to a call of each addressee that waits for it.
@@ -178,9 +174,8 @@ impl<'a> Writer<'a> {
         let wanted: BTreeSet<&Name> = names.iter().collect();
         let live = self.state.live_sessions().into_iter();
         let live = live.filter(|session| self.leaving != Some(session.id));
-        let (meant, others): (Vec<_>, Vec<_>) = live
-            .map(|session| &session.name)
-            .partition(|name| wanted.contains(name));
+        let (meant, others): (Vec<_>, Vec<_>) =
+            live.map(|session| &session.name).partition(|name| wanted.contains(name));
         if meant.len() < wanted.len() || others.len() > meant.len() {
             return Addressees::Named(names);
         }
@@ -207,11 +202,8 @@ impl<'a> Writer<'a> {
                 .filter(|wait| fitting(wait.call) && wait.fits(message))
                 .map(|wait| wait.call);
             let Some(call) = calls.next() else { continue };
-            let rest: Vec<_> = if message.kind == MessageKind::Shutdown {
-                calls.collect()
-            } else {
-                Vec::new()
-            };
+            let rest: Vec<_> =
+                if message.kind == MessageKind::Shutdown { calls.collect() } else { Vec::new() };
             self.answered.insert((session.id, call));
             self.handed += 1;
             self.push(Event::MessageHanded {
@@ -223,10 +215,7 @@ impl<'a> Writer<'a> {
             });
             for call in rest {
                 self.answered.insert((session.id, call));
-                self.push(Event::WaitEnded {
-                    session: session.id,
-                    call,
-                });
+                self.push(Event::WaitEnded { session: session.id, call });
             }
         }
     }

@@ -75,10 +75,7 @@ pub(super) fn stuck(
     if agent.stuck {
         return Ok(());
     }
-    writer.push(Event::AgentStuck {
-        session,
-        skip: Skip,
-    });
+    writer.push(Event::AgentStuck { session, skip: Skip });
     let why = format!(
         "{} does not end the turn before this task, which has not begun: assign it again, to another agent or after kill_agent",
         agent.name
@@ -97,10 +94,7 @@ pub(super) fn free(
     session: SessionId,
 ) -> Result<(), Refusal> {
     if writer.acts_for(me, session)?.stuck {
-        writer.push(Event::AgentFree {
-            session,
-            skip: Skip,
-        });
+        writer.push(Event::AgentFree { session, skip: Skip });
     }
     Ok(())
 }
@@ -115,10 +109,7 @@ pub(super) fn crash(
     broken: Broken,
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
-    writer.push(Event::AgentCrashed {
-        session,
-        detail: detail.to_owned(),
-    });
+    writer.push(Event::AgentCrashed { session, detail: detail.to_owned() });
     for call in agent.handed.keys() {
         give_back(writer, session, *call);
     }
@@ -130,11 +121,8 @@ pub(super) fn crash(
         let ending = tasks::ended(TaskStatus::Interrupted, "crashed", why);
         tasks::write_finished(writer, task, &ending);
     }
-    let text = notice![
-        agent.name,
-        " has crashed and is started again: ",
-        quoted(detail, usize::MAX)
-    ];
+    let text =
+        notice![agent.name, " has crashed and is started again: ", quoted(detail, usize::MAX)];
     writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }
@@ -183,9 +171,7 @@ fn listening_orchestrators(state: &State, but: &Session) -> Vec<Name> {
     let listening = |session: &&Session| {
         session.kind == MemberKind::Orchestrator && !session.hung && session.id != but.id
     };
-    all.filter(listening)
-        .map(|session| session.name.clone())
-        .collect()
+    all.filter(listening).map(|session| session.name.clone()).collect()
 }
 
 pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {

@@ -135,13 +135,9 @@ fn free_name(state: &State, wish: &Wish) -> Result<Name, Refusal> {
             let numbered = (2..).map(|number| base.numbered(number));
             let mut candidates = std::iter::once(base.clone()).chain(numbered);
             let free = |name: &Name| {
-                state
-                    .member(name)
-                    .is_none_or(|member| !member.chosen && member.session.is_none())
+                state.member(name).is_none_or(|member| !member.chosen && member.session.is_none())
             };
-            Ok(candidates
-                .find(free)
-                .expect("there are more numbers than members"))
+            Ok(candidates.find(free).expect("there are more numbers than members"))
         }
     }
 }
@@ -157,10 +153,7 @@ pub(super) fn ready(
     writer.push(Event::MemberJoined(Joined {
         session,
         name: agent.name.clone(),
-        chosen: writer
-            .state
-            .member(&agent.name)
-            .is_some_and(|member| member.chosen),
+        chosen: writer.state.member(&agent.name).is_some_and(|member| member.chosen),
         kind: agent.kind,
         model: model.map(str::to_owned),
         roles: agent.roles.clone(),
@@ -178,10 +171,7 @@ pub(super) fn ways(
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
     if agent.ways != ways {
-        writer.push(Event::MemberWays {
-            session,
-            ways: ways.to_vec(),
-        });
+        writer.push(Event::MemberWays { session, ways: ways.to_vec() });
     }
     Ok(())
 }
@@ -207,10 +197,7 @@ pub(super) fn model(
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
     if agent.model.as_deref() != Some(model) {
-        writer.push(Event::MemberModel {
-            session,
-            model: model.to_owned(),
-        });
+        writer.push(Event::MemberModel { session, model: model.to_owned() });
     }
     Ok(())
 }
@@ -237,30 +224,17 @@ pub(super) fn stop(
 ) -> Result<(), Refusal> {
     let by = writer.session(me)?;
     let name = known_member(writer.state, agent)?;
-    let target = writer
-        .state
-        .live(name)
-        .ok_or_else(|| Refusal::Gone { name: name.clone() })?;
+    let target = writer.state.live(name).ok_or_else(|| Refusal::Gone { name: name.clone() })?;
     if target.kind != MemberKind::Agent {
         let hint = "it ends when whoever started it ends it; send_message can ask it to";
-        return Err(Refusal::NotAnAgent {
-            name: name.clone(),
-            kind: target.kind.as_str(),
-            hint,
-        });
+        return Err(Refusal::NotAnAgent { name: name.clone(), kind: target.kind.as_str(), hint });
     }
-    let wanted = if kill {
-        StopWanted::AtOnce
-    } else {
-        StopWanted::Gracefully
-    };
+    let wanted = if kill { StopWanted::AtOnce } else { StopWanted::Gracefully };
     if target.stop == Some(wanted) || target.stop == Some(StopWanted::AtOnce) {
         return Ok(());
     }
     if !kill {
-        let text = reason
-            .unwrap_or("finish what you are doing and end")
-            .to_owned();
+        let text = reason.unwrap_or("finish what you are doing and end").to_owned();
         writer.post(Post::new(
             MessageKind::Shutdown,
             by.name.clone(),
@@ -268,11 +242,7 @@ pub(super) fn stop(
             Body::Text(text),
         ));
     }
-    writer.push(Event::StopAsked {
-        session: target.id,
-        by: by.name.clone(),
-        kill,
-    });
+    writer.push(Event::StopAsked { session: target.id, by: by.name.clone(), kill });
     Ok(())
 }
 
@@ -303,11 +273,7 @@ pub(super) fn bury(decision: &mut Decision<'_>, sessions: &[SessionId]) -> Resul
                 if is_orphan {
                     gone.push(session.name.clone());
                 }
-                let told = if is_orphan {
-                    Told::Together
-                } else {
-                    Told::Alone
-                };
+                let told = if is_orphan { Told::Together } else { Told::Alone };
                 write_left(writer, session, (Departure::Dead, None), told);
             }
             Ok(())
@@ -390,10 +356,7 @@ fn drop_what_never_waits(writer: &mut Writer<'_>, session: &Session, is_chosen: 
         if writer.is_full() {
             break;
         }
-        writer.push(Event::MessageExpired {
-            id: message.id.clone(),
-            member: session.name.clone(),
-        });
+        writer.push(Event::MessageExpired { id: message.id.clone(), member: session.name.clone() });
     }
 }
 
@@ -420,11 +383,7 @@ pub(super) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
 
 /// Ends the mail of an absent name whose time is over, and forgets the name with the last of it.
 pub(super) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
-    let what = if writer.state.has_waited(name) {
-        "has not come back"
-    } else {
-        "has left"
-    };
+    let what = if writer.state.has_waited(name) { "has not come back" } else { "has left" };
     if give_up_mail(writer, name, what) == Mail::Ended {
         writer.push(Event::MemberForgotten { name: name.clone() });
     }
@@ -447,31 +406,17 @@ fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &'static str) -> Mai
             outcome = Mail::More;
             break;
         }
-        writer.push(Event::MessageExpired {
-            id: message.id.clone(),
-            member: name.clone(),
-        });
+        writer.push(Event::MessageExpired { id: message.id.clone(), member: name.clone() });
         let personal = matches!(message.kind, MessageKind::Message | MessageKind::Response);
-        if let Some(sender) = message
-            .from
-            .member()
-            .filter(|_| personal && message.claimed_by.is_none())
+        if let Some(sender) =
+            message.from.member().filter(|_| personal && message.claimed_by.is_none())
         {
-            undelivered
-                .entry(sender.clone())
-                .or_default()
-                .push(message.id.clone());
+            undelivered.entry(sender.clone()).or_default().push(message.id.clone());
         }
     }
     for (sender, ids) in undelivered {
-        let mut text = notice![
-            *name,
-            " ",
-            what,
-            " without reading ",
-            ids.len(),
-            " of your messages: "
-        ];
+        let mut text =
+            notice![*name, " ", what, " without reading ", ids.len(), " of your messages: "];
         for (at, id) in ids.iter().take(limits::NOTICE_IDS).enumerate() {
             text = text.and(if at == 0 { &"" } else { &", " }).and(id);
         }
@@ -487,14 +432,9 @@ fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &'static str) -> Mai
 
 /// Returns the messages that a name has neither seen nor will see otherwise: unread ones, and those in the hands of its session.
 fn unsettled<'a>(state: &'a State, name: &Name) -> Vec<&'a Message> {
-    let handed = state
-        .live(name)
-        .into_iter()
-        .flat_map(|session| session.handed.values().flatten());
-    let mut all: Vec<_> = state
-        .unread(name)
-        .chain(handed.filter_map(|id| state.message(id)))
-        .collect();
+    let handed = state.live(name).into_iter().flat_map(|session| session.handed.values().flatten());
+    let mut all: Vec<_> =
+        state.unread(name).chain(handed.filter_map(|id| state.message(id))).collect();
     all.sort_by_key(|message| message.seq);
     all
 }

@@ -29,10 +29,7 @@ pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusa
     known.map(|member| &member.name).ok_or_else(|| {
         let shown: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
         let nearest = nearest(&shown, state.names().map(Name::as_str));
-        Refusal::UnknownMember {
-            name: shown,
-            nearest,
-        }
+        Refusal::UnknownMember { name: shown, nearest }
     })
 }
 
@@ -76,17 +73,9 @@ pub(super) fn send(
             Refusal::InboxHeavy { name: to }
         });
     }
-    let mut post = Post::new(
-        MessageKind::Message,
-        me.name.clone(),
-        to.clone(),
-        body.clone(),
-    );
+    let mut post = Post::new(MessageKind::Message, me.name.clone(), to.clone(), body.clone());
     post.priority = priority;
-    match reply_to
-        .map(|text| answered(writer.state, &me.name, text))
-        .transpose()?
-    {
+    match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
         None => {
             writer.post(post);
         }
@@ -117,22 +106,15 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<Answered, Refusal> {
         };
     }
     let id = MessageId::parse(text)?;
-    let message = state
-        .message(&id)
-        .filter(|message| message.is_visible_to(me));
+    let message = state.message(&id).filter(|message| message.is_visible_to(me));
     let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
     match &message.request {
         Some(request)
             if message.kind == MessageKind::Request && state.request(request).is_some() =>
         {
-            Ok(Answered::Request {
-                id: request.clone(),
-            })
+            Ok(Answered::Request { id: request.clone() })
         }
-        _ => Ok(Answered::Message {
-            id,
-            thread: message.thread.clone(),
-        }),
+        _ => Ok(Answered::Message { id, thread: message.thread.clone() }),
     }
 }
 
@@ -151,12 +133,8 @@ pub(super) fn broadcast(
     if to.is_empty() {
         return Ok(());
     }
-    let mut post = Post::new(
-        MessageKind::Broadcast,
-        me.name.clone(),
-        me.name.clone(),
-        body.clone(),
-    );
+    let mut post =
+        Post::new(MessageKind::Broadcast, me.name.clone(), me.name.clone(), body.clone());
     post.audience = Audience::All;
     post.to = to;
     writer.post(post);
@@ -167,10 +145,7 @@ pub(super) fn broadcast(
 pub(super) fn note_taken(writer: &mut Writer<'_>, me: SessionId, taken: &[CallId]) {
     for call in taken {
         if holds_or_held(writer.state, me, *call) {
-            writer.push(Event::MessageSeen {
-                session: me,
-                call: *call,
-            });
+            writer.push(Event::MessageSeen { session: me, call: *call });
         }
     }
 }
@@ -197,9 +172,7 @@ pub(super) fn take(
         let last = message.delivery(&holder.name);
         writer.events.iter().any(|event| match event {
             Event::MessageSeen { session, call } => {
-                last == Some(Delivery::Unread {
-                    last: Some((*session, *call)),
-                })
+                last == Some(Delivery::Unread { last: Some((*session, *call)) })
             }
             _ => false,
         })
@@ -207,13 +180,7 @@ pub(super) fn take(
     let picked = picked(writer.state, &holder.name, pick, seen_now);
     let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
     if !ids.is_empty() {
-        writer.push(Event::MessageHanded {
-            ids,
-            member: holder.name.clone(),
-            session,
-            call,
-            way,
-        });
+        writer.push(Event::MessageHanded { ids, member: holder.name.clone(), session, call, way });
     }
     Ok(())
 }
@@ -229,17 +196,12 @@ pub fn picked<'a>(
     for message in state.unread(name) {
         let only = pick.only.as_ref();
         let wanted = only.is_none_or(|only| only.contains(&message.id))
-            && pick
-                .from
-                .as_ref()
-                .is_none_or(|from| message.from.member() == Some(from))
+            && pick.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
             && pick.kind.is_none_or(|kind| message.kind == kind);
         if !wanted || left_out(message) {
             continue;
         }
-        bytes += usize::try_from(message.body.bytes)
-            .unwrap_or(usize::MAX)
-            .min(pick.head_bytes);
+        bytes += usize::try_from(message.body.bytes).unwrap_or(usize::MAX).min(pick.head_bytes);
         if picked.len() == pick.limit || (bytes > pick.bytes && !picked.is_empty()) {
             break;
         }
@@ -296,10 +258,7 @@ pub(super) fn end_calls(
     let agent = writer.acts_for(me, session)?;
     writer.deafen(session);
     for wait in &agent.waits {
-        writer.push(Event::WaitEnded {
-            session,
-            call: wait.call,
-        });
+        writer.push(Event::WaitEnded { session, call: wait.call });
     }
     let is_by_tool = |id: &MessageId| {
         let delivery = writer.state.message(id)?.delivery(&agent.name)?;
@@ -325,11 +284,7 @@ pub(super) fn wait(
     if !writer.state.handed_to(me, call).is_empty() {
         return Ok(());
     }
-    let wait = Wait {
-        call,
-        from: from.cloned(),
-        request: request.cloned(),
-    };
+    let wait = Wait { call, from: from.cloned(), request: request.cloned() };
     let seen_now: Vec<_> = writer.events.iter().filter_map(seen_call).collect();
     let fitting = writer.state.unread(&session.name).find(|message| {
         let again = match message.delivery(&session.name) {
@@ -349,10 +304,7 @@ pub(super) fn wait(
     if let Some((holder, message)) = oldest {
         if let Some(holder) = holder {
             // It may come before the model only after this call: so the call has it.
-            writer.push(Event::MessageReturned {
-                session: me,
-                call: holder,
-            });
+            writer.push(Event::MessageReturned { session: me, call: holder });
         }
         let ids = vec![message.id.clone()];
         writer.push(Event::MessageHanded {
@@ -427,8 +379,5 @@ pub(super) fn supersede(writer: &mut Writer<'_>, id: &MessageId) {
     } else {
         members.into()
     };
-    writer.push(Event::MessageSuperseded {
-        id: id.clone(),
-        members,
-    });
+    writer.push(Event::MessageSuperseded { id: id.clone(), members });
 }

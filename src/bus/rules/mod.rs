@@ -101,11 +101,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             decision.step(|writer| write_asked(writer, command))?;
             delivery_proofs::end_untold(&mut decision, state, *session, Untold::All)?;
         }
-        Ask::Settle {
-            session,
-            call,
-            seen: false,
-        } => {
+        Ask::Settle { session, call, seen: false } => {
             decision.step(|writer| write_asked(writer, command))?;
             delivery_proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
         }
@@ -115,10 +111,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
 }
 
 fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {
-    let me = command
-        .by
-        .filter(|by| writer.state.session(*by).is_some())
-        .ok_or(Refusal::Left)?;
+    let me = command.by.filter(|by| writer.state.session(*by).is_some()).ok_or(Refusal::Left)?;
     messages::note_taken(writer, me, &command.taken);
     ask_as(writer, me, &command.ask)
 }
@@ -142,38 +135,24 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         | Ask::Crash { .. }
         | Ask::Limit(_) => ask_of_health(writer, me, ask),
         Ask::Start(new, task) => members::start(writer, me, new, task.as_ref()),
-        Ask::Ready {
-            session,
-            model,
-            pid,
-        } => members::ready(writer, me, *session, model.as_deref(), *pid),
+        Ask::Ready { session, model, pid } => {
+            members::ready(writer, me, *session, model.as_deref(), *pid)
+        }
         Ask::Ways { session, ways } => members::ways(writer, me, *session, ways),
         Ask::Activity { session, activity } => members::activity(writer, me, *session, *activity),
         Ask::Model { session, model } => members::model(writer, me, *session, model),
         Ask::Tools { session, tools } => members::tools(writer, me, *session, *tools),
-        Ask::Leave {
-            session,
-            departure,
-            detail,
-        } => members::leave(writer, me, *session, *departure, detail.as_deref()),
-        Ask::Send {
-            to,
-            body,
-            reply_to,
-            priority,
-        } => messages::send(writer, me, to, (body, *priority), reply_to.as_deref()),
+        Ask::Leave { session, departure, detail } => {
+            members::leave(writer, me, *session, *departure, detail.as_deref())
+        }
+        Ask::Send { to, body, reply_to, priority } => {
+            messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
+        }
         Ask::Broadcast(body) => messages::broadcast(writer, me, body),
-        Ask::Take {
-            session,
-            call,
-            way,
-            pick,
-        } => messages::take(writer, me, *session, (*call, *way), pick),
-        Ask::Settle {
-            session,
-            call,
-            seen,
-        } => messages::settle(writer, me, *session, *call, *seen),
+        Ask::Take { session, call, way, pick } => {
+            messages::take(writer, me, *session, (*call, *way), pick)
+        }
+        Ask::Settle { session, call, seen } => messages::settle(writer, me, *session, *call, *seen),
         Ask::Written(call) => {
             delivery_proofs::note_written(writer, me, *call);
             Ok(())
@@ -183,31 +162,13 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
             Ok(())
         }
         Ask::EndCalls(session) => messages::end_calls(writer, me, *session),
-        Ask::Wait {
-            call,
-            from,
-            request,
-            timeout_ms,
-        } => messages::wait(
-            writer,
-            me,
-            *call,
-            (from.as_ref(), request.as_ref()),
-            *timeout_ms,
-        ),
+        Ask::Wait { call, from, request, timeout_ms } => {
+            messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
+        }
         Ask::EndWait { call } => messages::end_wait(writer, me, *call),
-        Ask::Open {
-            description,
-            context,
-            nudge_ms,
-            ttl_ms,
-        } => requests::open(
-            writer,
-            me,
-            description,
-            context.as_ref(),
-            (*nudge_ms, *ttl_ms),
-        ),
+        Ask::Open { description, context, nudge_ms, ttl_ms } => {
+            requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
+        }
         Ask::Claim(id, call) => requests::claim(writer, me, id, *call),
         Ask::Release(id, call) => delivery_proofs::release(writer, me, (id, *call)),
         Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
@@ -229,11 +190,9 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refus
         Ask::CancelWorkflow(id) => workflows::cancel(writer, me, id),
         Ask::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
         Ask::ResumeWorkflow(id) => workflows::resume(writer, me, id),
-        Ask::Stop {
-            agent,
-            reason,
-            kill,
-        } => members::stop(writer, me, agent, reason.as_deref(), *kill),
+        Ask::Stop { agent, reason, kill } => {
+            members::stop(writer, me, agent, reason.as_deref(), *kill)
+        }
     }
 }
 
@@ -248,11 +207,7 @@ fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<()
         Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
         Ask::Stuck(session) => health::stuck(writer, me, *session),
         Ask::Free(session) => health::free(writer, me, *session),
-        Ask::Crash {
-            session,
-            detail,
-            task,
-        } => health::crash(writer, me, *session, detail, *task),
+        Ask::Crash { session, detail, task } => health::crash(writer, me, *session, detail, *task),
         Ask::Limit(limits) => health::limit(writer, me, *limits),
         _ => Ok(()),
     }

@@ -59,10 +59,9 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
         Due::Expire(request) => requests::expire(writer, request, true),
         Due::Reopen(request) => requests::reopen(writer, request),
         Due::Handed(session, call) => messages::give_back(writer, *session, *call),
-        Due::Wait(session, call) => writer.push(Event::WaitEnded {
-            session: *session,
-            call: *call,
-        }),
+        Due::Wait(session, call) => {
+            writer.push(Event::WaitEnded { session: *session, call: *call })
+        }
         Due::Mail(name) => members::end_mail(writer, name),
         Due::Permission(id) => permissions::expire(writer, id),
     }

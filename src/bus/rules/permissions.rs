@@ -19,9 +19,7 @@ pub(super) fn ask(
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, new.question.session)?;
     if writer.state.open_permissions_of(agent.id).len() >= limits::MAX_QUESTIONS {
-        return Err(Refusal::TooManyQuestions {
-            name: agent.name.clone(),
-        });
+        return Err(Refusal::TooManyQuestions { name: agent.name.clone() });
     }
     let asked = Asked {
         id: new_id(writer),
@@ -81,10 +79,7 @@ pub(super) fn answer(
         if !offers.contains(&Decision::Reject) {
             offers.push(Decision::Reject);
         }
-        return Err(Refusal::NotOffered {
-            id: id.clone(),
-            offers,
-        });
+        return Err(Refusal::NotOffered { id: id.clone(), offers });
     }
     write_answered(writer, permission, decision, (by, Some(&orchestrator.name)));
     Ok(())
@@ -112,12 +107,7 @@ pub(super) fn end(
     writer.acts_for(me, session)?;
     for permission in writer.state.open_permissions_of(session) {
         if ids.contains(&permission.id) {
-            write_answered(
-                writer,
-                permission,
-                Decision::Cancelled,
-                (Decider::Ended, None),
-            );
+            write_answered(writer, permission, Decision::Cancelled, (Decider::Ended, None));
         }
     }
     Ok(())
@@ -126,37 +116,24 @@ pub(super) fn end(
 /// Ends all questions of an agent that is no more.
 pub(super) fn end_all(writer: &mut Writer<'_>, session: SessionId) {
     for permission in writer.state.open_permissions_of(session) {
-        write_answered(
-            writer,
-            permission,
-            Decision::Cancelled,
-            (Decider::Ended, None),
-        );
+        write_answered(writer, permission, Decision::Cancelled, (Decider::Ended, None));
     }
 }
 
 /// Nobody has answered in time.
 pub(super) fn expire(writer: &mut Writer<'_>, id: &PermissionId) {
     if let Ok(permission) = open(writer.state, id) {
-        write_answered(
-            writer,
-            permission,
-            Decision::Reject,
-            (Decider::Deadline, None),
-        );
+        write_answered(writer, permission, Decision::Reject, (Decider::Deadline, None));
     }
 }
 
 fn new_id(writer: &mut Writer<'_>) -> PermissionId {
-    writer.new_id(PermissionId::from_bits, |state, id| {
-        state.permission(id).is_some()
-    })
+    writer.new_id(PermissionId::from_bits, |state, id| state.permission(id).is_some())
 }
 
 fn open<'a>(state: &'a State, id: &PermissionId) -> Result<&'a Permission, Refusal> {
-    let permission = state
-        .permission(id)
-        .ok_or_else(|| Refusal::UnknownPermission { id: id.clone() })?;
+    let permission =
+        state.permission(id).ok_or_else(|| Refusal::UnknownPermission { id: id.clone() })?;
     match &permission.answer {
         None => Ok(permission),
         Some(answer) => Err(Refusal::PermissionOver {
@@ -192,10 +169,7 @@ fn write_answered(
         .map(|(name, _)| name.clone())
         .collect();
     if !members.is_empty() {
-        writer.push(Event::MessageSuperseded {
-            id: notice.id.clone(),
-            members: members.into(),
-        });
+        writer.push(Event::MessageSuperseded { id: notice.id.clone(), members: members.into() });
     }
 }
 
@@ -228,10 +202,7 @@ fn write_told(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, t
     let mut post = Post::notice(name, told);
     post.task.clone_from(&question.task);
     let notice = writer.post(post);
-    writer.push(Event::PermissionTold {
-        id: id.clone(),
-        notice,
-    });
+    writer.push(Event::PermissionTold { id: id.clone(), notice });
 }
 
 /// Names the live orchestrator that assigned the task, else the one that holds the agent.

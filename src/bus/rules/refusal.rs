@@ -255,10 +255,7 @@ pub enum Refusal {
         count: u32,
     },
     /// The agent has asked very much at once.
-    #[error(
-        "`{name}` has {} permission questions open, which is the limit",
-        limits::MAX_QUESTIONS
-    )]
+    #[error("`{name}` has {} permission questions open, which is the limit", limits::MAX_QUESTIONS)]
     TooManyQuestions {
         /// Who.
         name: Name,
@@ -311,11 +308,7 @@ pub enum Refusal {
 }
 
 fn with_article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'o']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if kind.starts_with(['a', 'o']) { "an" } else { "a" };
     format!("{article} {kind}")
 }
 
@@ -329,11 +322,7 @@ fn nearest_hint(nearest: &[String]) -> String {
         [] => ": list_agents shows who is here".to_owned(),
         names => format!(
             ": did you mean {}?",
-            names
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         ),
     }
 }

@@ -33,9 +33,7 @@ pub(super) fn open(
         return Err(Refusal::TooManyRequests { limit });
     }
     let message = writer.message_id();
-    let id = writer.new_id(RequestId::from_bits, |state, id| {
-        state.requests.contains_key(id)
-    });
+    let id = writer.new_id(RequestId::from_bits, |state, id| state.requests.contains_key(id));
     // Whose inbox is full hears of it when it is open again after a claim, and can claim it all the same.
     let to = writer.who_have_room(writer.everyone_but(&me.name));
     let opened = Opened {
@@ -61,10 +59,8 @@ pub(super) fn claim(
     call: CallId,
 ) -> Result<(), Refusal> {
     let me = writer.session(me)?;
-    let request = writer
-        .state
-        .request(id)
-        .ok_or_else(|| Refusal::UnknownRequest { id: id.clone() })?;
+    let request =
+        writer.state.request(id).ok_or_else(|| Refusal::UnknownRequest { id: id.clone() })?;
     if request.from == me.name {
         return Err(Refusal::OwnRequest { id: id.clone() });
     }
@@ -78,22 +74,13 @@ pub(super) fn claim(
             _ => Err(lost(request)),
         };
     }
-    writer.push(Event::RequestClaimed {
-        id: id.clone(),
-        by: me.name.clone(),
-        session: me.id,
-    });
+    writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
     if me.owner.is_some() {
         delivery_proofs::hang(writer, me.id, call, id);
     }
     supersede(writer, &request.message);
     let text = Body::Text(format!("claimed by {}", me.name));
-    let mut post = Post::new(
-        MessageKind::Response,
-        me.name.clone(),
-        request.from.clone(),
-        text,
-    );
+    let mut post = Post::new(MessageKind::Response, me.name.clone(), request.from.clone(), text);
     post.request = Some(id.clone());
     post.claimed_by = Some(me.name.clone());
     post.thread = Some(request.message.clone());
@@ -106,11 +93,7 @@ pub(super) fn claim(
 /// The refusal that says who was faster, or why nobody can claim any more.
 fn lost(request: &Request) -> Refusal {
     let by = request.owner.as_ref().map(|owner| owner.by.clone());
-    Refusal::ClaimLost {
-        id: request.id.clone(),
-        status: request.status,
-        by,
-    }
+    Refusal::ClaimLost { id: request.id.clone(), status: request.status, by }
 }
 
 /// Posts an answer to a request; the owner's answer to the requester completes it.
@@ -119,20 +102,14 @@ pub(super) fn respond(writer: &mut Writer<'_>, me: &Session, id: &RequestId, mut
         return;
     };
     let owned = request.status == RequestStatus::Claimed
-        && request
-            .owner
-            .as_ref()
-            .is_some_and(|owner| owner.session == me.id);
+        && request.owner.as_ref().is_some_and(|owner| owner.session == me.id);
     let completes = owned && post.to.first() == Some(&request.from);
     post.request = Some(id.clone());
     post.reply_to = Some(request.message.clone());
     post.thread = Some(request.message.clone());
     let message = writer.post(post);
     if completes {
-        writer.push(Event::RequestCompleted {
-            id: id.clone(),
-            message,
-        });
+        writer.push(Event::RequestCompleted { id: id.clone(), message });
     }
 }
 
@@ -142,10 +119,8 @@ pub(super) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     let Some(request) = writer.state.request(id) else {
         return;
     };
-    let text = format!(
-        "the request {id} of {} is still open: claim_request takes it",
-        request.from
-    );
+    let text =
+        format!("the request {id} of {} is still open: claim_request takes it", request.from);
     remind(writer, request, text);
     let expiry = Due::Expire(id.clone());
     let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
@@ -166,12 +141,8 @@ fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
     if to.is_empty() {
         return;
     }
-    let mut post = Post::new(
-        MessageKind::Nudge,
-        request.from.clone(),
-        request.from.clone(),
-        Body::Text(text),
-    );
+    let mut post =
+        Post::new(MessageKind::Nudge, request.from.clone(), request.from.clone(), Body::Text(text));
     post.audience = Audience::All;
     post.to = to;
     post.request = Some(request.id.clone());
@@ -187,11 +158,7 @@ pub(super) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
     };
     supersede(writer, &request.message);
     if tell {
-        let text = notice![
-            "your request ",
-            *id,
-            " has expired: nobody claimed it in time"
-        ];
+        let text = notice!["your request ", *id, " has expired: nobody claimed it in time"];
         writer.notice_about(&request.id, &request.from, text);
     }
 }
@@ -207,15 +174,10 @@ pub(super) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
     // What is left of very many ends at its own time.
     let left = left.filter(|request| !ended.contains(&request.id));
     for request in left.take(limits::DUE_AT_ONCE) {
-        writer.push(Event::RequestExpired {
-            id: request.id.clone(),
-        });
+        writer.push(Event::RequestExpired { id: request.id.clone() });
         supersede(writer, &request.message);
-        let told = notice![
-            "your request ",
-            request.id,
-            " has ended with the team: nobody was left",
-        ];
+        let told =
+            notice!["your request ", request.id, " has ended with the team: nobody was left",];
         writer.notice_about(&request.id, &request.from, told);
     }
 }
@@ -289,26 +251,14 @@ pub(super) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static s
             } else {
                 not_shown.clone().into()
             };
-            writer.push(Event::MessageAddressed {
-                id: request.message.clone(),
-                to,
-            });
+            writer.push(Event::MessageAddressed { id: request.message.clone(), to });
             writer.hand_to_waits(message, &not_shown);
         }
     }
-    let text = format!(
-        "the request {id} of {} is open again: {gone} held it and {how}",
-        request.from
-    );
+    let text =
+        format!("the request {id} of {} is open again: {gone} held it and {how}", request.from);
     remind(writer, request, text);
-    let text = notice![
-        *gone,
-        " ",
-        how,
-        " and held your request ",
-        *id,
-        ": it is open again"
-    ];
+    let text = notice![*gone, " ", how, " and held your request ", *id, ": it is open again"];
     writer.notice_about(&request.id, &request.from, text);
 }
 
@@ -316,9 +266,5 @@ pub(super) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static s
 fn not_shown_to(writer: &Writer<'_>, request: &Request, message: &Message) -> Vec<Name> {
     let not_shown =
         |name: &Name| matches!(message.delivery(name), None | Some(Delivery::Superseded));
-    writer
-        .everyone_but(&request.from)
-        .into_iter()
-        .filter(not_shown)
-        .collect()
+    writer.everyone_but(&request.from).into_iter().filter(not_shown).collect()
 }

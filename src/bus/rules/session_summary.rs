@@ -33,11 +33,7 @@ pub(super) enum Heir {
 impl Heir {
     /// Tells by its roles whether an orchestrator can be one: not without anybody who reads its mail.
     pub(super) fn of(roles: &[String]) -> Self {
-        if roles.iter().any(|role| role == PLAN_ROLE) {
-            Self::No
-        } else {
-            Self::Yes
-        }
+        if roles.iter().any(|role| role == PLAN_ROLE) { Self::No } else { Self::Yes }
     }
 }
 
@@ -53,11 +49,7 @@ pub(super) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let heir = heirs.min_by_key(|session| session.hung);
     let heir = heir.map(|session| session.id);
     for session in orchestrators {
-        let is_heir = if heir == Some(session.id) {
-            Heir::Yes
-        } else {
-            Heir::No
-        };
+        let is_heir = if heir == Some(session.id) { Heir::Yes } else { Heir::No };
         tell(writer, session.id, gone, is_heir);
     }
 }
@@ -158,11 +150,7 @@ impl<'a> Told<'a> {
     fn ends<'b>(&'b self, state: &'b State, name: &'b Name) -> impl Iterator<Item = End<'b>> {
         state.unread(name).filter_map(move |message| {
             let tasks = self.0.get(&message.id)?;
-            Some(End {
-                waits_for: name,
-                message,
-                tasks,
-            })
+            Some(End { waits_for: name, message, tasks })
         })
     }
 

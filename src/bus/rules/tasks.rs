@@ -24,29 +24,18 @@ pub(super) fn assign(
     let agent = writer.session(session)?;
     if agent.kind != MemberKind::Agent {
         let (name, kind) = (agent.name.clone(), agent.kind.as_str());
-        return Err(Refusal::NotAnAgent {
-            name,
-            kind,
-            hint: "send_message asks it for help",
-        });
+        return Err(Refusal::NotAnAgent { name, kind, hint: "send_message asks it for help" });
     }
     if agent.stop.is_some() {
-        return Err(Refusal::Stopping {
-            name: agent.name.clone(),
-        });
+        return Err(Refusal::Stopping { name: agent.name.clone() });
     }
     if agent.stuck {
-        return Err(Refusal::Stuck {
-            name: agent.name.clone(),
-        });
+        return Err(Refusal::Stuck { name: agent.name.clone() });
     }
     // More would not fit into the append that ends them all.
     let limit = writer.state.limits().queued_tasks.min(limits::MAX_QUEUED);
     if agent.queue.len() >= limit {
-        return Err(Refusal::QueueFull {
-            name: agent.name.clone(),
-            limit,
-        });
+        return Err(Refusal::QueueFull { name: agent.name.clone(), limit });
     }
     write_assigned(writer, &by.name, (session, &agent.name), task)
 }
@@ -78,27 +67,17 @@ pub(super) fn write_assigned(
 }
 
 fn known<'a>(writer: &Writer<'a>, id: &TaskId) -> Result<&'a Task, Refusal> {
-    writer
-        .state
-        .task(id)
-        .ok_or_else(|| Refusal::UnknownTask { id: id.clone() })
+    writer.state.task(id).ok_or_else(|| Refusal::UnknownTask { id: id.clone() })
 }
 
 /// Returns a task that is not over and whose agent this bridge holds.
 fn held<'a>(writer: &Writer<'a>, me: SessionId, id: &TaskId) -> Result<&'a Task, Refusal> {
     let task = known(writer, id)?;
     if task.status.is_final() {
-        return Err(Refusal::TaskOver {
-            id: id.clone(),
-            status: task.status,
-        });
+        return Err(Refusal::TaskOver { id: id.clone(), status: task.status });
     }
     let agent = writer.session(task.session)?;
-    if agent.owner == Some(me) {
-        Ok(task)
-    } else {
-        Err(Refusal::NotTheOwner)
-    }
+    if agent.owner == Some(me) { Ok(task) } else { Err(Refusal::NotTheOwner) }
 }
 
 pub(super) fn start(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Result<(), Refusal> {
@@ -106,9 +85,7 @@ pub(super) fn start(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Resu
     let running = writer.session(task.session)?.running.as_ref();
     match running {
         Some(running) if running == id => Ok(()),
-        Some(_) => Err(Refusal::TurnRuns {
-            name: task.agent.clone(),
-        }),
+        Some(_) => Err(Refusal::TurnRuns { name: task.agent.clone() }),
         None => {
             writer.push(Event::TaskStarted { id: id.clone() });
             Ok(())
@@ -174,8 +151,7 @@ fn told_end(task: &Task, ending: &Ending) -> Notice {
     if said.trim().is_empty() {
         return told;
     }
-    told.and(&": ")
-        .and(&quoted(said, limits::NOTICE_HEAD_CHARS))
+    told.and(&": ").and(&quoted(said, limits::NOTICE_HEAD_CHARS))
 }
 
 /// Returns what an agent said in the end, rather than what it said on its way.
@@ -193,25 +169,15 @@ pub(super) fn cancel(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Res
             write_finished(
                 writer,
                 task,
-                &ended(
-                    TaskStatus::Cancelled,
-                    "cancelled",
-                    format!("cancelled by {}", by.name),
-                ),
+                &ended(TaskStatus::Cancelled, "cancelled", format!("cancelled by {}", by.name)),
             );
         }
         TaskStatus::Running if !task.cancel_asked => {
-            writer.push(Event::TaskCancelAsked {
-                id: id.clone(),
-                by: by.name.clone(),
-            });
+            writer.push(Event::TaskCancelAsked { id: id.clone(), by: by.name.clone() });
         }
         TaskStatus::Running => {}
         status => {
-            return Err(Refusal::TaskOver {
-                id: id.clone(),
-                status,
-            });
+            return Err(Refusal::TaskOver { id: id.clone(), status });
         }
     }
     Ok(())

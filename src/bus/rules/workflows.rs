@@ -28,9 +28,7 @@ pub(super) fn create(
     if unended.count() >= limits::MAX_WORKFLOWS {
         return Err(Refusal::TooManyWorkflows);
     }
-    let id = writer.new_id(WorkflowId::from_bits, |state, id| {
-        state.workflow(id).is_some()
-    });
+    let id = writer.new_id(WorkflowId::from_bits, |state, id| state.workflow(id).is_some());
     writer.push(Event::WorkflowCreated(Created {
         id,
         name: new.name.clone(),
@@ -153,10 +151,7 @@ fn write_end_if_over(writer: &mut Writer<'_>, after: &Workflow) {
 
 fn moved(id: &WorkflowId, name: &Name, step_move: &StepMove) -> Event {
     match step_move {
-        StepMove::Ask => Event::StepAsked(StepAsked {
-            workflow: id.clone(),
-            step: name.clone(),
-        }),
+        StepMove::Ask => Event::StepAsked(StepAsked { workflow: id.clone(), step: name.clone() }),
         StepMove::Again(again, why) => Event::StepReturned(StepReturned {
             workflow: id.clone(),
             step: name.clone(),
@@ -213,10 +208,7 @@ fn is_possible(
 
 /// Writes the end of a workflow, and tells who leads it.
 fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowStatus) {
-    writer.push(Event::WorkflowEnded {
-        id: workflow.id.clone(),
-        status,
-    });
+    writer.push(Event::WorkflowEnded { id: workflow.id.clone(), status });
     writer.notice(&workflow.by, told_end(workflow, status));
 }
 
@@ -231,9 +223,7 @@ fn told_end(workflow: &Workflow, status: WorkflowStatus) -> Notice {
         0 => Notice::default(),
         count => notice![", ", count, " not needed"],
     };
-    let mut failed = workflow
-        .planned()
-        .filter(|step| step.status == StepStatus::Failed);
+    let mut failed = workflow.planned().filter(|step| step.status == StepStatus::Failed);
     let why = failed.next().map_or_else(Notice::default, |step| {
         let why = step.why.as_deref().unwrap_or_default();
         let why = quoted(why, limits::NOTICE_HEAD_CHARS);
@@ -264,10 +254,7 @@ pub(super) fn cancel(
     if workflow.cancel_asked && workflow.owner.is_some() {
         return Ok(());
     }
-    writer.push(Event::WorkflowCancelAsked {
-        id: id.clone(),
-        by: by.name.clone(),
-    });
+    writer.push(Event::WorkflowCancelAsked { id: id.clone(), by: by.name.clone() });
     if workflow.owner.is_none() {
         cancel_interrupted(writer, me, workflow, &by.name);
     }
@@ -280,21 +267,15 @@ fn cancel_interrupted(writer: &mut Writer<'_>, me: SessionId, workflow: &Workflo
         if step.status.is_final() {
             continue;
         }
-        if let Some(task) = step
-            .task
-            .as_ref()
-            .filter(|_| step.status == StepStatus::Running)
-        {
+        if let Some(task) = step.task.as_ref().filter(|_| step.status == StepStatus::Running) {
             // A refusal says that it has ended.
             let _ = tasks::cancel(writer, me, task);
         }
         let cancelled = StepMove::Cancel(format!("cancelled by {by}"));
         writer.push(moved(&workflow.id, &step.plan.name, &cancelled));
     }
-    writer.push(Event::WorkflowEnded {
-        id: workflow.id.clone(),
-        status: WorkflowStatus::Cancelled,
-    });
+    writer
+        .push(Event::WorkflowEnded { id: workflow.id.clone(), status: WorkflowStatus::Cancelled });
 }
 
 pub(super) fn approve(
@@ -412,9 +393,7 @@ fn told_in_few(mut texts: Vec<Notice>) -> Vec<Notice> {
     texts.truncate(limits::NOTICE_IDS);
     match more {
         0 => {}
-        1 => texts.push(notice![
-            "and 1 more workflow is interrupted: get_workflow_status has all"
-        ]),
+        1 => texts.push(notice!["and 1 more workflow is interrupted: get_workflow_status has all"]),
         more => texts.push(notice![
             "and ",
             more,
@@ -439,17 +418,11 @@ fn told_interrupted(workflow: &Workflow) -> Notice {
 
 fn leader<'a>(writer: &Writer<'a>, me: SessionId) -> Result<&'a Session, Refusal> {
     let session = writer.session(me)?;
-    if session.kind == MemberKind::Orchestrator {
-        Ok(session)
-    } else {
-        Err(Refusal::CannotLead)
-    }
+    if session.kind == MemberKind::Orchestrator { Ok(session) } else { Err(Refusal::CannotLead) }
 }
 
 fn unended<'a>(state: &'a State, id: &WorkflowId) -> Result<&'a Workflow, Refusal> {
-    let workflow = state
-        .workflow(id)
-        .ok_or_else(|| Refusal::UnknownWorkflow { id: id.clone() })?;
+    let workflow = state.workflow(id).ok_or_else(|| Refusal::UnknownWorkflow { id: id.clone() })?;
     if workflow.status.is_final() {
         let (id, status) = (id.clone(), workflow.status);
         return Err(Refusal::WorkflowOver { id, status });
@@ -458,22 +431,15 @@ fn unended<'a>(state: &'a State, id: &WorkflowId) -> Result<&'a Workflow, Refusa
 }
 
 fn known_step<'a>(workflow: &'a Workflow, name: &Name) -> Result<&'a PlayedStep, Refusal> {
-    workflow.step(name).ok_or_else(|| Refusal::UnknownStep {
-        id: workflow.id.clone(),
-        step: name.clone(),
-    })
+    workflow
+        .step(name)
+        .ok_or_else(|| Refusal::UnknownStep { id: workflow.id.clone(), step: name.clone() })
 }
 
 fn led_by_another(workflow: &Workflow) -> Refusal {
-    Refusal::LedByAnother {
-        id: workflow.id.clone(),
-        by: workflow.by.clone(),
-    }
+    Refusal::LedByAnother { id: workflow.id.clone(), by: workflow.by.clone() }
 }
 
 fn elsewhere(step: &PlayedStep) -> Refusal {
-    Refusal::StepElsewhere {
-        step: step.plan.name.clone(),
-        status: step.status,
-    }
+    Refusal::StepElsewhere { step: step.plan.name.clone(), status: step.status }
 }

@@ -43,9 +43,7 @@ impl State {
         let due = self.absent.iter().filter(|(_, until)| **until <= wall_ms);
         let mut due: Vec<_> = due.map(|(name, until)| (*until, name)).collect();
         due.sort();
-        due.into_iter()
-            .map(|(_, name)| Due::Mail(name.clone()))
-            .collect()
+        due.into_iter().map(|(_, name)| Due::Mail(name.clone())).collect()
     }
 
     /// Says whether something is still to happen by itself.
@@ -78,10 +76,7 @@ impl State {
         });
         self.absent.insert(name.clone(), until);
         if self.absent.len() > limits::WAITING_NAMES {
-            let waiting = self
-                .absent
-                .iter_mut()
-                .filter(|(_, until)| **until > AT_ONCE);
+            let waiting = self.absent.iter_mut().filter(|(_, until)| **until > AT_ONCE);
             if let Some((_, until)) = waiting.min_by_key(|(_, until)| **until) {
                 *until = AT_ONCE;
             }

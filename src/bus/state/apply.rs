@@ -30,12 +30,7 @@ pub(super) struct At {
 
 impl At {
     fn origin(&self) -> Origin {
-        Origin {
-            seq: self.seq,
-            wall_ms: self.ts,
-            place: self.place,
-            index: self.index,
-        }
+        Origin { seq: self.seq, wall_ms: self.ts, place: self.place, index: self.index }
     }
 
     pub(super) fn wall_ms(&self) -> i64 {
@@ -55,22 +50,13 @@ impl State {
             self.boot = entry.tick.boot;
             self.timers.carry_over(last_ms, entry.tick.ms);
         }
-        self.watch = self.watch.after(Now {
-            wall_ms: entry.ts,
-            tick: entry.tick,
-        });
+        self.watch = self.watch.after(Now { wall_ms: entry.ts, tick: entry.tick });
         self.remember(entry);
         for (event, index) in entry.events.iter().zip(indices) {
             let seq = entry.seq.saturating_add(u64::from(*index));
             self.apply_event(
                 event,
-                &At {
-                    seq,
-                    ts: entry.ts,
-                    tick: entry.tick,
-                    place,
-                    index: *index,
-                },
+                &At { seq, ts: entry.ts, tick: entry.tick, place, index: *index },
             );
         }
         if !self.newcomers.is_empty() {
@@ -103,11 +89,9 @@ impl State {
             Event::MemberWays { session, .. }
             | Event::MemberModel { session, .. }
             | Event::MemberTools { session, .. } => self.member_trait(*session, event),
-            Event::MemberLeft {
-                session,
-                departure,
-                detail,
-            } => self.member_left(*session, *departure, detail.as_deref(), at),
+            Event::MemberLeft { session, departure, detail } => {
+                self.member_left(*session, *departure, detail.as_deref(), at)
+            }
             Event::MemberForgotten { name } => self.member_forgotten(name),
             Event::AgentRuns(_)
             | Event::AgentSwept { .. }
@@ -121,13 +105,7 @@ impl State {
             | Event::LimitsSet(_) => self.apply_health(event, at),
             Event::MessageSent(sent) => self.message_sent(sent, at),
             Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
-            Event::MessageHanded {
-                ids,
-                member,
-                session,
-                call,
-                way,
-            } => {
+            Event::MessageHanded { ids, member, session, call, way } => {
                 self.message_handed(ids, member, (*session, *call, *way), at);
             }
             Event::MessageReturned { session, call } => self.message_returned(*session, *call),
@@ -143,18 +121,8 @@ impl State {
                 self.settle(id, member, Delivery::Expired);
                 self.forget_member_if_idle(member);
             }
-            Event::WaitStarted {
-                session,
-                call,
-                from,
-                request,
-                timeout_ms,
-            } => {
-                let wait = Wait {
-                    call: *call,
-                    from: from.clone(),
-                    request: request.clone(),
-                };
+            Event::WaitStarted { session, call, from, request, timeout_ms } => {
+                let wait = Wait { call: *call, from: from.clone(), request: request.clone() };
                 self.wait_started(*session, wait, *timeout_ms, at);
             }
             Event::WaitEnded { session, call } => self.wait_ended(*session, *call),
@@ -219,11 +187,7 @@ impl State {
         let Some(session) = self.sessions.get_mut(&session) else {
             return;
         };
-        let wanted = if kill {
-            StopWanted::AtOnce
-        } else {
-            StopWanted::Gracefully
-        };
+        let wanted = if kill { StopWanted::AtOnce } else { StopWanted::Gracefully };
         if session.stop != Some(StopWanted::AtOnce) {
             session.stop = Some(wanted);
         }
@@ -444,10 +408,8 @@ impl State {
             nudge_left_ms: Some(opened.nudge_ms),
         };
         self.timers.stop(&Due::Reopen(opened.id.clone()));
-        self.timers
-            .start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
-        self.timers
-            .start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
+        self.timers.start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
+        self.timers.start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
         self.put_request(request);
         let message = Message::opened(opened, at.origin());
         self.message_arrives(message, &opened.to);
@@ -455,18 +417,12 @@ impl State {
 
     fn request_claimed(&mut self, id: &RequestId, by: &Name, session: SessionId, at: &At) {
         let (nudge, expire) = (Due::Nudge(id.clone()), Due::Expire(id.clone()));
-        let nudge_left_ms = self
-            .timers
-            .runs(&nudge)
-            .then(|| self.timers.left_ms(&nudge, at.tick.ms));
+        let nudge_left_ms =
+            self.timers.runs(&nudge).then(|| self.timers.left_ms(&nudge, at.tick.ms));
         let open_left_ms = self.timers.left_ms(&expire, at.tick.ms);
         let is_known = self.change_request(id, |request| {
             request.status = RequestStatus::Claimed;
-            request.owner = Some(Claim {
-                by: by.clone(),
-                session,
-                fence: at.seq,
-            });
+            request.owner = Some(Claim { by: by.clone(), session, fence: at.seq });
             request.nudge_left_ms = nudge_left_ms;
             request.open_left_ms = open_left_ms;
         });
@@ -491,8 +447,7 @@ impl State {
         if let Some(left) = request.nudge_left_ms {
             self.timers.start(Due::Nudge(id.clone()), at.tick.ms, left);
         }
-        self.timers
-            .start(Due::Expire(id.clone()), at.tick.ms, request.open_left_ms);
+        self.timers.start(Due::Expire(id.clone()), at.tick.ms, request.open_left_ms);
     }
 
     fn request_ended(&mut self, id: &RequestId, status: RequestStatus) {

@@ -123,10 +123,7 @@ fn split<K: Ord + Clone, V: Clone>(
 
 impl<K, V> Default for Chunked<K, V> {
     fn default() -> Self {
-        Self {
-            pieces: BTreeMap::new(),
-            len: 0,
-        }
+        Self { pieces: BTreeMap::new(), len: 0 }
     }
 }
 
@@ -144,8 +141,7 @@ impl<K: Ord + Clone, V: Clone> Index<&K> for Chunked<K, V> {
     type Output = V;
 
     fn index(&self, key: &K) -> &V {
-        self.get(key)
-            .expect("whoever indexes knows that it is there")
+        self.get(key).expect("whoever indexes knows that it is there")
     }
 }
 

@@ -34,11 +34,7 @@ pub struct Watch {
 impl Watch {
     /// Begins at a wall time that is known from elsewhere.
     pub(super) fn begin(wall_ms: i64) -> Self {
-        Self {
-            wall_ms,
-            tick: None,
-            leap_ms: LEAP_MS,
-        }
+        Self { wall_ms, tick: None, leap_ms: LEAP_MS }
     }
 
     /// Says whether any time is known.
@@ -53,9 +49,7 @@ impl Watch {
 
     /// Returns the machine's own time of the last entry, if it was of that boot.
     pub(super) fn ms_of(&self, boot: u32) -> Option<u64> {
-        self.tick
-            .filter(|tick| tick.boot == boot)
-            .map(|tick| tick.ms)
+        self.tick.filter(|tick| tick.boot == boot).map(|tick| tick.ms)
     }
 
     /// Returns the wall time to which the machine's own time has run on since, without what the wall clock has leapt.
@@ -68,11 +62,7 @@ impl Watch {
     /// Returns the watch after something that happens now.
     pub(super) fn after(&self, now: Now) -> Self {
         if !self.has_begun() {
-            return Self {
-                wall_ms: now.wall_ms.max(1),
-                tick: Some(now.tick),
-                leap_ms: LEAP_MS,
-            };
+            return Self { wall_ms: now.wall_ms.max(1), tick: Some(now.tick), leap_ms: LEAP_MS };
         }
         let is_later = |before: &u64| now.tick.ms.saturating_add(OUT_OF_ORDER_MS) >= *before;
         let before = self.ms_of(now.tick.boot).filter(is_later);
@@ -80,9 +70,7 @@ impl Watch {
         let (ran_ms, may_leap_ms) = match before {
             Some(before) => {
                 let ran_ms = now.tick.ms.saturating_sub(before);
-                let more = self
-                    .leap_ms
-                    .saturating_add(ran_ms.saturating_mul(LEAP_RATE));
+                let more = self.leap_ms.saturating_add(ran_ms.saturating_mul(LEAP_RATE));
                 (ran_ms, more.min(LEAP_MS))
             }
             None => (0, LEAP_MS),
@@ -108,10 +96,7 @@ mod tests {
     const BEGIN_MS: i64 = 1_770_000_000_000;
 
     fn at(wall_ms: i64, boot: u32, ms: u64) -> Now {
-        Now {
-            wall_ms,
-            tick: Tick { boot, ms },
-        }
+        Now { wall_ms, tick: Tick { boot, ms } }
     }
 
     fn begun() -> Watch {
@@ -125,11 +110,7 @@ mod tests {
             // A boot a day on odd days, a sleep on the others.
             let boot = (day + 1) / 2;
             let ms = u64::try_from(day).unwrap() * HOUR_MS;
-            watch = watch.after(at(
-                BEGIN_MS + day * DAY_MS,
-                u32::try_from(boot).unwrap(),
-                ms,
-            ));
+            watch = watch.after(at(BEGIN_MS + day * DAY_MS, u32::try_from(boot).unwrap(), ms));
         }
         assert_eq!(watch.wall_ms(), BEGIN_MS + 40 * DAY_MS);
     }
@@ -143,10 +124,7 @@ mod tests {
         assert!(watch.wall_ms() <= BEGIN_MS + 2 * DAY_MS);
         let before = watch.wall_ms();
         let watch = watch.after(at(BEGIN_MS, 1, HOUR_MS));
-        assert!(
-            watch.wall_ms() > before,
-            "it never stands still nor goes back"
-        );
+        assert!(watch.wall_ms() > before, "it never stands still nor goes back");
     }
 
     #[test]

@@ -22,11 +22,7 @@ impl Origin {
     /// Says where a text of the event is.
     pub(in crate::bus) fn body(self, bytes: u64) -> BodyRef {
         let Self { place, index, .. } = self;
-        BodyRef {
-            place,
-            index,
-            bytes,
-        }
+        BodyRef { place, index, bytes }
     }
 }
 

@@ -131,8 +131,7 @@ impl State {
         }
         if !way.is_by_turn() {
             holder.held_since.insert(call, at.tick.ms);
-            self.timers
-                .start(Due::Handed(session, call), at.tick.ms, limits::HANDED_MS);
+            self.timers.start(Due::Handed(session, call), at.tick.ms, limits::HANDED_MS);
         }
         if !is_known {
             self.rebuild_inboxes();
@@ -150,9 +149,7 @@ impl State {
             let Some(delivery) = message.deliveries.get_mut(&name) else {
                 continue;
             };
-            *delivery = Delivery::Unread {
-                last: Some((session, call)),
-            };
+            *delivery = Delivery::Unread { last: Some((session, call)) };
             if let Some(member) = self.members.get_mut(&name)
                 && !member.receive(message)
             {
@@ -171,10 +168,8 @@ impl State {
         let Some(name) = name else { return };
         if let Some(member) = self.members.get(&name) {
             let given_back = |id: &&MessageId| {
-                let delivery = self
-                    .messages
-                    .get(id)
-                    .and_then(|message| message.deliveries.get(&name));
+                let delivery =
+                    self.messages.get(id).and_then(|message| message.deliveries.get(&name));
                 matches!(delivery, Some(Delivery::Unread { last }) if *last == Some((session, call)))
             };
             ids.extend(member.unread.values().filter(given_back).cloned());
@@ -270,11 +265,7 @@ impl State {
                 .and_then(|request| self.requests.get(request))
                 .is_some_and(|request| !request.status.is_final());
         let settled = |delivery: &Delivery| delivery.is_final();
-        !of_unanswered
-            && message
-                .deliveries
-                .iter()
-                .all(|(_, delivery)| settled(delivery))
+        !of_unanswered && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
     }
 
     /// Returns the place of the oldest text that somebody may still have to read: of a message that is not settled, a request that
@@ -286,9 +277,7 @@ impl State {
             .map(|message| message.body.place);
         let requests = self.unanswered_requests().map(|request| request.body.place);
         let tasks = self.tasks.values();
-        let tasks = tasks
-            .filter(|task| !task.status.is_final())
-            .map(|task| task.prompt.place);
+        let tasks = tasks.filter(|task| !task.status.is_final()).map(|task| task.prompt.place);
         let workflows = self.workflows.values();
         let workflows = workflows
             .filter(|workflow| !workflow.status.is_final())

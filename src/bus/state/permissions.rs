@@ -15,11 +15,8 @@ impl State {
 
     /// Returns the questions that nobody has answered, oldest first.
     pub fn open_permissions(&self) -> Vec<&Permission> {
-        let mut open: Vec<_> = self
-            .permissions
-            .values()
-            .filter(|permission| permission.answer.is_none())
-            .collect();
+        let mut open: Vec<_> =
+            self.permissions.values().filter(|permission| permission.answer.is_none()).collect();
         open.sort_by_key(|permission| permission.seq);
         open
     }
@@ -88,11 +85,8 @@ impl State {
             .map(|permission| permission.id.clone())
             .collect();
         for id in open {
-            let answer = PermissionAnswer {
-                decision: Decision::Cancelled,
-                by: Decider::Ended,
-                name: None,
-            };
+            let answer =
+                PermissionAnswer { decision: Decision::Cancelled, by: Decider::Ended, name: None };
             self.answer(&id, answer);
         }
     }

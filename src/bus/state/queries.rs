@@ -28,10 +28,7 @@ impl State {
 
     /// Returns the live session of that name.
     pub fn live(&self, name: &Name) -> Option<&Session> {
-        self.members
-            .get(name)?
-            .session
-            .and_then(|id| self.sessions.get(&id))
+        self.members.get(name)?.session.and_then(|id| self.sessions.get(&id))
     }
 
     /// Returns all live sessions, the longest here first.
@@ -80,19 +77,14 @@ impl State {
 
     /// Returns the requests that are open or claimed.
     pub fn unanswered_requests(&self) -> impl Iterator<Item = &Request> {
-        self.requests
-            .values()
-            .filter(|request| !request.status.is_final())
+        self.requests.values().filter(|request| !request.status.is_final())
     }
 
     /// Returns the requests that a session holds.
     pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
         self.requests.values().filter(move |request| {
             request.status == RequestStatus::Claimed
-                && request
-                    .owner
-                    .as_ref()
-                    .is_some_and(|owner| owner.session == session)
+                && request.owner.as_ref().is_some_and(|owner| owner.session == session)
         })
     }
 
@@ -114,9 +106,7 @@ impl State {
 
     /// Returns the tasks of a session that the state still has.
     pub fn tasks_of(&self, session: SessionId) -> impl Iterator<Item = &Task> {
-        self.tasks
-            .values()
-            .filter(move |task| task.session == session)
+        self.tasks.values().filter(move |task| task.session == session)
     }
 
     /// Returns a task, if the state still has it.
@@ -134,9 +124,7 @@ impl State {
     /// Returns the unread messages of a name, oldest first.
     pub fn unread<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
         let ids = self.members.get(name).map(|member| &member.unread);
-        ids.into_iter()
-            .flat_map(Chunked::values)
-            .filter_map(|id| self.messages.get(id))
+        ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))
     }
 
     /// Returns every message that the state has a header of, ended ones too.
@@ -146,14 +134,8 @@ impl State {
 
     /// Returns what a call holds that has not been seen, oldest first.
     pub fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
-        let ids = self
-            .sessions
-            .get(&session)
-            .and_then(|session| session.handed.get(&call));
-        ids.into_iter()
-            .flatten()
-            .filter_map(|id| self.messages.get(id))
-            .collect()
+        let ids = self.sessions.get(&session).and_then(|session| session.handed.get(&call));
+        ids.into_iter().flatten().filter_map(|id| self.messages.get(id)).collect()
     }
 
     /// Says whether a call had what it holds by this time. Of what was handed over by an older version, that is not known, and
@@ -181,20 +163,14 @@ impl State {
             matches!(delivery, Some(Delivery::Handed { way: by, .. }) if by == way)
         };
         let calls = session.handed.iter();
-        calls
-            .filter(|(_, ids)| came_so(ids))
-            .map(|(call, _)| *call)
-            .collect()
+        calls.filter(|(_, ids)| came_so(ids)).map(|(call, _)| *call).collect()
     }
 
     /// Returns the live session that joined by itself and serves one of these processes: the first of them that has one, and of
     /// several the orchestrator, then the longest here.
     pub fn serving(&self, clients: &[ProcessMark]) -> Option<&Session> {
         let of = |client: &ProcessMark| {
-            let those = self
-                .sessions
-                .values()
-                .filter(|session| session.client == Some(*client));
+            let those = self.sessions.values().filter(|session| session.client == Some(*client));
             those.min_by_key(|session| {
                 let leads = session.kind == MemberKind::Orchestrator;
                 (!leads, session.since_seq)
@@ -245,9 +221,7 @@ impl State {
         let kept_by = |kind: MemberKind| {
             let those = self.sessions.values();
             let those = those.filter(|session| session.kind == kind && can(session));
-            those
-                .min_by_key(|session| session.since_seq)
-                .map(|session| session.id)
+            those.min_by_key(|session| session.since_seq).map(|session| session.id)
         };
         kept_by(MemberKind::Orchestrator).or_else(|| kept_by(MemberKind::Peer))
     }
@@ -259,8 +233,7 @@ impl Session {
         self.run.as_ref().is_some_and(|run| {
             let own = std::iter::once(&run.agent).chain(&run.shim);
             // Without the time of its start a process could be another one by now.
-            own.filter(|own| own.started.is_some())
-                .any(|own| processes.contains(own))
+            own.filter(|own| own.started.is_some()).any(|own| processes.contains(own))
         })
     }
 
@@ -285,10 +258,9 @@ impl Request {
     pub fn is_offered_after(&self, gone: SessionId) -> bool {
         match self.status {
             RequestStatus::Open => true,
-            RequestStatus::Claimed => self
-                .owner
-                .as_ref()
-                .is_some_and(|owner| owner.session == gone),
+            RequestStatus::Claimed => {
+                self.owner.as_ref().is_some_and(|owner| owner.session == gone)
+            }
             RequestStatus::Completed | RequestStatus::Expired => false,
         }
     }
@@ -298,10 +270,7 @@ impl Wait {
     /// Says whether a message is what the call waits for. A shutdown ends every wait.
     pub fn fits(&self, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
-            || (self
-                .from
-                .as_ref()
-                .is_none_or(|from| message.from.member() == Some(from))
+            || (self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
                 && self
                     .request
                     .as_ref()

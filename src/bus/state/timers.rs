@@ -66,9 +66,7 @@ impl Timers {
 
     /// Returns how long a timer has still to run; zero when it is overdue or does not run.
     pub(crate) fn left_ms(&self, due: &Due, now_ms: u64) -> u64 {
-        self.running
-            .get(due)
-            .map_or(0, |timer| timer.due_ms().saturating_sub(now_ms))
+        self.running.get(due).map_or(0, |timer| timer.due_ms().saturating_sub(now_ms))
     }
 
     /// Says whether a timer runs.
@@ -105,10 +103,7 @@ impl Timers {
 
     /// Returns what is due, earliest first.
     pub(crate) fn due(&self, now_ms: u64) -> impl Iterator<Item = &Due> {
-        self.order
-            .keys()
-            .take_while(move |(due_ms, _)| *due_ms <= now_ms)
-            .map(|(_, due)| due)
+        self.order.keys().take_while(move |(due_ms, _)| *due_ms <= now_ms).map(|(_, due)| due)
     }
 }
 

@@ -29,12 +29,7 @@ impl State {
     }
 
     pub(super) fn claim_unheard(&mut self, unheard: &Unheard, at: &At) {
-        let Unheard {
-            session,
-            call,
-            request,
-            ..
-        } = unheard;
+        let Unheard { session, call, request, .. } = unheard;
         let is_held = self.requests.get(request).is_some_and(|request| {
             let owner = request.owner.as_ref();
             let is_owner = owner.is_some_and(|owner| owner.session == *session);
@@ -45,8 +40,7 @@ impl State {
         };
         let before = holder.unheard.insert(request.clone(), *call);
         holder.held_since.insert(*call, at.tick.ms);
-        self.timers
-            .start(Due::Handed(*session, *call), at.tick.ms, limits::HANDED_MS);
+        self.timers.start(Due::Handed(*session, *call), at.tick.ms, limits::HANDED_MS);
         if let Some(before) = before {
             self.let_go(*session, before);
         }

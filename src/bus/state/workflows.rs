@@ -151,9 +151,7 @@ impl PlayedStep {
     pub fn wanted(&self) -> &str {
         let all = std::iter::once(&self.plan.agent).chain(&self.plan.fallback);
         let passed = usize::try_from(self.passed).unwrap_or(usize::MAX);
-        all.take(passed.saturating_add(1))
-            .last()
-            .map_or("", String::as_str)
+        all.take(passed.saturating_add(1)).last().map_or("", String::as_str)
     }
 
     /// Says whether somebody has to approve who has not.
@@ -176,12 +174,7 @@ impl Workflow {
             owner: Some(created.owner),
             status: WorkflowStatus::Running,
             cancel_asked: false,
-            steps: created
-                .steps
-                .iter()
-                .cloned()
-                .map(PlayedStep::planned)
-                .collect(),
+            steps: created.steps.iter().cloned().map(PlayedStep::planned).collect(),
             prompts: at.body(&created.prompts),
             plan_file: created.plan_file.clone(),
             created_ms: at.ts,
@@ -257,16 +250,10 @@ impl Workflow {
         step.attempts = step.attempts.saturating_add(1);
         step.started_ms = Some(at.ts);
         step.ended_ms = None;
-        step.items = Some(Items {
-            count,
-            list: at.body(&spread.items),
-        });
+        step.items = Some(Items { count, list: at.body(&spread.items) });
         let plan = step.plan.clone();
         let items = (1..=count).map(|number| PlayedStep {
-            item: Some(Item {
-                of: plan.name.clone(),
-                number,
-            }),
+            item: Some(Item { of: plan.name.clone(), number }),
             ..PlayedStep::planned(plan.for_item(number))
         });
         let behind = place + 1;

@@ -58,11 +58,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
 }
 
 pub(crate) fn proposal(events: Vec<Event>) -> Proposal {
-    Proposal {
-        id: CommandId(Uuid::new_v4()),
-        by: Some(session(1)),
-        events,
-    }
+    Proposal { id: CommandId(Uuid::new_v4()), by: Some(session(1)), events }
 }
 
 /// Appends without a question.
@@ -177,12 +173,7 @@ fn entries_and_events_are_read_again(make: &dyn Fn() -> Box<dyn Log>) {
     let mut log = make();
     let mut replica = log.open().unwrap();
     let before = replica.place;
-    append(
-        &mut *log,
-        &mut replica,
-        vec![sent(200, "first"), sent(201, "second")],
-    )
-    .unwrap();
+    append(&mut *log, &mut replica, vec![sent(200, "first"), sent(201, "second")]).unwrap();
     append(&mut *log, &mut replica, vec![sent(202, "third")]).unwrap();
     let (entries, next) = log.read_after(before, 1).unwrap();
     assert_eq!(entries.len(), 1);
@@ -199,10 +190,7 @@ fn entries_and_events_are_read_again(make: &dyn Fn() -> Box<dyn Log>) {
     let all = log.read_after(Place::default(), usize::MAX).unwrap().0;
     let oldest = log.oldest().unwrap();
     assert_eq!(all[0].0, oldest);
-    assert!(
-        all.windows(2)
-            .all(|two| two[0].1.next_seq() <= two[1].1.seq)
-    );
+    assert!(all.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));
 }
 
 fn an_entry_too_long_is_refused(make: &dyn Fn() -> Box<dyn Log>) {
@@ -234,10 +222,7 @@ fn a_transcript_is_kept(make: &dyn Fn() -> Box<dyn Log>) {
     assert!(matches!(read.read_transcript(&task), Err(LogError::Gone)));
     log.transcript(&task, "{\"said\":1}").unwrap();
     make().transcript(&task, "{\"said\":2}\n").unwrap();
-    assert_eq!(
-        read.read_transcript(&task).unwrap(),
-        "{\"said\":1}\n{\"said\":2}\n"
-    );
+    assert_eq!(read.read_transcript(&task).unwrap(), "{\"said\":1}\n{\"said\":2}\n");
 }
 
 fn a_presence_is_held_until_it_is_dropped(make: &dyn Fn() -> Box<dyn Log>) {
@@ -260,11 +245,7 @@ fn a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make: &dyn Fn() -
     assert_eq!(other.heartbeat(session(12)), None);
     let hold = one.hold(session(12)).unwrap();
     let mut before = other.heartbeat(session(12)).unwrap();
-    assert_eq!(
-        other.heartbeat(session(12)),
-        Some(before),
-        "it stands still"
-    );
+    assert_eq!(other.heartbeat(session(12)), Some(before), "it stands still");
     for _ in 0..3 {
         // Times of files are counted in ticks of some milliseconds, so a beat may take several to show.
         let began = std::time::Instant::now();

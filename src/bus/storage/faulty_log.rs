@@ -74,23 +74,15 @@ pub struct Faults {
 impl Faults {
     /// Puts itself in front of a log.
     pub fn before(&self, log: impl Log + 'static) -> FaultyLog {
-        FaultyLog {
-            log: Box::new(log),
-            faults: self.clone(),
-        }
+        FaultyLog { log: Box::new(log), faults: self.clone() }
     }
 
     /// Lets `times` of what is asked of a door from now on fail, beginning with the `nth`, where the next one is the first.
     pub fn fail(&self, door: Door, nth: u64, times: u64, fault: Fault) {
         let mut script = self.script();
         let from = script.asked.get(&door).copied().unwrap_or_default() + nth;
-        let failing = Failing {
-            from,
-            until: from.saturating_add(times),
-            fault,
-            concerns: None,
-            so_far: 0,
-        };
+        let failing =
+            Failing { from, until: from.saturating_add(times), fault, concerns: None, so_far: 0 };
         script.failing.insert(door, failing);
     }
 
@@ -149,8 +141,7 @@ impl Faults {
 
     /// Fails, if a door that writes nothing is to fail.
     fn pass(&self, door: Door) -> Result<(), LogError> {
-        self.ask(door, &[])
-            .map_or(Ok(()), |fault| Err(error(fault)))
+        self.ask(door, &[]).map_or(Ok(()), |fault| Err(error(fault)))
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
@@ -161,14 +152,8 @@ impl Faults {
 fn error(fault: Fault) -> LogError {
     let full = || Arc::new(std::io::Error::from(std::io::ErrorKind::StorageFull));
     match fault {
-        Fault::Busy => LogError::Busy {
-            holder: "a test".to_owned(),
-        },
-        Fault::Io => LogError::Io {
-            action: "use",
-            path: "log".into(),
-            source: full(),
-        },
+        Fault::Busy => LogError::Busy { holder: "a test".to_owned() },
+        Fault::Io => LogError::Io { action: "use", path: "log".into(), source: full() },
         Fault::OutcomeUnknown => LogError::OutcomeUnknown { source: full() },
     }
 }
@@ -223,10 +208,7 @@ impl Log for FaultyLog {
     }
 
     fn durability(&self) -> Arc<dyn Durability> {
-        Arc::new(Faulty {
-            durability: self.log.durability(),
-            faults: self.faults.clone(),
-        })
+        Arc::new(Faulty { durability: self.log.durability(), faults: self.faults.clone() })
     }
 
     fn read_after(
@@ -340,10 +322,7 @@ mod tests {
         append(&mut log, &mut replica, vec![joined(1)]).unwrap();
         faults.fail(Door::Append, 2, 2, Fault::Io);
         let mut fails = || append(&mut log, &mut replica, vec![joined(2)]).is_err();
-        assert_eq!(
-            [fails(), fails(), fails(), fails()],
-            [false, true, true, false]
-        );
+        assert_eq!([fails(), fails(), fails(), fails()], [false, true, true, false]);
         assert_eq!((faults.asked(Door::Append), faults.failed()), (5, 2));
         assert_eq!(replica.next_seq, 4);
     }
@@ -362,9 +341,7 @@ mod tests {
     fn a_failure_may_be_for_some_events_only() {
         let faults = Faults::default();
         let (mut log, mut replica) = opened(&faults);
-        faults.fail_at(1, Fault::Busy, |event| {
-            matches!(event, Event::MessageSent(_))
-        });
+        faults.fail_at(1, Fault::Busy, |event| matches!(event, Event::MessageSent(_)));
         append(&mut log, &mut replica, vec![joined(1)]).unwrap();
         assert!(append(&mut log, &mut replica, vec![sent(1, "a")]).is_err());
         append(&mut log, &mut replica, vec![joined(2)]).unwrap();

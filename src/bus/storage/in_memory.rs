@@ -48,20 +48,14 @@ pub struct MemoryLog {
 impl Store {
     /// Makes an empty store whose time comes from `clock`.
     pub fn new(clock: Clock) -> Self {
-        Self {
-            shared: Arc::default(),
-            clock,
-        }
+        Self { shared: Arc::default(), clock }
     }
 
     /// Opens one more log on the store.
     pub fn log(&self) -> MemoryLog {
         let mut shared = self.lock();
         shared.handles += 1;
-        MemoryLog {
-            store: self.clone(),
-            number: shared.handles,
-        }
+        MemoryLog { store: self.clone(), number: shared.handles }
     }
 
     /// Returns the view of members as it was last written.
@@ -85,9 +79,7 @@ impl MemoryLog {
         let read = usize::try_from(replica.place.offset).unwrap_or(usize::MAX);
         for (offset, entry) in (replica.place.offset..).zip(shared.entries.iter().skip(read)) {
             let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
-            replica
-                .state
-                .apply(entry, &indices, Place { segment: 0, offset });
+            replica.state.apply(entry, &indices, Place { segment: 0, offset });
             replica.next_seq = entry.next_seq();
             replica.place.offset = offset + 1;
         }
@@ -100,10 +92,7 @@ impl Log for MemoryLog {
     }
 
     fn open(&mut self) -> Result<Replica, LogError> {
-        let mut replica = Replica {
-            next_seq: 1,
-            ..Replica::default()
-        };
+        let mut replica = Replica { next_seq: 1, ..Replica::default() };
         self.catch_up(&mut replica)?;
         Ok(replica)
     }
@@ -142,10 +131,7 @@ impl Log for MemoryLog {
         };
         let bytes = line_format::encode(&entry).len();
         if bytes > line_format::MAX_LINE_BYTES {
-            return Err(LogError::TooLong {
-                bytes,
-                limit: line_format::MAX_LINE_BYTES,
-            });
+            return Err(LogError::TooLong { bytes, limit: line_format::MAX_LINE_BYTES });
         }
         shared.entries.push(entry.clone());
         Self::read_into(&shared, replica);
@@ -157,9 +143,7 @@ impl Log for MemoryLog {
     }
 
     fn durability(&self) -> Arc<dyn Durability> {
-        Arc::new(InMemory {
-            store: self.store.clone(),
-        })
+        Arc::new(InMemory { store: self.store.clone() })
     }
 
     fn read_after(
@@ -173,10 +157,7 @@ impl Log for MemoryLog {
             .zip(shared.entries.iter().skip(from).take(max))
             .map(|(offset, entry)| (Place { segment: 0, offset }, entry.clone()))
             .collect();
-        let next = Place {
-            segment: 0,
-            offset: place.offset + found.len() as u64,
-        };
+        let next = Place { segment: 0, offset: place.offset + found.len() as u64 };
         Ok((found, next))
     }
 
@@ -189,20 +170,13 @@ impl Log for MemoryLog {
         if let Some(failure) = shared.failing.pop_front() {
             return Err(failure);
         }
-        let entry = usize::try_from(place.offset)
-            .ok()
-            .and_then(|at| shared.entries.get(at));
+        let entry = usize::try_from(place.offset).ok().and_then(|at| shared.entries.get(at));
         let event = entry.and_then(|entry| entry.events.get(usize::from(index)));
         event.cloned().ok_or(LogError::Gone)
     }
 
     fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError> {
-        self.store
-            .lock()
-            .blobs
-            .get(&id)
-            .cloned()
-            .ok_or(LogError::Gone)
+        self.store.lock().blobs.get(&id).cloned().ok_or(LogError::Gone)
     }
 
     fn transcript(&mut self, task: &TaskId, line: &str) -> Result<(), LogError> {
@@ -217,23 +191,14 @@ impl Log for MemoryLog {
         match self.store.lock().held.entry(session) {
             Entered::Vacant(free) => free.insert(0),
             Entered::Occupied(_) => {
-                return Err(LogError::Busy {
-                    holder: format!("the session {session}"),
-                });
+                return Err(LogError::Busy { holder: format!("the session {session}") });
             }
         };
-        Ok(Box::new(Held {
-            store: self.store.clone(),
-            session,
-        }))
+        Ok(Box::new(Held { store: self.store.clone(), session }))
     }
 
     fn held(&mut self, session: SessionId) -> Presence {
-        if self.store.lock().held.contains_key(&session) {
-            Presence::Held
-        } else {
-            Presence::Free
-        }
+        if self.store.lock().held.contains_key(&session) { Presence::Held } else { Presence::Free }
     }
 
     fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
@@ -275,10 +240,7 @@ impl Log for MemoryLog {
 
 impl Drop for MemoryLog {
     fn drop(&mut self) {
-        self.store
-            .lock()
-            .bells
-            .retain(|(number, _, _)| *number != self.number);
+        self.store.lock().bells.retain(|(number, _, _)| *number != self.number);
     }
 }
 

@@ -157,11 +157,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
         Ok(Err(error)) => tracing::warn!("failed to give back what an earlier hook took: {error}"),
         Err(_) => tracing::warn!("the bus had no time to give back what an earlier hook took"),
     }
-    let mut call = if place.is_behind_a_step() {
-        seat.call_behind_a_step()
-    } else {
-        seat.call()
-    };
+    let mut call = if place.is_behind_a_step() { seat.call_behind_a_step() } else { seat.call() };
     let id = call.id();
     // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
     let letters = if matches!(place, Place::NextTurn(_)) && again {
@@ -179,13 +175,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
         }
         Err(failure) => Err(failure),
     };
-    let settled = async {
-        if said.is_ok() {
-            call.said().await
-        } else {
-            call.give_back().await
-        }
-    };
+    let settled = async { if said.is_ok() { call.said().await } else { call.give_back().await } };
     match tokio::time::timeout(LIMIT, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
@@ -231,9 +221,7 @@ mod tests {
     use super::*;
 
     fn place(said: &Value) -> Option<Place> {
-        serde_json::from_value::<Occasion>(said.clone())
-            .unwrap()
-            .place()
+        serde_json::from_value::<Occasion>(said.clone()).unwrap().place()
     }
 
     #[test]

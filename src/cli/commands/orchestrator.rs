@@ -94,11 +94,7 @@ impl Place {
         Self {
             limits: config.limits().team(),
             outside,
-            joining: Joining {
-                wish,
-                kind: MemberKind::Orchestrator,
-                roles,
-            },
+            joining: Joining { wish, kind: MemberKind::Orchestrator, roles },
         }
     }
 }
@@ -138,10 +134,7 @@ async fn keep(seating: Seating, leading: Leading) {
         if let Ok(seat) = seating.seat().await {
             let workflows = leading.workflows(&seat);
             let replaced = async {
-                while seating
-                    .current()
-                    .is_some_and(|now| now.session() == seat.session())
-                {
+                while seating.current().is_some_and(|now| now.session() == seat.session()) {
                     tokio::time::sleep(LOOK_FOR_SEAT).await;
                 }
             };

@@ -21,10 +21,7 @@ pub(crate) struct ScriptedArguments {
 
 pub(crate) fn run(arguments: ScriptedArguments) -> Result<(), Failure> {
     serve_mcp::run(async move || {
-        let options = Options {
-            script: arguments.script,
-            table: arguments.table,
-        };
+        let options = Options { script: arguments.script, table: arguments.table };
         Ok(scripted::run(options).await?)
     })
 }

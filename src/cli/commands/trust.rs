@@ -108,9 +108,7 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
 
 /// Writes a quoted place as a word of a shell that `--revoke` finds it by.
 fn word(quoted: &str) -> String {
-    let text = quoted
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
+    let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     match text {
         Some(text) if text.contains(['$', '`', '\\', '!']) => {
             format!("'{}'", text.replace('\'', "'\\''"))
@@ -160,10 +158,7 @@ fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
     }
     let config = orchestrator::load(&find_project::find(path)?.root, None)?;
     let file = config.project_file().filter(|file| file.needs_yes());
-    Ok(file.map(|file| Asking {
-        file: file.file.clone(),
-        lines: file.lines(),
-    }))
+    Ok(file.map(|file| Asking { file: file.file.clone(), lines: file.lines() }))
 }
 
 /// Returns where this user's yeses are kept.

@@ -107,12 +107,7 @@ enum Ended {
 
 impl Watch {
     fn new(chosen: Option<Name>) -> Self {
-        Self {
-            chosen,
-            kin: Kin::look(),
-            name: None,
-            doorbell: Doorbell::default(),
-        }
+        Self { chosen, kin: Kin::look(), name: None, doorbell: Doorbell::default() }
     }
 
     /// Watches whatever bus is there, until nobody reads any more.
@@ -195,10 +190,7 @@ impl Watch {
             .live_sessions()
             .into_iter()
             .find(|session| session.kind == MemberKind::Orchestrator);
-        before
-            .or(lead.map(|session| &session.name))
-            .or(self.name.as_ref())
-            .cloned()
+        before.or(lead.map(|session| &session.name)).or(self.name.as_ref()).cloned()
     }
 }
 

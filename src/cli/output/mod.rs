@@ -92,9 +92,7 @@ pub(super) fn leave(painting: Painting) {
 
 fn above_all(region: &mut Region, lines: &[String], width: usize) -> String {
     let lines = lines.iter();
-    lines
-        .map(|line| region.above(&format!("{}\n", coloured(line)), width))
-        .collect()
+    lines.map(|line| region.above(&format!("{}\n", coloured(line)), width)).collect()
 }
 
 /// Writes to stderr as everything here does.

@@ -39,15 +39,9 @@ fn check(project: &str, expected: &[&str]) {
 fn what_runs_or_widens_needs_a_yes() {
     let runs = "[agents.codex] would run \"codex-acp\" [\"--own\"]";
     for (key, line) in [
-        (
-            "env = { LD_PRELOAD = 'x' }",
-            r#"  env = "LD_PRELOAD" = "x""#,
-        ),
+        ("env = { LD_PRELOAD = 'x' }", r#"  env = "LD_PRELOAD" = "x""#),
         ("env = { A = '2' }", r#"  env = "A" = "2""#),
-        (
-            "env_pass = ['OPENAI_*', '*']",
-            r#"  env_pass = ["OPENAI_*", "*"]"#,
-        ),
+        ("env_pass = ['OPENAI_*', '*']", r#"  env_pass = ["OPENAI_*", "*"]"#),
         ("permissions = 'rules'", r#"  permissions = "rules""#),
         ("file_system = true", "  file_system = true"),
         ("mode = 'yolo'", r#"  mode = "yolo""#),
@@ -66,10 +60,7 @@ fn what_runs_or_widens_needs_a_yes() {
     );
     check(
         "[agents.new]\ncommand = '$self'\npermissions = 'deny'",
-        &[
-            r#"[agents.new] would run "$self" []"#,
-            r#"  command = "$self""#,
-        ],
+        &[r#"[agents.new] would run "$self" []"#, r#"  command = "$self""#],
     );
     check(
         "[limits]\nagents = 6\nstall_seconds = 99\noutput_per_second = 1_073_741_824\nallow_network_file_system = true",
@@ -79,10 +70,7 @@ fn what_runs_or_widens_needs_a_yes() {
             "[limits] allow_network_file_system = true",
         ],
     );
-    check(
-        "[workflows]\ngate_env = ['*']",
-        &[r#"[workflows] gate_env = ["*"]"#],
-    );
+    check("[workflows]\ngate_env = ['*']", &[r#"[workflows] gate_env = ["*"]"#]);
 }
 
 #[test]
@@ -146,9 +134,8 @@ fn what_the_file_of_the_command_line_says_is_the_users_word() {
         .project("[agents.a]\ncommand = 'sh'\nargs = ['-c', 'id']")
         .explicit("[agents.a]\ncommand = 'a'\nargs = []");
     assert!(place.load().unwrap().unagreed().is_none());
-    let place = Place::new()
-        .project("[agents.a]\ncommand = 'sh'")
-        .explicit("[agents.a]\nroles = ['x']");
+    let place =
+        Place::new().project("[agents.a]\ncommand = 'sh'").explicit("[agents.a]\nroles = ['x']");
     let config = place.load().unwrap();
     let name = Name::parse("A").unwrap();
     let demanded = config.unagreed().unwrap().demanded_of(&name).unwrap();
@@ -184,10 +171,7 @@ fn a_mode_that_a_project_takes_back_needs_a_yes() {
         "[agents.codex]\nmode = 'yolo'",
         &[r#"  modes = rules = "yolo""#, r#"  modes = deny = "yolo""#],
     );
-    check(
-        "[agents.codex]\nmodes = { deny = 'plan' }",
-        &[r#"  modes = rules = "yolo""#],
-    );
+    check("[agents.codex]\nmodes = { deny = 'plan' }", &[r#"  modes = rules = "yolo""#]);
 }
 
 #[test]
@@ -204,20 +188,12 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
     let (theirs, mine) = (trusted.path(FILE), other.path(FILE));
     std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
     symlink(&theirs, &mine).unwrap();
-    assert!(
-        refused(&other).contains("leads out of the project"),
-        "{}",
-        refused(&other)
-    );
+    assert!(refused(&other).contains("leads out of the project"), "{}", refused(&other));
     let other = Place::new();
     let mine = other.path(FILE);
     std::fs::create_dir_all(mine.parent().unwrap().parent().unwrap()).unwrap();
     symlink(theirs.parent().unwrap(), mine.parent().unwrap()).unwrap();
-    assert!(
-        refused(&other).contains("leads out of the project"),
-        "{}",
-        refused(&other)
-    );
+    assert!(refused(&other).contains("leads out of the project"), "{}", refused(&other));
 
     // A link inside of a project is a file of that project.
     let other = Place::new();
@@ -227,11 +203,7 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
     symlink("shared.toml", &mine).unwrap();
     let file = other.load().unwrap().project_file().unwrap().file.clone();
     assert_eq!(file.sha256, own.sha256);
-    assert!(
-        file.path.ends_with(".claude/bridge.toml"),
-        "{}",
-        file.quoted()
-    );
+    assert!(file.path.ends_with(".claude/bridge.toml"), "{}", file.quoted());
 }
 
 #[test]

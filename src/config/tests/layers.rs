@@ -14,26 +14,10 @@ fn owned(words: &[&str]) -> Vec<String> {
 #[test]
 fn without_any_file_there_are_the_built_in_profiles() {
     let config = Place::new().load().unwrap();
-    let names: Vec<&str> = config
-        .profiles()
-        .map(|profile| profile.name.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "claude-code",
-            "codex",
-            "droid",
-            "gemini",
-            "qwen",
-            "scripted"
-        ]
-    );
+    let names: Vec<&str> = config.profiles().map(|profile| profile.name.as_str()).collect();
+    assert_eq!(names, ["claude-code", "codex", "droid", "gemini", "qwen", "scripted"]);
     let scripted = config.profile("scripted").unwrap();
-    assert_eq!(
-        scripted.command,
-        Sourced::new(Command::OwnBinary, Source::BuiltIn)
-    );
+    assert_eq!(scripted.command, Sourced::new(Command::OwnBinary, Source::BuiltIn));
     assert_eq!(scripted.args.value, ["scripted-agent"]);
     assert_eq!(scripted.permissions.value, Policy::Rules);
     assert!(!scripted.comes_from_project_file());
@@ -71,10 +55,7 @@ fn every_field_of_a_profile_is_read() {
     let sourced = |text: &str| Sourced::new(text.to_owned(), source.clone());
     assert_eq!(profile.name.as_str(), "Reviewer");
     assert_eq!(profile.command.value, Command::OnPath("node".to_owned()));
-    assert_eq!(
-        profile.args,
-        Sourced::new(owned(&["agent.js", ""]), source.clone())
-    );
+    assert_eq!(profile.args, Sourced::new(owned(&["agent.js", ""]), source.clone()));
     assert_eq!(profile.env["KEY"], sourced("value"));
     assert_eq!(profile.env["EMPTY"], sourced(""));
     assert_eq!(profile.env_pass.value, ["OPENAI_*".parse().unwrap()]);
@@ -114,12 +95,7 @@ fn later_layers_win() {
     let model = |name| format!("[agents.scripted]\ndefault_model = \"{name}\"");
     let check = |place: &Place, expected: &str| {
         let config = place.load().unwrap();
-        let found = config
-            .profile("scripted")
-            .unwrap()
-            .default_model
-            .clone()
-            .unwrap();
+        let found = config.profile("scripted").unwrap().default_model.clone().unwrap();
         assert_eq!(found.value, expected);
     };
     let place = Place::new().user(&model("user's"));
@@ -141,16 +117,10 @@ fn a_layer_changes_only_the_fields_it_names() {
     let user = Source::User(place.path("home/.config/cli-team-bridge/config.toml"));
     let project = Source::Project(place.path("project/.claude/bridge.toml"));
     let explicit = Source::Explicit(place.path("explicit.toml"));
-    assert_eq!(
-        profile.command,
-        Sourced::new(Command::OnPath("one".to_owned()), user.clone())
-    );
+    assert_eq!(profile.command, Sourced::new(Command::OnPath("one".to_owned()), user.clone()));
     assert_eq!(profile.args, Sourced::new(Vec::new(), project.clone()));
     assert_eq!(profile.env["A"].source, user);
-    assert_eq!(
-        profile.env["B"],
-        Sourced::new("2".to_owned(), project.clone())
-    );
+    assert_eq!(profile.env["B"], Sourced::new("2".to_owned(), project.clone()));
     assert_eq!(profile.env["C"].source, project);
     assert_eq!(profile.permissions, Sourced::new(Policy::Deny, user));
     assert_eq!(profile.roles, Sourced::new(owned(&["tester"]), explicit));
@@ -169,19 +139,13 @@ fn a_later_mode_stands_alone_and_later_modes_stand_beside_the_earlier_mode() {
     };
     check("", ["b", "a", "a", "a"]);
     check("[agents.scripted]\nmode = \"c\"", ["c", "c", "c", "c"]);
-    check(
-        "[agents.scripted]\nmodes = { deny = \"d\" }",
-        ["a", "a", "a", "d"],
-    );
+    check("[agents.scripted]\nmodes = { deny = \"d\" }", ["a", "a", "a", "d"]);
 }
 
 #[test]
 fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
     let check = |text: &str, expected: &[&str]| {
-        let config = Place::new()
-            .project(&format!("[agents.scripted]\n{text}"))
-            .load()
-            .unwrap();
+        let config = Place::new().project(&format!("[agents.scripted]\n{text}")).load().unwrap();
         let profile = config.profile("scripted").unwrap();
         assert_eq!(profile.fields_from_project_file(), expected);
         assert_eq!(profile.comes_from_project_file(), !expected.is_empty());
@@ -189,14 +153,8 @@ fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
     check("default_model = \"large\"\nroles = [\"tester\"]", &[]);
     check("command = \"node\"", &["command"]);
     check("env = { NODE_OPTIONS = \"--require x\" }", &["env"]);
-    check(
-        "env_pass = [\"*\"]\npermissions = \"allow\"",
-        &["env_pass", "permissions"],
-    );
-    check(
-        "mode = \"plan\"\nmodes = { allow = \"act\" }",
-        &["mode", "modes"],
-    );
+    check("env_pass = [\"*\"]\npermissions = \"allow\"", &["env_pass", "permissions"]);
+    check("mode = \"plan\"\nmodes = { allow = \"act\" }", &["mode", "modes"]);
 }
 
 #[test]
@@ -204,30 +162,13 @@ fn the_users_directory_of_configuration_is_respected_when_it_is_absolute() {
     let (project, home) = (Path::new("/project"), Some(Path::new("/home/me")));
     let check = |home: Option<&Path>, config_home: Option<&str>, expected: Option<&str>| {
         let config_home = config_home.map(Path::new);
-        let load = Load {
-            project,
-            home,
-            config_home,
-            explicit: None,
-        };
+        let load = Load { project, home, config_home, explicit: None };
         assert_eq!(load.user_file().as_deref(), expected.map(Path::new));
     };
-    check(
-        home,
-        None,
-        Some("/home/me/.config/cli-team-bridge/config.toml"),
-    );
+    check(home, None, Some("/home/me/.config/cli-team-bridge/config.toml"));
     check(home, Some("/xdg"), Some("/xdg/cli-team-bridge/config.toml"));
-    check(
-        home,
-        Some("xdg"),
-        Some("/home/me/.config/cli-team-bridge/config.toml"),
-    );
-    check(
-        home,
-        Some(""),
-        Some("/home/me/.config/cli-team-bridge/config.toml"),
-    );
+    check(home, Some("xdg"), Some("/home/me/.config/cli-team-bridge/config.toml"));
+    check(home, Some(""), Some("/home/me/.config/cli-team-bridge/config.toml"));
     check(None, None, None);
 }
 

@@ -20,10 +20,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Self {
-            root: tempfile::tempdir().unwrap(),
-            explicit: None,
-        }
+        Self { root: tempfile::tempdir().unwrap(), explicit: None }
     }
 
     fn path(&self, file: &str) -> PathBuf {

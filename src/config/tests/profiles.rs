@@ -12,16 +12,11 @@ use crate::domain::permission::Policy;
 fn an_unknown_profile_names_the_nearest_or_all() {
     let config = Place::new().load().unwrap();
     let error = config.profile("codx").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "there is no profile `codx`: did you mean `codex`?"
-    );
+    assert_eq!(error.to_string(), "there is no profile `codx`: did you mean `codex`?");
     assert_eq!(error.known.len(), 6);
-    for (name, shown) in [
-        ("zebra", "zebra"),
-        ("a\nb", "a\\nb"),
-        (&"x".repeat(99), &format!("{}…", "x".repeat(64))),
-    ] {
+    for (name, shown) in
+        [("zebra", "zebra"), ("a\nb", "a\\nb"), (&"x".repeat(99), &format!("{}…", "x".repeat(64)))]
+    {
         let error = config.profile(name).unwrap_err();
         let expected = format!(
             "there is no profile `{shown}`: the profiles are `claude-code`, `codex`, `droid`, `gemini`, `qwen` and `scripted`"
@@ -36,11 +31,7 @@ fn a_program_is_this_binary_or_what_is_found() {
     let config = Place::new().project(text).load().unwrap();
     let program = |name: &str| {
         let find = |program: &str| Some(Path::new("/found").join(program.trim_start_matches('/')));
-        config
-            .profile(name)
-            .unwrap()
-            .program(Path::new("/own/binary"), find)
-            .unwrap()
+        config.profile(name).unwrap().program(Path::new("/own/binary"), find).unwrap()
     };
     assert_eq!(program("scripted"), Path::new("/own/binary"));
     assert_eq!(program("bare"), Path::new("/found/node"));
@@ -51,11 +42,7 @@ fn a_program_is_this_binary_or_what_is_found() {
 fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
     let check = |place: Place, expected: &str| {
         let config = place.load().unwrap();
-        let error = config
-            .profile("a")
-            .unwrap()
-            .program(Path::new("/own"), |_| None)
-            .unwrap_err();
+        let error = config.profile("a").unwrap().program(Path::new("/own"), |_| None).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
     check(
@@ -85,10 +72,7 @@ fn a_missing_program_is_named_with_how_to_install_it() {
          profiles)"
     );
     let other = missing(Place::new().user("[agents.gemini]\ncommand = \"mine\""));
-    assert!(
-        other.contains("`mine`, which is not on PATH: install it, or correct"),
-        "{other}"
-    );
+    assert!(other.contains("`mine`, which is not on PATH: install it, or correct"), "{other}");
 }
 
 #[test]
@@ -116,10 +100,7 @@ fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
         assert_eq!(sets("gemini", variable).as_deref(), Some("true"));
     }
     // Else models decide, and nobody is asked.
-    assert_eq!(
-        sets("codex", "INITIAL_AGENT_MODE").as_deref(),
-        Some("read-only")
-    );
+    assert_eq!(sets("codex", "INITIAL_AGENT_MODE").as_deref(), Some("read-only"));
     // In its wider modes it edits and runs commands in the project unasked.
     let codex = profile("codex");
     let under = Policy::WORDS.map(|(_, policy)| codex.mode_under(policy));
@@ -127,10 +108,7 @@ fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
     assert_eq!(allow, Some("workspace-write"));
     assert_eq!(rest, [Some("read-only"); 3]);
     assert!(
-        profile("qwen")
-            .args
-            .value
-            .ends_with(&["--approval-mode".to_owned(), "default".to_owned()])
+        profile("qwen").args.value.ends_with(&["--approval-mode".to_owned(), "default".to_owned()])
     );
     for name in ["qwen", "droid"] {
         assert!(profile(name).settle.value >= Duration::from_millis(500));
@@ -153,10 +131,7 @@ fn an_agents_environment_follows_its_profile() {
     let config = Place::new().project(text).load().unwrap();
     let own = ["BRIDGE_SCRIPT", "BRIDGE_TOKEN", "LANG", "PATH", "SECRET"]
         .map(|name| (name.into(), "own".into()));
-    let environment = config
-        .profile("scripted")
-        .unwrap()
-        .environment(own.into_iter());
+    let environment = config.profile("scripted").unwrap().environment(own.into_iter());
     let expected = [("BRIDGE_SCRIPT", "own"), ("LANG", "C"), ("PATH", "own")];
     assert_eq!(
         environment,

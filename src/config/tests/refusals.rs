@@ -33,10 +33,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
             ),
         );
     }
-    check_refused(
-        "[agent.a]",
-        "@1:2: unknown key `agent` in the file: did you mean `agents`?",
-    );
+    check_refused("[agent.a]", "@1:2: unknown key `agent` in the file: did you mean `agents`?");
     check_refused(
         "[workflows]\nresume = \"soon\"",
         "@2:10: `resume` of [workflows] is \"soon\": it is \"ask\" or \"auto\"",
@@ -89,10 +86,7 @@ fn a_limit_is_a_number_that_makes_sense() {
         "[limits]\nagent = 3",
         "@2:1: unknown key `agent` in [limits]: did you mean `agents`?",
     );
-    check_refused(
-        "[limits]\nagents = 0",
-        "@2:10: `agents` of [limits] is 0: it must be 1 to 1000",
-    );
+    check_refused("[limits]\nagents = 0", "@2:10: `agents` of [limits] is 0: it must be 1 to 1000");
     check_refused(
         "[limits]\nqueued_tasks = 101",
         "@2:16: `queued_tasks` of [limits] is 101: it must be 1 to 100",
@@ -126,26 +120,14 @@ fn a_column_counts_characters() {
 #[test]
 fn a_wrong_type_is_named_with_its_line() {
     for (line, expected) in [
-        (
-            "command = 1",
-            "2:11: `command` of [agents.a] must be a string, not an integer",
-        ),
-        (
-            "args = \"x\"",
-            "2:8: `args` of [agents.a] must be an array of strings, not a string",
-        ),
+        ("command = 1", "2:11: `command` of [agents.a] must be a string, not an integer"),
+        ("args = \"x\"", "2:8: `args` of [agents.a] must be an array of strings, not a string"),
         (
             "args = [\"x\", 1.5]",
             "2:14: each element of `args` of [agents.a] must be a string, not a float",
         ),
-        (
-            "env = [\"A=1\"]",
-            "2:7: `env` of [agents.a] must be a table, not an array",
-        ),
-        (
-            "env = { PORT = 80 }",
-            "2:16: `env.PORT` of [agents.a] must be a string, not an integer",
-        ),
+        ("env = [\"A=1\"]", "2:7: `env` of [agents.a] must be a table, not an array"),
+        ("env = { PORT = 80 }", "2:16: `env.PORT` of [agents.a] must be a string, not an integer"),
         (
             "env_pass = true",
             "2:12: `env_pass` of [agents.a] must be an array of strings, not a boolean",
@@ -154,10 +136,7 @@ fn a_wrong_type_is_named_with_its_line() {
             "permissions = 2020-01-01",
             "2:15: `permissions` of [agents.a] must be a string, not a date or time",
         ),
-        (
-            "roles = {}",
-            "2:9: `roles` of [agents.a] must be an array of strings, not a table",
-        ),
+        ("roles = {}", "2:9: `roles` of [agents.a] must be an array of strings, not a table"),
         (
             "default_model = 4",
             "2:17: `default_model` of [agents.a] must be a string, not an integer",
@@ -165,27 +144,15 @@ fn a_wrong_type_is_named_with_its_line() {
     ] {
         check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));
     }
-    check_refused(
-        "agents = []",
-        "@1:10: `agents` must be a table, not an array",
-    );
-    check_refused(
-        "agents.a = \"node\"",
-        "@1:12: `agents.a` must be a table, not a string",
-    );
+    check_refused("agents = []", "@1:10: `agents` must be a table, not an array");
+    check_refused("agents.a = \"node\"", "@1:12: `agents.a` must be a table, not a string");
 }
 
 #[test]
 fn a_value_out_of_its_bounds_is_refused() {
     for (line, expected) in [
-        (
-            "command = \" \"",
-            "2:11: `command` of [agents.a] is empty: set it, or leave it out",
-        ),
-        (
-            "command = \"a\\u0000\"",
-            "2:11: `command` of [agents.a] cannot hold a NUL character",
-        ),
+        ("command = \" \"", "2:11: `command` of [agents.a] is empty: set it, or leave it out"),
+        ("command = \"a\\u0000\"", "2:11: `command` of [agents.a] cannot hold a NUL character"),
         (
             "command = \"bin/agent\"",
             "2:11: `command` of [agents.a] is `bin/agent`: it must be a program on PATH, an absolute path or `$self`",
@@ -223,10 +190,7 @@ fn a_value_out_of_its_bounds_is_refused() {
             "roles = [\"\"]",
             "2:10: each element of `roles` of [agents.a] is empty: set it, or leave it out",
         ),
-        (
-            "mode = \"\"",
-            "2:8: `mode` of [agents.a] is empty: set it, or leave it out",
-        ),
+        ("mode = \"\"", "2:8: `mode` of [agents.a] is empty: set it, or leave it out"),
         (
             "default_model = \"\"",
             "2:17: `default_model` of [agents.a] is empty: set it, or leave it out",
@@ -235,18 +199,12 @@ fn a_value_out_of_its_bounds_is_refused() {
             "settle_ms = \"soon\"",
             "2:13: `settle_ms` of [agents.a] must be an integer, not a string",
         ),
-        (
-            "one_session = 1",
-            "2:15: `one_session` of [agents.a] must be a boolean, not an integer",
-        ),
+        ("one_session = 1", "2:15: `one_session` of [agents.a] must be a boolean, not an integer"),
         (
             "mid_turn = \"stear\"",
             "2:12: `mid_turn` of [agents.a] is `stear`: did you mean `steer`?",
         ),
-        (
-            "settle_ms = -1",
-            "2:13: `settle_ms` of [agents.a] is -1: it must be 0 to 10000",
-        ),
+        ("settle_ms = -1", "2:13: `settle_ms` of [agents.a] is -1: it must be 0 to 10000"),
     ] {
         check_refused(&format!("[agents.a]\n{line}"), &format!("@{expected}"));
     }
@@ -296,10 +254,7 @@ fn a_slip_of_syntax_is_refused_with_its_place() {
         "[agents.a]\ncommand = \"x\"\ncommand = \"y\"",
         "@3:1: this is not TOML: duplicate key",
     );
-    check_refused(
-        "[agents.a",
-        "@1:10: this is not TOML: unclosed table, expected `]`",
-    );
+    check_refused("[agents.a", "@1:10: this is not TOML: unclosed table, expected `]`");
 }
 
 #[test]
@@ -309,11 +264,7 @@ fn all_problems_of_all_files_are_told_at_once_in_their_order() {
         .project("[agents.b]\nzzz = 1\n[agents.a]\ncomand = \"x\"\nargs = 1\n[yyy]")
         .explicit("=");
     assert_eq!(
-        place
-            .error()
-            .lines()
-            .map(|line| line.split(": ").next().unwrap())
-            .collect::<Vec<_>>(),
+        place.error().lines().map(|line| line.split(": ").next().unwrap()).collect::<Vec<_>>(),
         [
             "home/.config/cli-team-bridge/config.toml:1:1",
             "project/.claude/bridge.toml:2:1",

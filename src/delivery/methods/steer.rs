@@ -54,10 +54,8 @@ mod tests {
 
     #[test]
     fn what_is_tried_in_vain_is_tried_less_and_less_often() {
-        let pauses: Vec<_> = [1, 2, 3, 6, 7, u32::MAX]
-            .iter()
-            .map(|in_vain| pause(*in_vain).as_secs())
-            .collect();
+        let pauses: Vec<_> =
+            [1, 2, 3, 6, 7, u32::MAX].iter().map(|in_vain| pause(*in_vain).as_secs()).collect();
         assert_eq!(pauses, [1, 2, 4, 32, 32, 32]);
     }
 }

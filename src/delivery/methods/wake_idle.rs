@@ -35,10 +35,7 @@ impl Tried {
     /// Returns what a wake tries that has these in its prompt: with them all unread mail up to that place, as the prompt may be full.
     pub fn by(state: &State, name: &Name, letters: &[Letter], newest: u64) -> Self {
         let taken = letters.iter().map(|letter| &letter.header);
-        let newest = taken
-            .clone()
-            .map(|header| header.seq)
-            .fold(newest, u64::max);
+        let newest = taken.clone().map(|header| header.seq).fold(newest, u64::max);
         let taken = taken.filter_map(|header| state.message(&header.id));
         let left = state.unread(name);
         let left = left.filter(|message| message.kind.wakes() && message.seq <= newest);

@@ -10,17 +10,8 @@ const SHORTEST: usize = 8;
 const QUOTED: usize = 2;
 
 /// Words whose appearance in a variable's name says that its value is secret.
-const WORDS: [&str; 9] = [
-    "KEY",
-    "KEYS",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIALS",
-    "AUTH",
-];
+const WORDS: [&str; 9] =
+    ["KEY", "KEYS", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS", "AUTH"];
 
 /// What words with such an appearance end with: `PGPASSWORD`.
 const ENDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"];
@@ -44,9 +35,7 @@ pub struct Secrets {
 /// Names only: this is what must not be written down.
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list()
-            .entries(self.values.iter().map(|(name, _)| name))
-            .finish()
+        f.debug_list().entries(self.values.iter().map(|(name, _)| name)).finish()
     }
 }
 
@@ -81,8 +70,7 @@ impl Secrets {
                 form = quoted;
             }
         }
-        self.values
-            .sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+        self.values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
     }
 
     /// Returns a text, or a line of JSON, with every secret value replaced by the name of its variable.
@@ -92,9 +80,10 @@ impl Secrets {
         if self.values.iter().all(|pair| !is_in(&pair)) {
             return Hidden(text);
         }
-        let hidden = self.values.iter().fold(text, |text, (name, value)| {
-            text.replace(value, &format!("[hidden: {name}]"))
-        });
+        let hidden = self
+            .values
+            .iter()
+            .fold(text, |text, (name, value)| text.replace(value, &format!("[hidden: {name}]")));
         Hidden(hidden)
     }
 }
@@ -121,11 +110,7 @@ impl Hidden {
     /// Cuts it to its beginning, with `…` where something is left out.
     #[must_use]
     pub fn cut(self, most: usize) -> Self {
-        if self.head(most).1 {
-            Self(self.clipped(most))
-        } else {
-            self
-        }
+        if self.head(most).1 { Self(self.clipped(most)) } else { self }
     }
 
     /// Returns at most so many bytes from its end, and whether something is left out.
@@ -139,11 +124,7 @@ impl Hidden {
     /// Returns its beginning, with `…` where something is left out.
     pub fn clipped(&self, most: usize) -> String {
         let (head, is_cut) = self.head(most);
-        if is_cut {
-            format!("{head}…")
-        } else {
-            head.to_owned()
-        }
+        if is_cut { format!("{head}…") } else { head.to_owned() }
     }
 }
 
@@ -239,10 +220,7 @@ mod tests {
         let check = |text: &str, expected: &str| {
             assert_eq!(secrets.hidden(text).as_str(), expected);
         };
-        check(
-            "a sk-1234567890, sk-1234567890",
-            "a [hidden: API_KEY], [hidden: API_KEY]",
-        );
+        check("a sk-1234567890, sk-1234567890", "a [hidden: API_KEY], [hidden: API_KEY]");
         check("sk-1234567890-more", "[hidden: LONG_API_KEY]");
         check("p4ssw0rd-x", "[hidden: HTTPS_PROXY]");
         check(r#"{"t":"with\"quote\n"}"#, r#"{"t":"[hidden: ODD_TOKEN]"}"#);

@@ -119,14 +119,8 @@ where
 {
     /// Speaks over these pipes; `ended` is cancelled at the end of the input.
     pub(crate) fn new(input: R, inflow: Inflow, output: W, ended: CancellationToken) -> Self {
-        let gauge = Arc::new(Gauge {
-            read: SyncMutex::default(),
-            inflow,
-        });
-        let input = Gauged {
-            input,
-            gauge: Arc::clone(&gauge),
-        };
+        let gauge = Arc::new(Gauge { read: SyncMutex::default(), inflow });
+        let input = Gauged { input, gauge: Arc::clone(&gauge) };
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -261,29 +255,20 @@ where
             && let Some(line) = self.refusals.pop_front()
         {
             let output = Arc::clone(&self.output);
-            self.refusing = Some(Box::pin(
-                async move { output.lock().await.write(line).await },
-            ));
+            self.refusing = Some(Box::pin(async move { output.lock().await.write(line).await }));
         }
     }
 
     /// Gives the first held request its place.
     fn begin(&mut self, permit: OwnedSemaphorePermit) -> Option<ClientJsonRpcMessage> {
-        let Held {
-            mut message, at, ..
-        } = self.held.pop_front()?;
+        let Held { mut message, at, .. } = self.held.pop_front()?;
         if let ClientJsonRpcMessage::Request(request) = &mut message {
-            let place = Place {
-                _permit: Arc::new(permit),
-            };
+            let place = Place { _permit: Arc::new(permit) };
             let answer = Answer::default();
             let extensions = request.request.extensions_mut();
             // It goes with the request until the work for it has ended.
             extensions.insert(place.clone());
-            extensions.insert(Arrival {
-                at,
-                answer: answer.clone(),
-            });
+            extensions.insert(Arrival { at, answer: answer.clone() });
             let under_way = UnderWay { place, answer };
             self.under_way.insert(request.id.clone(), under_way);
         }
@@ -309,8 +294,7 @@ where
         };
         let under_way = answered.and_then(|id| {
             let under_way = self.under_way.remove(id)?;
-            self.answered
-                .push_back((id.clone(), under_way.answer.clone()));
+            self.answered.push_back((id.clone(), under_way.answer.clone()));
             Some(under_way)
         });
         if self.answered.len() > REMEMBERED {
@@ -430,11 +414,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Gauged<R> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        let mut read = this
-            .gauge
-            .read
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut read = this.gauge.read.lock().unwrap_or_else(PoisonError::into_inner);
         let polled = Pin::new(&mut this.input).poll_read(context, buffer);
         *read += (buffer.filled().len() - before) as u64;
         polled

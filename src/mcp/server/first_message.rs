@@ -17,10 +17,7 @@ pub(crate) struct Opening<T> {
 impl<T> Opening<T> {
     /// Puts the gate in front of a transport.
     pub(crate) fn new(inner: T) -> Self {
-        Self {
-            inner,
-            begun: false,
-        }
+        Self { inner, begun: false }
     }
 }
 
@@ -63,10 +60,7 @@ fn begins(request: &ClientRequest) -> bool {
             let known = meta
                 .protocol_version()
                 .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
-            known
-                && meta
-                    .missing_required_keys(&ProtocolVersion::V_2026_07_28)
-                    .is_empty()
+            known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
         }
     }
 }

@@ -128,10 +128,7 @@ impl Server {
         seating: Seating,
         (limit, user): (Duration, Option<User>),
     ) -> Self {
-        let offered = tools.into_iter().map(|tool| Offered {
-            definition: tool.definition(),
-            tool,
-        });
+        let offered = tools.into_iter().map(|tool| Offered { definition: tool.definition(), tool });
         Self {
             shared: Arc::new(Inner {
                 about,
@@ -163,11 +160,7 @@ impl Server {
     }
 
     fn find(&self, name: &str) -> Result<&Offered, ErrorData> {
-        let found = self
-            .shared
-            .tools
-            .iter()
-            .find(|offered| offered.tool.name() == name);
+        let found = self.shared.tools.iter().find(|offered| offered.tool.name() == name);
         found.ok_or_else(|| {
             let known = self.shared.tools.iter().map(|offered| offered.tool.name());
             let hint = match nearest(name, known.clone()) {
@@ -189,10 +182,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<JsonObject, ToolError> {
         let name = offered.tool.name();
-        let too_slow = ToolError::TooSlow {
-            tool: name,
-            seconds: SEAT_LIMIT.as_secs(),
-        };
+        let too_slow = ToolError::TooSlow { tool: name, seconds: SEAT_LIMIT.as_secs() };
         let seat = tokio::select! {
             seat = tokio::time::timeout(SEAT_LIMIT, self.shared.seating.seat()) => {
                 seat.map_err(|_| too_slow)??
@@ -207,9 +197,7 @@ impl Server {
             call: seat.call_at(arrival.map_or(0, |arrival| arrival.at)),
             progress: Progress::of(context),
         };
-        let prepared = offered
-            .tool
-            .prepare(&offered.definition.input_schema, arguments);
+        let prepared = offered.tool.prepare(&offered.definition.input_schema, arguments);
         let (answer, was_read) = match prepared {
             // Nothing was handed to it.
             Err(error) => (Err(error), true),
@@ -304,11 +292,8 @@ impl Server {
                 // The end of the session gives back what is left.
                 () = ending.cancelled() => return,
             };
-            let noted = if was_given {
-                seat.written(call).await
-            } else {
-                seat.unanswered(call).await
-            };
+            let noted =
+                if was_given { seat.written(call).await } else { seat.unanswered(call).await };
             if let Err(error) = noted {
                 // What is not known to be written is given back by the end of the turn.
                 tracing::debug!("failed to note what became of an answer: {error}");
@@ -326,10 +311,7 @@ impl Server {
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<(RequestId, CallId)>> {
         // A list of pairs, each pushed in one step.
-        self.shared
-            .recent
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sees to it that a session whose tool was called counts as one that has our tools.
@@ -354,10 +336,7 @@ impl Server {
         let session = seat.session();
         let mut has_failed = false;
         while are_unproven(seat) {
-            let ask = Ask::Tools {
-                session,
-                tools: Tools::Ready,
-            };
+            let ask = Ask::Tools { session, tools: Tools::Ready };
             match seat.ask(ask).await {
                 Ok(_) => return,
                 Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
@@ -499,11 +478,7 @@ async fn with_mail(
             return Ok(object);
         }
         let most = limits::PIGGYBACK_BYTES + limits::PIGGYBACK_MESSAGES * limits::HEADER_BYTES;
-        match caller
-            .call
-            .take_into(room.min(most), Way::Piggyback, pick)
-            .await
-        {
+        match caller.call.take_into(room.min(most), Way::Piggyback, pick).await {
             Ok(letters) if letters.is_empty() => {}
             Ok(letters) => {
                 let inbox = serde_json::to_value(views(letters)).expect("messages are plain data");
@@ -519,6 +494,5 @@ async fn with_mail(
 /// Returns the words of a panic.
 fn told(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
 }

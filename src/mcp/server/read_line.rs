@@ -15,13 +15,7 @@ use crate::sys::bounded_lines::mend_half_characters;
 const REASON_CHARS: usize = 200;
 
 /// The methods whose parameters we know; any other one is unknown whatever its parameters are.
-const METHODS: [&str; 5] = [
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/call",
-    "tools/list",
-];
+const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/call", "tools/list"];
 
 /// What a line is.
 #[derive(Debug)]
@@ -45,10 +39,7 @@ pub(crate) struct Refused {
 
 impl Refused {
     pub(crate) fn new(id: Option<Value>, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            id: id.unwrap_or_default(),
-            error: ErrorData::new(code, message.into(), None),
-        }
+        Self { id: id.unwrap_or_default(), error: ErrorData::new(code, message.into(), None) }
     }
 }
 
@@ -242,11 +233,7 @@ impl IdScan {
             b':' if self.depth == 1 && self.part == Part::Name => {
                 let name = self.word.trim_ascii();
                 self.has_method |= name == b"\"method\"";
-                self.part = if name == b"\"id\"" {
-                    Part::Id
-                } else {
-                    Part::OtherValue
-                };
+                self.part = if name == b"\"id\"" { Part::Id } else { Part::OtherValue };
                 self.word.clear();
             }
             b',' if self.depth == 1 => self.end_value(),

@@ -75,17 +75,10 @@ where
     };
     ending.cancel();
     server.tasks().close();
-    if tokio::time::timeout(LAST_CALLS, server.tasks().wait())
-        .await
-        .is_err()
-    {
+    if tokio::time::timeout(LAST_CALLS, server.tasks().wait()).await.is_err() {
         tracing::warn!("ending with calls that the bus has not answered");
     }
-    if stop.is_cancelled() {
-        Ended::Stopped
-    } else {
-        ended
-    }
+    if stop.is_cancelled() { Ended::Stopped } else { ended }
 }
 
 async fn run<T>(server: Server, transport: Opening<T>, stop: &CancellationToken) -> Ended

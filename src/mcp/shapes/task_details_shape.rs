@@ -127,11 +127,7 @@ struct FailedCallView {
 
 impl From<FailedCall> for FailedCallView {
     fn from(call: FailedCall) -> Self {
-        Self {
-            title: call.title,
-            kind: call.kind,
-            why: call.why,
-        }
+        Self { title: call.title, kind: call.kind, why: call.why }
     }
 }
 

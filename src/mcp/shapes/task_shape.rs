@@ -153,9 +153,7 @@ pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
 /// Returns how many bytes of output an answer may carry, given how many are asked for.
 pub(crate) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
     match asked {
-        Some(0) => Err(ToolError::Arguments(
-            "max_bytes is 0: ask for at least 1".to_owned(),
-        )),
+        Some(0) => Err(ToolError::Arguments("max_bytes is 0: ask for at least 1".to_owned())),
         Some(asked) => Ok(asked.min(limits::ANSWER_BYTES)),
         None => Ok(limits::ANSWER_BYTES),
     }

@@ -86,9 +86,7 @@ impl WorkflowView {
             status: workflow.status.as_str().to_owned(),
             created_at: iso8601(workflow.created_ms),
             ended_at: workflow.ended_ms.map(iso8601),
-            steps: steps
-                .map(|step| StepView::of(step, workflow, team, room))
-                .collect(),
+            steps: steps.map(|step| StepView::of(step, workflow, team, room)).collect(),
         }
     }
 }
@@ -121,9 +119,7 @@ impl StepView {
             ended_at: step.ended_ms.map(iso8601),
             output: head.map(str::to_owned),
             output_bytes,
-            context: task
-                .and_then(|task| task.context)
-                .map(|context| context.as_str().to_owned()),
+            context: task.and_then(|task| task.context).map(|context| context.as_str().to_owned()),
             reason: step.why.clone(),
         }
     }

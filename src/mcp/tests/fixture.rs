@@ -31,9 +31,7 @@ pub(super) struct Team {
 
 impl Team {
     pub(super) fn new() -> Self {
-        Self {
-            store: Store::new(Arc::new(clock::now)),
-        }
+        Self { store: Store::new(Arc::new(clock::now)) }
     }
 
     /// Opens the bus as one more process.
@@ -84,13 +82,7 @@ impl Client {
         let stopping = stop.clone();
         let running = tokio::spawn(async move { serve(&server, input, output, stopping).await });
         let (from, to) = tokio::io::split(ours);
-        Self {
-            to,
-            from: BufReader::new(from).lines(),
-            stop,
-            served: running,
-            next_id: 0,
-        }
+        Self { to, from: BufReader::new(from).lines(), stop, served: running, next_id: 0 }
     }
 
     pub(super) async fn line(&mut self, line: &str) {
@@ -105,9 +97,7 @@ impl Client {
 
     /// Writes a line, or says that the server has not taken it all for a second.
     pub(super) async fn try_line(&mut self, line: &str) -> bool {
-        tokio::time::timeout(Duration::from_secs(1), self.line(line))
-            .await
-            .is_ok()
+        tokio::time::timeout(Duration::from_secs(1), self.line(line)).await.is_ok()
     }
 
     pub(super) async fn send(&mut self, message: &Value) {
@@ -125,8 +115,7 @@ impl Client {
     pub(super) async fn begin(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = json!(self.next_id);
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
-            .await;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
         id
     }
 
@@ -143,8 +132,7 @@ impl Client {
     }
 
     pub(super) async fn notify(&mut self, method: &str, params: Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
-            .await;
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }
 
     pub(super) async fn initialize(&mut self) -> Value {
@@ -159,11 +147,7 @@ impl Client {
     }
 
     pub(super) async fn begin_call(&mut self, tool: &str, arguments: Value) -> Value {
-        self.begin(
-            "tools/call",
-            json!({ "name": tool, "arguments": arguments }),
-        )
-        .await
+        self.begin("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
 
     /// Calls a tool and returns its structured result, which its text repeats.
@@ -222,10 +206,9 @@ fn no_path(text: &str) {
 /// Replaces what differs from run to run by what it is.
 pub(super) fn shape(value: &Value) -> Value {
     match value {
-        Value::Object(object) => object
-            .iter()
-            .map(|(name, value)| (name.clone(), shape(value)))
-            .collect(),
+        Value::Object(object) => {
+            object.iter().map(|(name, value)| (name.clone(), shape(value))).collect()
+        }
         Value::Array(items) => items.iter().map(shape).collect(),
         Value::String(text) if is_id(text, "msg-") => json!("a message"),
         Value::String(text) if is_id(text, "req-") => json!("a request"),
@@ -235,6 +218,5 @@ pub(super) fn shape(value: &Value) -> Value {
 }
 
 fn is_id(text: &str, prefix: &str) -> bool {
-    text.strip_prefix(prefix)
-        .is_some_and(|rest| rest.len() == 12)
+    text.strip_prefix(prefix).is_some_and(|rest| rest.len() == 12)
 }

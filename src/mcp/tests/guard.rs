@@ -37,14 +37,8 @@ impl Tool for Odd {
     const DESCRIPTION: &'static str = "Goes wrong.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let pick = Pick {
-            only: None,
-            from: None,
-            kind: None,
-            limit: 10,
-            bytes: 1000,
-            head_bytes: 1000,
-        };
+        let pick =
+            Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 };
         let taken = caller.call.take(Way::Pull, pick).await?;
         self.took.send(taken.len()).unwrap();
         match input.then.as_str() {
@@ -67,20 +61,12 @@ async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedRec
     let mut tools = endpoint_tools::tools();
     let odd: Box<dyn AnyTool> = Box::new(Odd { took });
     tools.push(odd);
-    let about = About {
-        instructions: String::new(),
-    };
+    let about = About { instructions: String::new() };
     let seat = team.seat("bob").await;
-    let mut bob = Client::of(Server::with_limit(
-        about,
-        tools,
-        Seating::taken(seat),
-        limit,
-    ));
+    let mut bob = Client::of(Server::with_limit(about, tools, Seating::taken(seat), limit));
     bob.initialize().await;
     let mut ann = team.member("ann").await;
-    ann.call("send_message", json!({ "to": "bob", "content": "hello" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "hello" })).await;
     (bob, taken)
 }
 
@@ -95,10 +81,7 @@ async fn a_panic_is_answered_and_gives_back() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
     let text = bob.refused("odd", json!({ "then": "panic" })).await;
-    assert_eq!(
-        text,
-        "`odd` failed inside the bridge: try once more, then go on without it"
-    );
+    assert_eq!(text, "`odd` failed inside the bridge: try once more, then go on without it");
     reads_again(&mut bob).await;
 }
 
@@ -106,10 +89,7 @@ async fn a_panic_is_answered_and_gives_back() {
 async fn an_error_gives_back() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
-    assert_eq!(
-        bob.refused("odd", json!({ "then": "fail" })).await,
-        "it failed"
-    );
+    assert_eq!(bob.refused("odd", json!({ "then": "fail" })).await, "it failed");
     reads_again(&mut bob).await;
 }
 
@@ -119,11 +99,8 @@ async fn a_cancelled_call_gives_back_and_is_not_answered() {
     let (mut bob, mut taken) = bob(&team).await;
     let id = bob.begin_call("odd", json!({ "then": "hang" })).await;
     assert_eq!(taken.recv().await, Some(1));
-    bob.notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
-    let read = bob
-        .call("wait_for_message", json!({ "timeout_seconds": 20 }))
-        .await;
+    bob.notify("notifications/cancelled", json!({ "requestId": id })).await;
+    let read = bob.call("wait_for_message", json!({ "timeout_seconds": 20 })).await;
     assert_eq!(read["message"]["content"], "hello");
 }
 
@@ -133,11 +110,8 @@ async fn an_answer_that_is_taken_back_counts_as_never_given() {
     let (mut bob, _taken) = bob(&team).await;
     let id = bob.begin_call("check_messages", json!({})).await;
     assert_eq!(bob.result(&id).await["messages"][0]["content"], "hello");
-    bob.notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
-    let read = bob
-        .call("wait_for_message", json!({ "timeout_seconds": 20 }))
-        .await;
+    bob.notify("notifications/cancelled", json!({ "requestId": id })).await;
+    let read = bob.call("wait_for_message", json!({ "timeout_seconds": 20 })).await;
     assert_eq!(read["message"]["content"], "hello");
 }
 
@@ -157,14 +131,12 @@ async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
     let first = bob.begin_call("wait_for_message", wait.clone()).await;
     let second = bob.begin_call("list_agents", json!({})).await;
     all_wait(&seat, 64).await;
-    ann.call("send_message", json!({ "to": "bob", "content": "hello" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "hello" })).await;
     let answer = bob.result(&first).await;
     assert_eq!(answer["message"]["content"], "hello");
     bob.result(&second).await;
     // So the client can still say that it has no use for the first answer.
-    bob.notify("notifications/cancelled", json!({ "requestId": first }))
-        .await;
+    bob.notify("notifications/cancelled", json!({ "requestId": first })).await;
     let again = bob.call("wait_for_message", wait).await;
     assert_eq!(again["message"]["content"], "hello");
     // A call behind the answer proves it.
@@ -182,17 +154,14 @@ async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
     bob.initialize().await;
     for round in 0..20 {
         let content = format!("number {round}");
-        ann.call("send_message", json!({ "to": "bob", "content": content }))
-            .await;
+        ann.call("send_message", json!({ "to": "bob", "content": content })).await;
         let call = |id: &str, tool: &str| {
             let params = json!({ "name": tool, "arguments": {} });
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
         };
         let (first, second) = (format!("a{round}"), format!("b{round}"));
-        let both = [
-            call(&first, "check_messages").to_string(),
-            call(&second, "list_agents").to_string(),
-        ];
+        let both =
+            [call(&first, "check_messages").to_string(), call(&second, "list_agents").to_string()];
         bob.line(&both.join("\n")).await;
         let answers = [bob.next().await, bob.next().await];
         let with_it = answers.iter().find(|answer| {
@@ -201,11 +170,8 @@ async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
         });
         let with_it = with_it.expect("one of them has the message")["id"].clone();
         assert!(!holds_nothing(&seat), "nothing proves it yet");
-        bob.notify("notifications/cancelled", json!({ "requestId": with_it }))
-            .await;
-        let again = bob
-            .call("wait_for_message", json!({ "timeout_seconds": 20 }))
-            .await;
+        bob.notify("notifications/cancelled", json!({ "requestId": with_it })).await;
+        let again = bob.call("wait_for_message", json!({ "timeout_seconds": 20 })).await;
         assert_eq!(again["message"]["content"], content);
         bob.call("list_agents", json!({})).await;
         assert!(holds_nothing(&seat));
@@ -237,10 +203,7 @@ async fn a_call_that_hangs_is_ended_at_its_deadline_and_gives_back() {
     let team = Team::new();
     let (mut bob, _taken) = bob_within(&team, Duration::from_secs(1)).await;
     let text = bob.refused("odd", json!({ "then": "hang" })).await;
-    assert!(
-        text.starts_with("`odd` had no answer from the bus within 1 s"),
-        "{text}"
-    );
+    assert!(text.starts_with("`odd` had no answer from the bus within 1 s"), "{text}");
     reads_again(&mut bob).await;
 }
 

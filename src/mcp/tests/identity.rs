@@ -30,10 +30,7 @@ async fn start(bridge: &Seat) -> SessionId {
         owner: bridge.session(),
         token_hash: token_hash("secret"),
     };
-    let new = NewAgent {
-        wish: Wish::Like(name),
-        starting,
-    };
+    let new = NewAgent { wish: Wish::Like(name), starting };
     bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
     session
 }
@@ -58,21 +55,15 @@ async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
     let team = Team::new();
     let bridge = team.seat("lead").await;
     let session = start(&bridge).await;
-    let mut client = Client::of(endpoint_tools::server(seating(
-        &team.bus(),
-        "codex",
-        session,
-        "secret",
-    )));
+    let mut client =
+        Client::of(endpoint_tools::server(seating(&team.bus(), "codex", session, "secret")));
     client.initialize().await;
     let mut changes = bridge.bus().changes();
     client.request("tools/list", json!({})).await;
     let proven = async {
         loop {
             bridge.bus().refresh().unwrap();
-            let tools = bridge
-                .bus()
-                .look(|state| state.session(session).unwrap().tools);
+            let tools = bridge.bus().look(|state| state.session(session).unwrap().tools);
             if tools == Tools::Ready {
                 return;
             }
@@ -104,9 +95,7 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
         client.initialize().await;
         let listed = client.request("tools/list", json!({})).await;
         for tool in listed["result"]["tools"].as_array().unwrap() {
-            let text = client
-                .refused(tool["name"].as_str().unwrap(), json!({ "odd": 1 }))
-                .await;
+            let text = client.refused(tool["name"].as_str().unwrap(), json!({ "odd": 1 })).await;
             assert_eq!(
                 text,
                 "this endpoint does not belong to a live agent of the team: its token or session does not fit"
@@ -129,13 +118,8 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
     other.ask(bury).await.unwrap();
     let listed = client.request("tools/list", json!({})).await;
     for tool in listed["result"]["tools"].as_array().unwrap() {
-        let text = client
-            .refused(tool["name"].as_str().unwrap(), json!({}))
-            .await;
-        assert_eq!(
-            text,
-            "this session has left the team and cannot act any more"
-        );
+        let text = client.refused(tool["name"].as_str().unwrap(), json!({})).await;
+        assert_eq!(text, "this session has left the team and cannot act any more");
     }
 }
 
@@ -146,11 +130,8 @@ async fn a_seat_that_could_not_be_taken_is_tried_again() {
     let tries = std::sync::atomic::AtomicUsize::new(0);
     let seating = Seating::new(move || {
         let first = tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
-        let outcome = if first {
-            Err(ToolError::Unavailable("not now".into()))
-        } else {
-            Ok(seat.clone())
-        };
+        let outcome =
+            if first { Err(ToolError::Unavailable("not now".into())) } else { Ok(seat.clone()) };
         std::future::ready(outcome)
     });
     assert!(seating.seat().await.is_err());

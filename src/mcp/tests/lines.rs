@@ -91,40 +91,19 @@ async fn what_is_no_request_is_refused_with_the_reason() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     for (line, id, words) in [
-        (
-            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
-            Value::Null,
-            "one message a line",
-        ),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", Value::Null, "one message a line"),
         ("42", Value::Null, "object"),
         ("{\"jsonrpc\":\"2.0\",\"id\":3}", json!(3), "`method`"),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":4}",
-            json!(3),
-            "`method`",
-        ),
-        (
-            "{\"id\":\"x\",\"method\":\"ping\"}",
-            json!("x"),
-            "`jsonrpc`",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
-            Value::Null,
-            "`id`",
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
-            Value::Null,
-            "`id`",
-        ),
+        ("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":4}", json!(3), "`method`"),
+        ("{\"id\":\"x\",\"method\":\"ping\"}", json!("x"), "`jsonrpc`"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", Value::Null, "`id`"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", Value::Null, "`id`"),
     ] {
         let answer = refused(&mut ann, line.as_bytes()).await;
         says(&answer, &id, -32600, words);
     }
     // Neither a notification nor an answer is ever answered.
-    ann.line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":7}")
-        .await;
+    ann.line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":7}").await;
     ann.line("{\"id\":9,\"result\":3}").await;
     ann.call("list_agents", json!({})).await;
 }
@@ -136,22 +115,13 @@ async fn params_that_do_not_fit_are_refused_with_what_is_wrong() {
     for (request, words) in [
         (json!({ "method": "tools/call" }), "`name`"),
         (json!({ "method": "tools/call", "params": {} }), "`name`"),
-        (
-            json!({ "method": "tools/call", "params": { "name": 3 } }),
-            "`tools/call`",
-        ),
+        (json!({ "method": "tools/call", "params": { "name": 3 } }), "`tools/call`"),
         (
             json!({ "method": "tools/call", "params": { "name": "a", "arguments": "b" } }),
             "`tools/call`",
         ),
-        (
-            json!({ "method": "tools/list", "params": 5 }),
-            "`tools/list`",
-        ),
-        (
-            json!({ "method": "initialize", "params": {} }),
-            "`initialize`",
-        ),
+        (json!({ "method": "tools/list", "params": 5 }), "`tools/list`"),
+        (json!({ "method": "initialize", "params": {} }), "`initialize`"),
     ] {
         let mut request = request;
         request["jsonrpc"] = json!("2.0");
@@ -199,10 +169,8 @@ async fn with_all_places_taken_a_call_can_still_be_cancelled() {
     }
     let list = ann.begin_call("list_agents", json!({})).await;
     let unwanted = ann.begin_call("list_agents", json!({})).await;
-    ann.notify("notifications/cancelled", json!({ "requestId": unwanted }))
-        .await;
-    ann.notify("notifications/cancelled", json!({ "requestId": waits[0] }))
-        .await;
+    ann.notify("notifications/cancelled", json!({ "requestId": unwanted })).await;
+    ann.notify("notifications/cancelled", json!({ "requestId": waits[0] })).await;
     // The place of the cancelled wait is the waiting call's.
     ann.result(&list).await;
     assert_eq!(ann.close().await, Ended::Closed);
@@ -223,8 +191,7 @@ async fn with_no_room_for_more_calls_a_call_is_refused_and_a_cancellation_heard(
         says(&answer, &one_more, -32000, "try again");
     }
     for wait in &waits[..65] {
-        ann.notify("notifications/cancelled", json!({ "requestId": wait }))
-            .await;
+        ann.notify("notifications/cancelled", json!({ "requestId": wait })).await;
     }
     ann.call("list_agents", json!({})).await;
     assert_eq!(ann.close().await, Ended::Closed);
@@ -245,9 +212,7 @@ async fn the_end_of_the_input_is_seen_with_all_places_taken() {
 async fn an_id_that_is_under_way_is_not_taken_twice() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
-    let wait = ann
-        .begin_call("wait_for_message", json!({ "timeout_seconds": 120 }))
-        .await;
+    let wait = ann.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
     let again = json!({ "jsonrpc": "2.0", "id": wait, "method": "ping" });
     let answer = refused(&mut ann, again.to_string().as_bytes()).await;
     says(&answer, &Value::Null, -32600, "under way");

@@ -18,12 +18,7 @@ const ORCHESTRATOR_BUDGET_BYTES: usize = 16_000;
 /// Returns the server of an orchestrator that nobody has asked for an agent.
 async fn orchestrator(team: &Team) -> Server {
     let project = tempfile::tempdir().unwrap();
-    let load = Load {
-        project: project.path(),
-        home: None,
-        config_home: None,
-        explicit: None,
-    };
+    let load = Load { project: project.path(), home: None, config_home: None, explicit: None };
     let launch = Launch {
         own_binary: "/bin/bridge".into(),
         environment: Vec::new(),
@@ -109,12 +104,7 @@ async fn the_first_answer_to_a_client_names_the_project() {
         trust: Trust::kept_in(None),
     };
     let leading = |ground: &str| {
-        let load = Load {
-            project: place.path(),
-            home: None,
-            config_home: None,
-            explicit: None,
-        };
+        let load = Load { project: place.path(), home: None, config_home: None, explicit: None };
         Leading::new(Config::load(load).unwrap(), launch(ground))
     };
     let lead =
@@ -133,10 +123,7 @@ async fn every_tool_is_always_loaded_described_and_has_both_schemas() {
     let mut client = team.member("ann").await;
     let listed = client.request("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
-    let names: Vec<_> = tools
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     // An agent's first prompt names the same.
     assert_eq!(names, ENDPOINT_TOOLS);
     for tool in tools {
@@ -146,16 +133,10 @@ async fn every_tool_is_always_loaded_described_and_has_both_schemas() {
         assert_eq!(tool["outputSchema"]["type"], "object");
         assert!(tool["description"].as_str().unwrap().len() > 40);
         let text = tool.to_string();
-        assert!(
-            !text.contains("\"format\"") && !text.contains("$ref"),
-            "{text}"
-        );
+        assert!(!text.contains("\"format\"") && !text.contains("$ref"), "{text}");
         let reads =
             ["check_messages", "wait_for_message"].contains(&tool["name"].as_str().unwrap());
-        assert_eq!(
-            tool["outputSchema"]["properties"]["inbox"] == Value::Null,
-            reads
-        );
+        assert_eq!(tool["outputSchema"]["properties"]["inbox"] == Value::Null, reads);
     }
     let again = client.request("tools/list", json!({})).await;
     assert_eq!(again["result"], listed["result"]);

@@ -8,9 +8,7 @@ use crate::mcp::tools::endpoint_tools;
 
 fn contents(result: &Value) -> Vec<&str> {
     let messages = result["messages"].as_array().unwrap().iter();
-    messages
-        .map(|message| message["content"].as_str().unwrap())
-        .collect()
+    messages.map(|message| message["content"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -18,9 +16,7 @@ async fn a_message_is_delivered_and_read_once() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
 
-    let sent = ann
-        .call("send_message", json!({ "to": "bob", "content": "hello" }))
-        .await;
+    let sent = ann.call("send_message", json!({ "to": "bob", "content": "hello" })).await;
     let expected = json!({
         "message_id": "a message",
         "delivered": true,
@@ -41,10 +37,7 @@ async fn a_message_is_delivered_and_read_once() {
     assert_eq!(shape(&read), expected);
     assert_eq!(read["messages"][0]["id"], sent["message_id"]);
     assert_eq!(read["messages"][0]["thread_id"], sent["message_id"]);
-    assert_eq!(
-        bob.call("check_messages", json!({})).await,
-        json!({ "messages": [] })
-    );
+    assert_eq!(bob.call("check_messages", json!({})).await, json!({ "messages": [] }));
 }
 
 #[tokio::test]
@@ -60,19 +53,14 @@ async fn an_urgent_message_is_shown_as_one_and_other_words_are_refused() {
     assert_eq!(read["messages"][1].get("priority"), None);
     let message = json!({ "to": "bob", "content": "hello", "priority": "asap" });
     let refused = ann.refused("send_message", message).await;
-    assert!(
-        refused.contains("expected `normal` or `urgent`"),
-        "{refused}"
-    );
+    assert!(refused.contains("expected `normal` or `urgent`"), "{refused}");
 }
 
 #[tokio::test]
 async fn an_answer_stays_in_its_thread_and_rides_along_on_the_next_result() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
-    let sent = ann
-        .call("send_message", json!({ "to": "bob", "content": "well?" }))
-        .await;
+    let sent = ann.call("send_message", json!({ "to": "bob", "content": "well?" })).await;
     let answer = json!({ "to": "ann", "content": "yes", "reply_to": sent["message_id"] });
     let answered = bob.call("send_message", answer).await;
     assert_eq!(
@@ -101,23 +89,13 @@ async fn a_message_to_somebody_absent_is_kept_and_not_called_delivered() {
     let mut ann = team.member("ann").await;
     team.member("bob").await.close().await;
     let bob = team.seat("bob").await;
-    bob.leave(crate::domain::member::Departure::Closed)
-        .await
-        .unwrap();
+    bob.leave(crate::domain::member::Departure::Closed).await.unwrap();
 
-    let sent = ann
-        .call("send_message", json!({ "to": "bob", "content": "later" }))
-        .await;
+    let sent = ann.call("send_message", json!({ "to": "bob", "content": "later" })).await;
     assert_eq!(sent["delivered"], false);
-    assert_eq!(
-        sent["recipients"],
-        json!([{ "name": "bob", "state": "absent" }])
-    );
+    assert_eq!(sent["recipients"], json!([{ "name": "bob", "state": "absent" }]));
     let mut bob = team.member("bob").await;
-    assert_eq!(
-        contents(&bob.call("check_messages", json!({})).await),
-        ["later"]
-    );
+    assert_eq!(contents(&bob.call("check_messages", json!({})).await), ["later"]);
 }
 
 #[tokio::test]
@@ -125,81 +103,56 @@ async fn an_unknown_recipient_is_named_with_the_nearest() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let _codex = team.seat("codex").await;
-    let text = ann
-        .refused("send_message", json!({ "to": "codx", "content": "hello" }))
-        .await;
+    let text = ann.refused("send_message", json!({ "to": "codx", "content": "hello" })).await;
     assert_eq!(text, "nobody here is called `codx`: did you mean `codex`?");
     for to in ["../../etc/passwd", "", "all", "a\u{0}b"] {
-        ann.refused("send_message", json!({ "to": to, "content": "hello" }))
-            .await;
+        ann.refused("send_message", json!({ "to": to, "content": "hello" })).await;
     }
 }
 
 #[tokio::test]
 async fn limit_and_sender_choose_what_is_read_and_the_rest_stays() {
     let team = Team::new();
-    let (mut ann, mut bob, mut eve) = (
-        team.member("ann").await,
-        team.member("bob").await,
-        team.member("eve").await,
-    );
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
     for content in ["1", "2", "3"] {
-        ann.call("send_message", json!({ "to": "bob", "content": content }))
-            .await;
+        ann.call("send_message", json!({ "to": "bob", "content": content })).await;
     }
-    eve.call("send_message", json!({ "to": "bob", "content": "x" }))
-        .await;
+    eve.call("send_message", json!({ "to": "bob", "content": "x" })).await;
 
-    let first = bob
-        .call("check_messages", json!({ "agent_id": "ann", "limit": 2 }))
-        .await;
+    let first = bob.call("check_messages", json!({ "agent_id": "ann", "limit": 2 })).await;
     assert_eq!(contents(&first), ["1", "2"]);
     assert!(first["next_cursor"].is_string(), "{first}");
     let rest = bob.call("check_messages", json!({})).await;
     assert_eq!(contents(&rest), ["3", "x"]);
     assert_eq!(rest.get("next_cursor"), None);
-    let text = bob
-        .refused("check_messages", json!({ "agent_id": "annn" }))
-        .await;
+    let text = bob.refused("check_messages", json!({ "agent_id": "annn" })).await;
     assert_eq!(text, "nobody here is called `annn`: did you mean `ann`?");
 }
 
 #[tokio::test]
 async fn a_cursor_looks_back_over_everything_and_changes_nothing() {
     let team = Team::new();
-    let (mut ann, mut bob, mut eve) = (
-        team.member("ann").await,
-        team.member("bob").await,
-        team.member("eve").await,
-    );
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
     for content in ["1", "2", "3"] {
-        ann.call("send_message", json!({ "to": "bob", "content": content }))
-            .await;
+        ann.call("send_message", json!({ "to": "bob", "content": content })).await;
     }
-    ann.call("send_message", json!({ "to": "eve", "content": "secret" }))
-        .await;
+    ann.call("send_message", json!({ "to": "eve", "content": "secret" })).await;
     bob.call("check_messages", json!({ "limit": 1 })).await;
 
     let mut seen = Vec::new();
     let mut cursor = json!("0");
     while cursor.is_string() {
-        let page = bob
-            .call("check_messages", json!({ "cursor": cursor, "limit": 1 }))
-            .await;
+        let page = bob.call("check_messages", json!({ "cursor": cursor, "limit": 1 })).await;
         seen.extend(contents(&page).into_iter().map(str::to_owned));
         cursor = page["next_cursor"].clone();
     }
     assert_eq!(seen, ["1", "2", "3"]);
-    assert_eq!(
-        contents(&bob.call("check_messages", json!({})).await),
-        ["2", "3"]
-    );
+    assert_eq!(contents(&bob.call("check_messages", json!({})).await), ["2", "3"]);
     let sent = ann.call("check_messages", json!({ "cursor": "0" })).await;
     assert_eq!(contents(&sent), ["1", "2", "3", "secret"]);
-    assert_eq!(
-        contents(&eve.call("check_messages", json!({ "cursor": "0" })).await),
-        ["secret"]
-    );
+    assert_eq!(contents(&eve.call("check_messages", json!({ "cursor": "0" })).await), ["secret"]);
 }
 
 #[tokio::test]
@@ -207,9 +160,7 @@ async fn a_long_message_comes_in_parts_that_make_up_the_whole() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     let long = "größer ".repeat(30_000);
-    let sent = ann
-        .call("send_message", json!({ "to": "bob", "content": long }))
-        .await;
+    let sent = ann.call("send_message", json!({ "to": "bob", "content": long })).await;
 
     let read = bob.call("check_messages", json!({})).await;
     let mut part = read["messages"][0].clone();
@@ -227,8 +178,7 @@ async fn a_long_message_comes_in_parts_that_make_up_the_whole() {
     assert!(whole == long);
 
     let mut eve = team.member("eve").await;
-    eve.refused("check_messages", json!({ "id": sent["message_id"] }))
-        .await;
+    eve.refused("check_messages", json!({ "id": sent["message_id"] })).await;
 }
 
 #[tokio::test]
@@ -237,8 +187,7 @@ async fn an_answer_carries_no_more_text_than_clients_read() {
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     for content in ["a", "b", "c"] {
         let content = content.repeat(20 * 1024);
-        ann.call("send_message", json!({ "to": "bob", "content": content }))
-            .await;
+        ann.call("send_message", json!({ "to": "bob", "content": content })).await;
     }
     let mut cursor = json!("0");
     for _ in 0..3 {
@@ -302,11 +251,7 @@ async fn arguments_that_do_not_fit_are_named() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let checks = [
-        (
-            "send_message",
-            json!({ "content": "x" }),
-            "`send_message` needs `to`, a string",
-        ),
+        ("send_message", json!({ "content": "x" }), "`send_message` needs `to`, a string"),
         (
             "send_message",
             json!({ "to": "ann", "content": 5 }),
@@ -317,16 +262,8 @@ async fn arguments_that_do_not_fit_are_named() {
             json!({ "to": "ann", "content": "x", "replyto": "m" }),
             "`send_message` has no argument `replyto`: did you mean `reply_to`?",
         ),
-        (
-            "check_messages",
-            json!({ "limit": 501 }),
-            "limit is 501; it must be 1 to 500",
-        ),
-        (
-            "check_messages",
-            json!({ "limit": 0 }),
-            "limit is 0; it must be 1 to 500",
-        ),
+        ("check_messages", json!({ "limit": 501 }), "limit is 501; it must be 1 to 500"),
+        ("check_messages", json!({ "limit": 0 }), "limit is 0; it must be 1 to 500"),
         (
             "check_messages",
             json!({ "cursor": "x" }),

@@ -23,9 +23,7 @@ impl ClientHandler for Silent {}
 #[tokio::test]
 async fn every_known_version_is_initialized() {
     let team = Team::new();
-    for version in ProtocolVersion::KNOWN_VERSIONS
-        .iter()
-        .filter(|version| version.has_initialize())
+    for version in ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize())
     {
         let mut client = Client::of(server(&team).await);
         let params = json!({
@@ -43,9 +41,8 @@ async fn every_known_version_is_initialized() {
 
 #[tokio::test]
 async fn a_client_of_the_library_works_in_both_lifecycles() {
-    let modern = ClientLifecycleMode::Discover {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-    };
+    let modern =
+        ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     for lifecycle in [None, Some(modern)] {
         let team = Team::new();
         let server = server(&team).await;
@@ -61,14 +58,8 @@ async fn a_client_of_the_library_works_in_both_lifecycles() {
         };
         let tools = client.list_all_tools().await.unwrap();
         assert_eq!(tools.len(), endpoint_tools::tools().len());
-        let called = client
-            .call_tool(CallToolRequestParams::new("list_agents"))
-            .await
-            .unwrap();
-        assert_eq!(
-            called.structured_content.unwrap()["agents"][0]["name"],
-            "ann"
-        );
+        let called = client.call_tool(CallToolRequestParams::new("list_agents")).await.unwrap();
+        assert_eq!(called.structured_content.unwrap()["agents"][0]["name"], "ann");
         client.cancel().await.unwrap();
         assert_eq!(serving.await.unwrap(), Ended::Closed);
     }
@@ -86,18 +77,13 @@ fn meta() -> Value {
 async fn a_stateless_client_discovers_and_calls() {
     let team = Team::new();
     let mut client = Client::of(server(&team).await);
-    let found = client
-        .request("server/discover", json!({ "_meta": meta() }))
-        .await;
+    let found = client.request("server/discover", json!({ "_meta": meta() })).await;
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
     let called = json!({ "name": "list_agents", "arguments": {}, "_meta": meta() });
     let called = client.request("tools/call", called).await;
     assert_eq!(called["result"]["resultType"], "complete");
-    assert_eq!(
-        called["result"]["structuredContent"]["agents"][0]["you"],
-        true
-    );
+    assert_eq!(called["result"]["structuredContent"]["agents"][0]["you"], true);
 }
 
 #[tokio::test]
@@ -107,9 +93,7 @@ async fn a_probe_that_is_given_up_is_followed_by_initialize() {
     let probe = json!({ "jsonrpc": "2.0", "id": "probe-1", "method": "server/discover" });
     client.send(&probe).await;
     assert_eq!(client.next().await["id"], "probe-1");
-    client
-        .notify("notifications/cancelled", json!({ "requestId": "probe-1" }))
-        .await;
+    client.notify("notifications/cancelled", json!({ "requestId": "probe-1" })).await;
     client.initialize().await;
     client.call("list_agents", json!({})).await;
 }
@@ -122,9 +106,7 @@ async fn whatever_comes_before_the_first_request_does_no_harm() {
     client.line("no JSON at all").await;
     assert_eq!(client.next().await["error"]["code"], -32700);
     client.line("").await;
-    client
-        .line("{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}")
-        .await;
+    client.line("{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}").await;
     client.line("{\"half\":").await;
     assert_eq!(client.next().await["error"]["code"], -32700);
     client.initialize().await;
@@ -138,12 +120,8 @@ async fn noise_between_requests_does_no_harm() {
     client.initialize().await;
     client.line("\u{1b}[31mnoise\u{1b}[0m").await;
     assert_eq!(client.next().await["error"]["code"], -32700);
-    client
-        .line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard\"}")
-        .await;
-    client
-        .line("{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}")
-        .await;
+    client.line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard\"}").await;
+    client.line("{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}").await;
     client.call("list_agents", json!({})).await;
 }
 
@@ -164,9 +142,7 @@ async fn unknown_methods_and_tools_are_refused_by_name() {
     client.initialize().await;
     let answer = client.request("no/such/method", json!({})).await;
     assert_eq!(answer["error"]["code"], -32601);
-    let answer = client
-        .request("tools/call", json!({ "name": "chek_messages" }))
-        .await;
+    let answer = client.request("tools/call", json!({ "name": "chek_messages" })).await;
     assert_eq!(answer["error"]["code"], -32602);
     assert_eq!(
         answer["error"]["message"],
@@ -190,9 +166,7 @@ async fn the_end_of_the_input_ends_a_wait_and_the_server() {
     let team = Team::new();
     let mut client = Client::of(server(&team).await);
     client.initialize().await;
-    client
-        .begin_call("wait_for_message", json!({ "timeout_seconds": 120 }))
-        .await;
+    client.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
     assert_eq!(client.close().await, Ended::Closed);
     let bus = team.bus();
     let waiting = bus.look(|state| {
@@ -211,9 +185,7 @@ async fn a_server_can_be_stopped_before_and_after_its_client_speaks() {
 
     let mut client = Client::of(server(&team).await);
     client.initialize().await;
-    client
-        .begin_call("wait_for_message", json!({ "timeout_seconds": 120 }))
-        .await;
+    client.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
     client.stop.cancel();
     let ended = tokio::time::timeout(PATIENCE, client.ended()).await;
     assert_eq!(ended.unwrap(), Ended::Stopped);

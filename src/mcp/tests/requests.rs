@@ -7,17 +7,11 @@ use super::fixture::{Team, shape};
 #[tokio::test]
 async fn a_request_is_claimed_by_one_and_the_other_is_told_by_whom() {
     let team = Team::new();
-    let (mut ann, mut bob, mut eve) = (
-        team.member("ann").await,
-        team.member("bob").await,
-        team.member("eve").await,
-    );
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
     let offered = json!({ "description": "review it", "context": "the parser" });
     let opened = ann.call("request_task", offered).await;
-    assert_eq!(
-        shape(&opened),
-        json!({ "request_id": "a request", "status": "open" })
-    );
+    assert_eq!(shape(&opened), json!({ "request_id": "a request", "status": "open" }));
     let read = bob.call("check_messages", json!({})).await;
     let expected = json!({ "messages": [{
         "id": "a message",
@@ -62,14 +56,9 @@ async fn a_request_is_claimed_by_one_and_the_other_is_told_by_whom() {
 #[tokio::test]
 async fn the_owners_answer_completes_the_request() {
     let team = Team::new();
-    let (mut ann, mut bob, mut eve) = (
-        team.member("ann").await,
-        team.member("bob").await,
-        team.member("eve").await,
-    );
-    let opened = ann
-        .call("request_task", json!({ "description": "review it" }))
-        .await;
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
+    let opened = ann.call("request_task", json!({ "description": "review it" })).await;
     let claim = json!({ "request_id": opened["request_id"] });
     bob.call("claim_request", claim.clone()).await;
     let answer = json!({ "to": "ann", "content": "done", "reply_to": opened["request_id"] });
@@ -85,18 +74,9 @@ async fn a_long_request_is_read_on_in_its_message() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     let context = "long ".repeat(20_000);
-    let opened = ann
-        .call(
-            "request_task",
-            json!({ "description": "what", "context": context }),
-        )
-        .await;
-    let won = bob
-        .call(
-            "claim_request",
-            json!({ "request_id": opened["request_id"] }),
-        )
-        .await;
+    let opened =
+        ann.call("request_task", json!({ "description": "what", "context": context })).await;
+    let won = bob.call("claim_request", json!({ "request_id": opened["request_id"] })).await;
     let request = &won["request"];
     let shown = request["context"].as_str().unwrap().to_owned();
     assert!(shown.len() < context.len());
@@ -115,11 +95,7 @@ async fn requests_that_make_no_sense_are_refused() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let checks = [
-        (
-            "request_task",
-            json!({ "description": " " }),
-            "description is empty: say what you mean",
-        ),
+        ("request_task", json!({ "description": " " }), "description is empty: say what you mean"),
         (
             "request_task",
             json!({ "description": "x", "ttl_seconds": 0 }),
@@ -149,36 +125,26 @@ async fn requests_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn a_claim_whose_answer_is_taken_back_is_released_and_one_held_before_is_not() {
     let team = Team::new();
-    let (mut ann, mut bob, mut eve) = (
-        team.member("ann").await,
-        team.member("bob").await,
-        team.member("eve").await,
-    );
-    let opened = ann
-        .call("request_task", json!({ "description": "review it" }))
-        .await;
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
+    let opened = ann.call("request_task", json!({ "description": "review it" })).await;
     let claim = json!({ "request_id": opened["request_id"] });
     let id = bob.begin_call("claim_request", claim.clone()).await;
     assert_eq!(bob.result(&id).await["claimed"], true);
-    bob.notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
+    bob.notify("notifications/cancelled", json!({ "requestId": id })).await;
     // That it is claimed, and that it is open again.
     for words in ["claimed by bob", "it is open again"] {
         let news = json!({ "timeout_seconds": 10, "request_id": opened["request_id"] });
         let told = ann.call("wait_for_message", news).await;
         let content = told["message"]["content"].as_str();
-        assert!(
-            content.is_some_and(|content| content.contains(words)),
-            "{told}"
-        );
+        assert!(content.is_some_and(|content| content.contains(words)), "{told}");
     }
 
     let id = eve.begin_call("claim_request", claim.clone()).await;
     assert_eq!(eve.result(&id).await["claimed"], true);
     let again = eve.begin_call("claim_request", claim.clone()).await;
     assert_eq!(eve.result(&again).await["claimed"], true);
-    eve.notify("notifications/cancelled", json!({ "requestId": again }))
-        .await;
+    eve.notify("notifications/cancelled", json!({ "requestId": again })).await;
     eve.call("list_agents", json!({})).await;
     assert_eq!(bob.call("claim_request", claim).await["claimed"], false);
 }

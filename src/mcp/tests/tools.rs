@@ -57,11 +57,7 @@ async fn agent(faults: &Faults) -> Agent {
     let seat = Seat::of_agent(&failing, session, TOKEN).unwrap();
     let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
     client.initialize().await;
-    Agent {
-        lead,
-        session,
-        client,
-    }
+    Agent { lead, session, client }
 }
 
 impl Agent {

@@ -24,9 +24,7 @@ async fn send(from: &mut Client, text: &str) -> String {
 
 fn contents(messages: &Value) -> Vec<&str> {
     let messages = messages.as_array().unwrap().iter();
-    messages
-        .map(|message| message["content"].as_str().unwrap())
-        .collect()
+    messages.map(|message| message["content"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]

@@ -13,12 +13,9 @@ use crate::sys::random_ids;
 async fn a_wait_ends_with_the_message_that_comes() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
-    let id = bob
-        .begin_call("wait_for_message", json!({ "timeout_seconds": 60 }))
-        .await;
+    let id = bob.begin_call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
     until_waiting(&mut ann, "bob").await;
-    ann.call("send_message", json!({ "to": "bob", "content": "now" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "now" })).await;
     let expected = json!({
         "message": {
             "id": "a message",
@@ -48,25 +45,18 @@ async fn until_waiting(client: &mut super::fixture::Client, name: &str) {
 #[tokio::test]
 async fn a_look_without_waiting_takes_the_oldest_that_fits() {
     let team = Team::new();
-    let (mut ann, mut bob, mut eve) = (
-        team.member("ann").await,
-        team.member("bob").await,
-        team.member("eve").await,
-    );
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
     let look = json!({ "timeout_seconds": 0, "from": "eve" });
     assert_eq!(
         bob.call("wait_for_message", look.clone()).await,
         json!({ "message": null, "timed_out": true })
     );
-    ann.call("send_message", json!({ "to": "bob", "content": "a" }))
-        .await;
-    eve.call("send_message", json!({ "to": "bob", "content": "e" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "a" })).await;
+    eve.call("send_message", json!({ "to": "bob", "content": "e" })).await;
     let found = bob.call("wait_for_message", look).await;
     assert_eq!(found["message"]["content"], "e");
-    let found = bob
-        .call("wait_for_message", json!({ "timeout_seconds": 0 }))
-        .await;
+    let found = bob.call("wait_for_message", json!({ "timeout_seconds": 0 })).await;
     assert_eq!(found["message"]["content"], "a");
 }
 
@@ -75,8 +65,7 @@ async fn a_wait_ends_when_its_time_is_over() {
     let team = Team::new();
     let mut bob = team.member("bob").await;
     assert_eq!(
-        bob.call("wait_for_message", json!({ "timeout_seconds": 1 }))
-            .await,
+        bob.call("wait_for_message", json!({ "timeout_seconds": 1 })).await,
         json!({ "message": null, "timed_out": true })
     );
 }
@@ -90,10 +79,7 @@ async fn what_cannot_be_waited_for_is_refused() {
             json!({ "timeout_seconds": 121 }),
             "timeout_seconds is 121; the limit is 120: wait again after a time-out",
         ),
-        (
-            json!({ "from": "bobb" }),
-            "nobody here is called `bobb`: did you mean `bob`?",
-        ),
+        (json!({ "from": "bobb" }), "nobody here is called `bobb`: did you mean `bob`?"),
         (
             json!({ "request_id": "req-aaaaaaaa" }),
             "there is no request `req-aaaaaaaa`, or it is too old to be found: check_messages shows the open ones",
@@ -108,12 +94,9 @@ async fn what_cannot_be_waited_for_is_refused() {
 async fn an_answer_to_a_request_is_waited_for_by_its_id() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
-    let request = ann
-        .call("request_task", json!({ "description": "check it" }))
-        .await["request_id"]
-        .clone();
-    bob.call("claim_request", json!({ "request_id": request }))
-        .await;
+    let request =
+        ann.call("request_task", json!({ "description": "check it" })).await["request_id"].clone();
+    bob.call("claim_request", json!({ "request_id": request })).await;
     let wait = json!({ "request_id": request, "timeout_seconds": 20 });
     let claimed = ann.call("wait_for_message", wait.clone()).await;
     assert_eq!(claimed["message"]["claimed_by"], "bob");
@@ -136,23 +119,11 @@ async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_s
         session,
         call,
         way: Way::Steer,
-        pick: Pick {
-            only: None,
-            from: None,
-            kind: None,
-            limit: 10,
-            bytes: 1000,
-            head_bytes: 1000,
-        },
+        pick: Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 },
     };
-    let settle = |call, seen| Ask::Settle {
-        session,
-        call,
-        seen,
-    };
+    let settle = |call, seen| Ask::Settle { session, call, seen };
     let wait = json!({ "timeout_seconds": 60 });
-    ann.call("send_message", json!({ "to": "bob", "content": "one" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "one" })).await;
     let call = random_ids::call();
     seat.ask(steer(call)).await.unwrap();
     let other = json!({ "from": "ann", "timeout_seconds": 60 });
@@ -161,14 +132,12 @@ async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_s
     assert!(waited["note"].is_string(), "{waited}");
     seat.ask(settle(call, false)).await.unwrap();
 
-    ann.call("send_message", json!({ "to": "bob", "content": "two" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "two" })).await;
     let call = random_ids::call();
     seat.ask(steer(call)).await.unwrap();
     seat.ask(settle(call, true)).await.unwrap();
     let waiting = bob.begin_call("wait_for_message", wait).await;
     until_waiting(&mut ann, "bob").await;
-    ann.call("send_message", json!({ "to": "bob", "content": "three" }))
-        .await;
+    ann.call("send_message", json!({ "to": "bob", "content": "three" })).await;
     assert_eq!(bob.result(&waiting).await["message"]["content"], "three");
 }

@@ -20,24 +20,14 @@ pub(crate) fn check(
 
 fn check_object(owner: &str, schema: &JsonObject, object: &JsonObject) -> Result<(), String> {
     let none = JsonObject::new();
-    let properties = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .unwrap_or(&none);
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     if let Some(unknown) = object.keys().find(|name| !properties.contains_key(*name)) {
         return Err(unknown_argument(owner, unknown, properties));
     }
     let required = schema.get("required").and_then(Value::as_array);
-    for name in required
-        .into_iter()
-        .flatten()
-        .filter_map(|name| name.as_str())
-    {
+    for name in required.into_iter().flatten().filter_map(|name| name.as_str()) {
         if object.get(name).is_none_or(Value::is_null) {
-            let wanted = properties
-                .get(name)
-                .and_then(type_of)
-                .unwrap_or("a value of it");
+            let wanted = properties.get(name).and_then(type_of).unwrap_or("a value of it");
             return Err(format!("{owner} needs `{name}`, {wanted}"));
         }
     }
@@ -83,19 +73,13 @@ fn check_value(owner: &str, name: &str, schema: &JsonObject, value: &Value) -> R
         "integer" if at_least_zero => "an integer of at least 0",
         kind => article(kind),
     };
-    Err(format!(
-        "`{name}` of {owner} must be {wanted}, not {}",
-        shown(value)
-    ))
+    Err(format!("`{name}` of {owner} must be {wanted}, not {}", shown(value)))
 }
 
 fn unknown_argument(owner: &str, unknown: &str, known: &JsonObject) -> String {
     let near = nearest(unknown, known.keys());
-    let names: Vec<_> = if near.is_empty() {
-        known.keys().cloned().collect()
-    } else {
-        near.clone()
-    };
+    let names: Vec<_> =
+        if near.is_empty() { known.keys().cloned().collect() } else { near.clone() };
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     let hint = match (near.is_empty(), names.as_slice()) {
         (_, []) => "it takes none".to_owned(),
@@ -176,10 +160,7 @@ mod tests {
             &json!({ "to": "a", "zebra": 3 }),
             "`send` has no argument `zebra`: it takes `to`, `limit`, `steps`",
         );
-        refused(
-            &json!({ "to": 3 }),
-            "`to` of `send` must be a string, not 3",
-        );
+        refused(&json!({ "to": 3 }), "`to` of `send` must be a string, not 3");
         refused(
             &json!({ "to": "a", "limit": "many" }),
             "`limit` of `send` must be an integer of at least 0, not a string",

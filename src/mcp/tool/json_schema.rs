@@ -54,9 +54,7 @@ fn of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
 /// Returns the properties of a struct's schema. A struct without fields has none, and some clients insist.
 fn properties(schema: &mut JsonObject) -> &mut JsonObject {
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
-    properties
-        .as_object_mut()
-        .expect("the properties of a struct are an object")
+    properties.as_object_mut().expect("the properties of a struct are an object")
 }
 
 /// Takes out the `null` that stands for a field left out: it costs tokens, and a model may take it for a value to give.

@@ -27,16 +27,13 @@ pub fn tools() -> Vec<Box<dyn AnyTool>> {
 
 /// Returns the server of a peer, whose client is told which project it has joined.
 pub fn server_of_peer(seating: Seating, project: &Path) -> Server {
-    let about = About {
-        instructions: format!("{INSTRUCTIONS} The project is {}.", project.display()),
-    };
+    let about =
+        About { instructions: format!("{INSTRUCTIONS} The project is {}.", project.display()) };
     Server::new(about, tools(), seating)
 }
 
 /// Returns the server of an agent.
 pub fn server(seating: Seating) -> Server {
-    let about = About {
-        instructions: INSTRUCTIONS.to_owned(),
-    };
+    let about = About { instructions: INSTRUCTIONS.to_owned() };
     Server::new(about, tools(), seating)
 }

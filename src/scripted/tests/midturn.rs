@@ -34,10 +34,8 @@ async fn what_is_steered_into_a_turn_is_heeded_and_between_turns_a_prompt_is_wan
 
 #[tokio::test]
 async fn an_agent_steers_as_badly_as_its_script_says() {
-    for (how, expected) in [
-        ("empty", json!({})),
-        ("no_turn", json!({"outcome": "promptRequired"})),
-    ] {
+    for (how, expected) in [("empty", json!({})), ("no_turn", json!({"outcome": "promptRequired"}))]
+    {
         let mut client = steered(how).await;
         client.prompt("p", "work").await;
         client.steer("s", "two").await;

@@ -38,13 +38,7 @@ async fn check_call_of_a_real_server(start: &str) {
         None,
     );
     client.initialize().await;
-    client
-        .send(
-            "new",
-            "session/new",
-            json!({"cwd": cwd, "mcpServers": shell_server()}),
-        )
-        .await;
+    client.send("new", "session/new", json!({"cwd": cwd, "mcpServers": shell_server()})).await;
     client.answer("new").await;
     client.prompt("p", "me").await;
     let call = client.update().await;
@@ -58,10 +52,7 @@ async fn check_call_of_a_real_server(start: &str) {
     let (said, _) = client.said("p").await;
     assert_eq!(said, format!("writer {} nothing", cwd.display()));
     assert_eq!(client.end().await, Ending::Closed);
-    assert!(
-        cwd.join("ended").exists(),
-        "the server ended by itself, before the agent"
-    );
+    assert!(cwd.join("ended").exists(), "the server ended by itself, before the agent");
 }
 
 #[tokio::test]

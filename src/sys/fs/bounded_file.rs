@@ -11,10 +11,7 @@ use nix::fcntl::OFlag;
 /// Opens a regular file to be read. Files of the kernel (`/proc/kmsg`) call themselves regular: a read of one says that there is nothing
 /// now, and does not wait.
 pub fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlag::O_NONBLOCK.bits())
-        .open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {
         let problem = "it is no regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
@@ -45,10 +42,7 @@ mod tests {
         let file = place.path().join("file");
         std::fs::write(&file, "12345").unwrap();
         assert_eq!(read(&file, 5).unwrap(), b"12345");
-        assert_eq!(
-            read(&file, 4).unwrap_err().kind(),
-            io::ErrorKind::FileTooLarge
-        );
+        assert_eq!(read(&file, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
         for odd in [pipe.as_path(), "/dev/zero".as_ref(), place.path()] {
@@ -61,9 +55,6 @@ mod tests {
     #[test]
     fn a_file_of_the_kernel_that_says_it_is_empty_is_read_no_further() {
         let endless = Path::new("/proc/self/smaps");
-        assert_eq!(
-            read(endless, 4096).unwrap_err().kind(),
-            io::ErrorKind::FileTooLarge
-        );
+        assert_eq!(read(endless, 4096).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 }

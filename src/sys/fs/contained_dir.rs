@@ -67,9 +67,7 @@ impl Beneath {
     /// Opens the directory.
     pub fn open(root: &Path) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        Ok(Self {
-            root: rustix::fs::open(root, flags, Mode::empty())?,
-        })
+        Ok(Self { root: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
     /// Reads a whole regular file of at most `limit` bytes. Blocks as reading does.
@@ -99,14 +97,12 @@ impl Beneath {
         if !path.components().all(is_plain) || path.as_os_str().is_empty() {
             return Err(BeneathError::Outside);
         }
-        let opened = self
-            .descriptor(path, purpose)
-            .map_err(|error| match error {
-                Errno::XDEV | Errno::LOOP => BeneathError::Outside,
-                // A pipe that nobody reads, or a directory.
-                Errno::NXIO | Errno::ISDIR => BeneathError::NotAFile,
-                error => BeneathError::Io(error.into()),
-            })?;
+        let opened = self.descriptor(path, purpose).map_err(|error| match error {
+            Errno::XDEV | Errno::LOOP => BeneathError::Outside,
+            // A pipe that nobody reads, or a directory.
+            Errno::NXIO | Errno::ISDIR => BeneathError::NotAFile,
+            error => BeneathError::Io(error.into()),
+        })?;
         let stat = rustix::fs::fstat(&opened).map_err(io::Error::from)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(BeneathError::NotAFile);
@@ -197,15 +193,11 @@ mod tests {
     fn files_inside_are_read_made_and_replaced() {
         let (_root, project, beneath) = stage();
         assert_eq!(read(&beneath, "src/main.rs").unwrap(), "main");
-        beneath
-            .write(Path::new("src/new.rs"), b"longer than before")
-            .unwrap();
+        beneath.write(Path::new("src/new.rs"), b"longer than before").unwrap();
         beneath.write(Path::new("src/new.rs"), b"new").unwrap();
         assert_eq!(read(&beneath, "src/new.rs").unwrap(), "new");
         assert!(fs::metadata(project.join("src/new.rs")).unwrap().is_file());
-        let missing = beneath
-            .write(Path::new("nowhere/new.rs"), b"x")
-            .unwrap_err();
+        let missing = beneath.write(Path::new("nowhere/new.rs"), b"x").unwrap_err();
         assert!(matches!(missing, BeneathError::Io(_)), "{missing}");
     }
 
@@ -226,15 +218,9 @@ mod tests {
         ] {
             let path = Path::new(path);
             let refused = beneath.read(path, LIMIT).unwrap_err();
-            assert!(
-                matches!(refused, BeneathError::Outside),
-                "{path:?}: {refused}"
-            );
+            assert!(matches!(refused, BeneathError::Outside), "{path:?}: {refused}");
             let refused = beneath.write(path, b"x").unwrap_err();
-            assert!(
-                matches!(refused, BeneathError::Outside),
-                "{path:?}: {refused}"
-            );
+            assert!(matches!(refused, BeneathError::Outside), "{path:?}: {refused}");
         }
         let secret = fs::read_to_string(root.path().join("outside/secret")).unwrap();
         assert_eq!(secret, "secret");
@@ -247,15 +233,9 @@ mod tests {
         for path in ["pipe", "src"] {
             let path = Path::new(path);
             let refused = beneath.read(path, LIMIT).unwrap_err();
-            assert!(
-                matches!(refused, BeneathError::NotAFile),
-                "{path:?}: {refused}"
-            );
+            assert!(matches!(refused, BeneathError::NotAFile), "{path:?}: {refused}");
             let refused = beneath.write(path, b"x").unwrap_err();
-            assert!(
-                matches!(refused, BeneathError::NotAFile),
-                "{path:?}: {refused}"
-            );
+            assert!(matches!(refused, BeneathError::NotAFile), "{path:?}: {refused}");
         }
     }
 

@@ -37,10 +37,7 @@ pub struct Identity {
 
 impl From<&Metadata> for Identity {
     fn from(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        }
+        Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
@@ -187,10 +184,7 @@ impl Disk for RealDisk {
 
     fn stamp(&self, directory: &Path) -> io::Result<Stamp> {
         let metadata = fs::symlink_metadata(directory)?;
-        Ok(Stamp {
-            identity: Identity::from(&metadata),
-            modified_ns: modified_ns(&metadata),
-        })
+        Ok(Stamp { identity: Identity::from(&metadata), modified_ns: modified_ns(&metadata) })
     }
 }
 
@@ -236,13 +230,7 @@ fn rename_in_one_step(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         let flags = rustix::fs::RenameFlags::NOREPLACE;
-        Ok(rustix::fs::renameat_with(
-            rustix::fs::CWD,
-            from,
-            rustix::fs::CWD,
-            to,
-            flags,
-        )?)
+        Ok(rustix::fs::renameat_with(rustix::fs::CWD, from, rustix::fs::CWD, to, flags)?)
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -268,18 +256,11 @@ fn rename_after_a_look(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Says whether a file system does not know what it was asked for; links it refuses with "not permitted".
 fn is_unsupported(error: &io::Error) -> bool {
-    let unsupported = [
-        Errno::EINVAL,
-        Errno::ENOSYS,
-        Errno::EOPNOTSUPP,
-        Errno::EPERM,
-        Errno::EMLINK,
-    ];
+    let unsupported =
+        [Errno::EINVAL, Errno::ENOSYS, Errno::EOPNOTSUPP, Errno::EPERM, Errno::EMLINK];
     let number = error.raw_os_error();
     error.kind() == io::ErrorKind::Unsupported
-        || unsupported
-            .iter()
-            .any(|known| number == Some(*known as i32))
+        || unsupported.iter().any(|known| number == Some(*known as i32))
 }
 
 /// Where writes to a file go.
@@ -457,12 +438,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
         let whole = |from: &Path, to: &Path| RealDisk.rename_new(from, to);
-        let ways: [Way<'_>; 4] = [
-            &whole,
-            &rename_in_one_step,
-            &rename_by_a_link,
-            &rename_after_a_look,
-        ];
+        let ways: [Way<'_>; 4] =
+            [&whole, &rename_in_one_step, &rename_by_a_link, &rename_after_a_look];
         for (number, way) in ways.into_iter().enumerate() {
             fs::write(&from, "new").unwrap();
             match way(&from, &to) {
@@ -482,12 +459,7 @@ mod tests {
 
     #[test]
     fn a_file_system_without_links_is_told_from_one_that_says_no() {
-        for known in [
-            Errno::EPERM,
-            Errno::EINVAL,
-            Errno::EOPNOTSUPP,
-            Errno::ENOSYS,
-        ] {
+        for known in [Errno::EPERM, Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOSYS] {
             assert!(is_unsupported(&known.into()), "{known}");
         }
         for other in [Errno::EEXIST, Errno::ENOSPC, Errno::EACCES, Errno::EROFS] {

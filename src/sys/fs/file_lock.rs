@@ -97,9 +97,7 @@ impl LockFile {
         if got {
             *turn = Turn::Held;
         }
-        Ok(got.then(|| Guard {
-            shared: Arc::clone(&self.shared),
-        }))
+        Ok(got.then(|| Guard { shared: Arc::clone(&self.shared) }))
     }
 
     /// Takes the lock; none when somebody else holds it for longer than `patience`.
@@ -117,20 +115,14 @@ impl LockFile {
                 return Ok(None);
             }
             // A thread of this process that frees it wakes this one; of another process nobody hears.
-            let waited = self
-                .shared
-                .changed
-                .wait_timeout(self.shared.turn(), left.min(NEXT_TRY));
+            let waited = self.shared.changed.wait_timeout(self.shared.turn(), left.min(NEXT_TRY));
             drop(waited);
         }
     }
 
     /// Returns the way to wait for the lock on another thread.
     pub fn queue(&self) -> Queue {
-        Queue {
-            shared: Arc::clone(&self.shared),
-            inode: self.identity.inode,
-        }
+        Queue { shared: Arc::clone(&self.shared), inode: self.identity.inode }
     }
 
     /// Says whether the path still names the file that was opened.
@@ -147,10 +139,7 @@ impl Queue {
         let shared = &*self.shared;
         let mut turn = shared.turn();
         while *turn != Turn::Free {
-            turn = shared
-                .changed
-                .wait(turn)
-                .unwrap_or_else(PoisonError::into_inner);
+            turn = shared.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
         *turn = Turn::Waiting;
         drop(turn);
@@ -221,11 +210,7 @@ fn holder_of(inode: u64) -> Option<String> {
         (found == inode).then(|| pid.to_owned())
     })?;
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Some(
-        format!("process {pid} {}", program.trim())
-            .trim_end()
-            .to_owned(),
-    )
+    Some(format!("process {pid} {}", program.trim()).trim_end().to_owned())
 }
 
 /// A file whose lock says that somebody lives, held for as long as it is open anywhere.

@@ -89,10 +89,7 @@ mod tests {
         }
         let touched_ms = |wanted: &str| {
             let names = state.names().unwrap();
-            names
-                .iter()
-                .find(|(name, _)| name == wanted)
-                .map(|(_, touched)| *touched)
+            names.iter().find(|(name, _)| name == wanted).map(|(_, touched)| *touched)
         };
         let place_of = |name: &str, _: &[u8]| match name {
             "there" => Place::There,
@@ -101,10 +98,7 @@ mod tests {
         };
         let now_ms = touched_ms("gone").unwrap();
         assert_eq!(forget(&state, now_ms + UNSEEN_MS, place_of).unwrap(), 0);
-        assert_eq!(
-            forget(&state, now_ms + UNSEEN_MS + 60_000, place_of).unwrap(),
-            1
-        );
+        assert_eq!(forget(&state, now_ms + UNSEEN_MS + 60_000, place_of).unwrap(), 1);
         assert_eq!(touched_ms("gone"), None);
         assert!(touched_ms("unknown").is_some() && touched_ms("there").is_some());
     }

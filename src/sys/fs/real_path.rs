@@ -27,9 +27,7 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     let there = ancestors.partition_point(|ancestor| ancestor.metadata().is_ok());
     let ancestor = ancestors[..there].last()?;
     if let Some(next) = ancestors.get(there)
-        && !next
-            .metadata()
-            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        && !next.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     {
         return None;
     }
@@ -137,22 +135,13 @@ mod tests {
         // Where `..` stands behind a link, it means the link's target.
         check("out/../outside/secret", "outside/secret");
         check("./src/./main.rs", "project/src/main.rs");
-        assert_eq!(
-            resolve(&base, Path::new("/")).as_deref(),
-            Some(Path::new("/"))
-        );
+        assert_eq!(resolve(&base, Path::new("/")).as_deref(), Some(Path::new("/")));
     }
 
     #[test]
     fn what_cannot_be_told_is_not_guessed() {
         let (_root, base) = stage();
-        for path in [
-            "dangling",
-            "dangling/x",
-            "loop",
-            "missing/../src/main.rs",
-            "src/main.rs/x",
-        ] {
+        for path in ["dangling", "dangling/x", "loop", "missing/../src/main.rs", "src/main.rs/x"] {
             assert_eq!(resolved(&base, path), None, "{path}");
         }
     }
@@ -172,10 +161,7 @@ mod tests {
         check("dangling/x", Some("outside/not-yet/x"));
         check("second", Some("outside/not-yet"));
         check("missing/../src/./new.rs", Some("project/src/new.rs"));
-        check(
-            "absolute/../project/in/main.rs",
-            Some("project/src/main.rs"),
-        );
+        check("absolute/../project/in/main.rs", Some("project/src/main.rs"));
         check("out/secret", Some("outside/secret"));
         check("loop", None);
         check(&"x/".repeat(300), None);

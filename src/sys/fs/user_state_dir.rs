@@ -46,10 +46,7 @@ impl StateDirectory {
             let home = absolute("HOME")?;
             Some(home.join(".local").join("state"))
         })?;
-        Some(Self {
-            base,
-            parts: vec![PathBuf::from(NAME)],
-        })
+        Some(Self { base, parts: vec![PathBuf::from(NAME)] })
     }
 
     /// Finds the state directory of this process: by its environment, else by the home directory that the system knows of its
@@ -94,9 +91,7 @@ impl StateDirectory {
             Err(error) => return Err(named(&path, &error)),
         };
         let mut bytes = Vec::new();
-        file.take(MAX_FILE_BYTES)
-            .read_to_end(&mut bytes)
-            .map_err(|error| named(&path, &error))?;
+        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(|error| named(&path, &error))?;
         Ok(Some(bytes))
     }
 
@@ -105,9 +100,7 @@ impl StateDirectory {
         let path = self.file(name)?;
         self.make()?;
         // A name of its own, so that of two who write at once neither writes into the other's.
-        let temporary = self
-            .path()
-            .join(format!(".{name}.{}.tmp", random_ids::blob()));
+        let temporary = self.path().join(format!(".{name}.{}.tmp", random_ids::blob()));
         let written = || -> io::Result<()> {
             let file = create_private(&temporary, Writes::AtTheEnd)?;
             file.append_all(bytes)?;
@@ -199,10 +192,7 @@ fn make_around(directory: &Path) -> io::Result<()> {
 
 /// Names the path in an error: all of these are for people.
 fn named(path: &Path, error: &io::Error) -> io::Error {
-    let named = Named {
-        path: path.to_owned(),
-        why: error.to_string(),
-    };
+    let named = Named { path: path.to_owned(), why: error.to_string() };
     io::Error::new(error.kind(), named)
 }
 
@@ -260,10 +250,7 @@ mod tests {
         };
         let default = "/home/u/.local/state/cli-team-bridge";
         check(&[("HOME", home)], Some(default));
-        check(
-            &[("HOME", home), ("XDG_STATE_HOME", relative)],
-            Some(default),
-        );
+        check(&[("HOME", home), ("XDG_STATE_HOME", relative)], Some(default));
         let both = [("HOME", home), ("XDG_STATE_HOME", own)];
         check(&both, Some("/state/cli-team-bridge"));
         check(&[("HOME", relative)], None);
@@ -318,10 +305,7 @@ mod tests {
         let link = state.path().join("link");
         symlink(state.path().join("file"), link).unwrap();
         let refused = state.read("link").unwrap_err().to_string();
-        assert!(
-            refused.contains("link`: it is a symbolic link"),
-            "{refused}"
-        );
+        assert!(refused.contains("link`: it is a symbolic link"), "{refused}");
 
         fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let refused = state.write("file", b"y").unwrap_err().to_string();
@@ -332,10 +316,7 @@ mod tests {
         let refused = refused.to_string();
         assert!(refused.ends_with(&format!("`: {told}")), "{refused}");
         let refused = state.inner("part").write("file", b"y").unwrap_err();
-        assert!(
-            refused.to_string().contains("others may write to it"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("others may write to it"), "{refused}");
     }
 
     #[test]

@@ -26,9 +26,7 @@ pub struct Ancestor {
 /// orphans of everybody are its children.
 pub fn ancestors() -> Vec<Ancestor> {
     let mut all = Vec::new();
-    let mut next = process::own_pid()
-        .and_then(process::stat)
-        .map(|own| own.parent);
+    let mut next = process::own_pid().and_then(process::stat).map(|own| own.parent);
     while let Some(pid) = next.filter(|pid| *pid > 1 && all.len() < MOST) {
         let Some(stat) = process::stat(pid) else {
             break;

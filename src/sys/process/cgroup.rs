@@ -106,8 +106,7 @@ fn directory(group: &str, mounts: &str) -> Option<PathBuf> {
         let mut fields = mount.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
         let below = Path::new(group).strip_prefix(root).ok()?;
-        kind.starts_with("cgroup2 ")
-            .then(|| Path::new(point).join(below))
+        kind.starts_with("cgroup2 ").then(|| Path::new(point).join(below))
     })
 }
 

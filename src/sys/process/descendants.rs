@@ -47,12 +47,8 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     let mut children: BTreeMap<u32, Vec<Relative>> = BTreeMap::new();
     for pid in process::pids() {
         if let Some(stat) = process::stat(pid) {
-            let relative = Relative {
-                pid,
-                group: stat.group,
-                lives: stat.lives,
-                started: stat.started,
-            };
+            let relative =
+                Relative { pid, group: stat.group, lives: stat.lives, started: stat.started };
             children.entry(stat.parent).or_default().push(relative);
         }
     }
@@ -197,10 +193,7 @@ pub fn reap(pid: u32) -> bool {
     let Some(pid) = raw(pid) else {
         return true;
     };
-    !matches!(
-        rustix::process::waitpid(Some(pid), WaitOptions::NOHANG),
-        Ok(None)
-    )
+    !matches!(rustix::process::waitpid(Some(pid), WaitOptions::NOHANG), Ok(None))
 }
 
 fn raw(pid: u32) -> Option<Pid> {
@@ -215,25 +208,15 @@ mod tests {
 
     #[test]
     fn a_child_is_found_and_only_itself_is_killed() {
-        let mut child = Command::new("sleep")
-            .arg("1000")
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
         let mine = |relative: &Relative| relative.pid == child.id();
         let found = descendants(&[std::process::id()]).into_iter().find(mine);
         let found = found.expect("it is a child of this process");
         assert!(children().contains(&found));
 
-        let stranger = Relative {
-            started: found.started + 1,
-            ..found
-        };
+        let stranger = Relative { started: found.started + 1, ..found };
         kill(stranger).unwrap();
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "its pid alone is not it"
-        );
+        assert!(child.try_wait().unwrap().is_none(), "its pid alone is not it");
         kill(found).unwrap();
         assert_eq!(child.wait().unwrap().to_string(), "signal: 9 (SIGKILL)");
         kill(found).unwrap();

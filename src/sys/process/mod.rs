@@ -64,9 +64,7 @@ pub fn marked(key: &str, value: &str) -> Vec<u32> {
     let mark = format!("{key}={value}").into_bytes();
     let carries = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == mark)
+        environment.split(|byte| *byte == 0).any(|entry| entry == mark)
             && stat(*pid).is_some_and(|stat| stat.lives)
     };
     pids().filter(carries).collect()
@@ -139,10 +137,7 @@ pub fn peek_child(pid: u32) -> ChildState {
     let Some(pid) = raw(pid) else {
         return ChildState::NotOurs;
     };
-    match waitid(
-        Id::Pid(pid),
-        WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT,
-    ) {
+    match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
         Ok(WaitStatus::StillAlive) => ChildState::Running,
         Err(Errno::ECHILD) => ChildState::NotOurs,
         // An error here is a death by a signal that `nix` has no name for (a real-time one).
@@ -170,9 +165,7 @@ pub fn kill_child(pid: u32) -> io::Result<()> {
 /// own program under a well-known name.
 pub fn find_program(name: &Path, search_path: Option<&OsStr>) -> Option<PathBuf> {
     if has_directory(name) {
-        return std::path::absolute(name)
-            .ok()
-            .filter(|path| is_executable(path));
+        return std::path::absolute(name).ok().filter(|path| is_executable(path));
     }
     let directories = std::env::split_paths(search_path?);
     directories
@@ -256,13 +249,7 @@ mod tests {
     fn the_name_in_a_stat_line_may_look_like_anything() {
         let line =
             "42 (a) R 1 (b) Z) S 7 43 44 0 -1 4194560 1 0 0 0 1 2 3 4 20 0 1 0 987654 1000 10";
-        let expected = Stat {
-            lives: true,
-            parent: 7,
-            group: 43,
-            started: 987_654,
-            used: 3,
-        };
+        let expected = Stat { lives: true, parent: 7, group: 43, started: 987_654, used: 3 };
         assert_eq!(parse_stat(line), Some(expected));
         assert_eq!(parse_stat("42 (cut"), None);
         assert_eq!(parse_stat("42 (cut) S 7"), None);
@@ -298,38 +285,20 @@ mod tests {
         let program = folder.path().join("tool");
         fs::write(&program, "#!/bin/sh\n").unwrap();
         let search = Some(folder.path().as_os_str());
-        assert_eq!(
-            find_program(Path::new("tool"), search),
-            None,
-            "not executable yet"
-        );
+        assert_eq!(find_program(Path::new("tool"), search), None, "not executable yet");
 
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(
-            find_program(Path::new("tool"), search),
-            Some(program.clone())
-        );
+        assert_eq!(find_program(Path::new("tool"), search), Some(program.clone()));
         assert_eq!(find_program(&program, None), Some(program));
         assert_eq!(find_program(Path::new("tool"), None), None);
-        assert_eq!(
-            find_program(Path::new("./tool"), search),
-            None,
-            "a path is not looked up"
-        );
-        assert_eq!(
-            find_program(folder.path(), None),
-            None,
-            "a directory is no program"
-        );
+        assert_eq!(find_program(Path::new("./tool"), search), None, "a path is not looked up");
+        assert_eq!(find_program(folder.path(), None), None, "a directory is no program");
     }
 
     #[test]
     fn relative_entries_of_the_search_path_are_skipped() {
         assert_eq!(
-            find_program(
-                Path::new("sh"),
-                Some(OsStr::new("/nowhere:../../../../../../bin:."))
-            ),
+            find_program(Path::new("sh"), Some(OsStr::new("/nowhere:../../../../../../bin:."))),
             None
         );
         assert_eq!(

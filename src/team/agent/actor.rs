@@ -98,9 +98,7 @@ pub(crate) struct Actor {
 /// Returns what an earlier process has left: the task that it began, as only such can be running already, and its model.
 fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>) {
     let live = state.session(session);
-    let (running, model) = live
-        .map(|live| (live.running.clone(), live.model.clone()))
-        .unzip();
+    let (running, model) = live.map(|live| (live.running.clone(), live.model.clone())).unzip();
     (running.flatten(), model.flatten())
 }
 
@@ -180,23 +178,13 @@ impl Actor {
                 return Err(Ended::new(Departure::Stopped, left));
             }
         };
-        let Started {
-            child,
-            connection,
-            events,
-            session: acp,
-            endpoint,
-            resumed,
-        } = match started {
+        let Started { child, connection, events, session: acp, endpoint, resumed } = match started {
             Ok(started) => started,
             Err(error) => {
                 let ended = failed(error);
                 // It may run still, and not be an agent.
                 let left = stop_agent::stop(&child, None, StopWanted::AtOnce, &hurry).await;
-                return Err(Ended {
-                    detail: left.or(ended.detail),
-                    ..ended
-                });
+                return Err(Ended { detail: left.or(ended.detail), ..ended });
             }
         };
         let (context, spending) = beginning(earlier.is_some(), resumed);
@@ -276,11 +264,7 @@ impl Actor {
                     Renewal::Failed(detail, error) => {
                         let ended = Ended::new(Departure::Failed, Some(detail));
                         let unwritten = self.unwritten;
-                        return Ended {
-                            unwritten,
-                            error,
-                            ..ended
-                        };
+                        return Ended { unwritten, error, ..ended };
                     }
                 },
                 Step::Rest(until) => {
@@ -358,9 +342,7 @@ impl Actor {
         let situation = Situation {
             now,
             session_since: self.session_since,
-            settled: self
-                .tools_since
-                .map(|since| since + self.profile.settle.value),
+            settled: self.tools_since.map(|since| since + self.profile.settle.value),
             renews: self.used && self.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
@@ -411,16 +393,11 @@ impl Actor {
             Step::Write => self.unwritten.write(&self.seat).await,
             Step::MissTools => {
                 let session = self.identity.session;
-                self.write(Ask::Tools {
-                    session,
-                    tools: Tools::Missing,
-                })
-                .await;
+                self.write(Ask::Tools { session, tools: Tools::Missing }).await;
             }
             Step::Stall => {
                 let silent_ms = u64::try_from(self.stall.as_millis()).unwrap_or(u64::MAX);
-                self.write(Ask::Stall(self.identity.session, silent_ms))
-                    .await;
+                self.write(Ask::Stall(self.identity.session, silent_ms)).await;
             }
             Step::Stir => {
                 self.write(Ask::Stir(self.identity.session)).await;
@@ -439,26 +416,13 @@ impl Actor {
     }
 
     async fn stop(self, wanted: StopWanted) -> Ended {
-        let Self {
-            child,
-            connection,
-            acp,
-            events,
-            turn,
-            questions,
-            hurry,
-            unwritten,
-            ..
-        } = self;
+        let Self { child, connection, acp, events, turn, questions, hurry, unwritten, .. } = self;
         // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
         drop(questions);
         drop(events);
         drop(turn);
         let left = stop_agent::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
-        Ended {
-            unwritten,
-            ..Ended::new(Departure::Stopped, left)
-        }
+        Ended { unwritten, ..Ended::new(Departure::Stopped, left) }
     }
 
     /// The connection is over: the process ends too, or is ended.
@@ -488,10 +452,7 @@ impl Actor {
 
     fn died(self, exit: crate::supervisor::Exit) -> Ended {
         if self.stopping_since.is_some() {
-            return Ended {
-                unwritten: self.unwritten,
-                ..Ended::new(Departure::Stopped, None)
-            };
+            return Ended { unwritten: self.unwritten, ..Ended::new(Departure::Stopped, None) };
         }
         let detail = told_exit(&self.child, &exit.to_string(), &self.secrets);
         self.failed(detail)

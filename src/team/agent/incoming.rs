@@ -30,9 +30,7 @@ impl Actor {
         bus.look(|state| {
             let holding = by_tools.flat_map(|way| state.calls_handed_by(session, way));
             let claims = state.session(session).map(|agent| agent.unheard.values());
-            let calls: BTreeSet<_> = holding
-                .chain(claims.into_iter().flatten().copied())
-                .collect();
+            let calls: BTreeSet<_> = holding.chain(claims.into_iter().flatten().copied()).collect();
             calls.into_iter().collect()
         })
     }
@@ -47,9 +45,7 @@ impl Actor {
         }
         let mut held = self.held_by_tools();
         let session = self.identity.session;
-        self.seat
-            .bus()
-            .look(|state| held.retain(|call| state.held_by(session, *call, read.ms)));
+        self.seat.bus().look(|state| held.retain(|call| state.held_by(session, *call, read.ms)));
         let Some(turn) = &mut self.turn else { return };
         if sign.ended_well {
             turn.answered.extend(held.iter().copied());
@@ -65,11 +61,7 @@ impl Actor {
     pub(crate) fn is_written(&self, call: CallId) -> bool {
         let session = self.identity.session;
         let is_open = self.held_by_tools().contains(&call);
-        !is_open
-            || self
-                .seat
-                .bus()
-                .look(|state| state.is_written(session, call))
+        !is_open || self.seat.bus().look(|state| state.is_written(session, call))
     }
 
     /// Returns the calls of our tools whose answers the good end of a turn proves, and no words before it: their answers were
@@ -102,11 +94,7 @@ impl Actor {
 
     pub(crate) fn hear(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::Update {
-                session,
-                update,
-                read,
-            } => {
+            AgentEvent::Update { session, update, read } => {
                 if let (Update::ConfigOptions(options), true) = (&update, session == self.acp.id) {
                     self.acp.config_options.clone_from(options);
                     self.offers.note(self.identity.session, &self.acp);

@@ -58,13 +58,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     pub(crate) fn new(departure: Departure, detail: Option<String>) -> Self {
-        Self {
-            departure,
-            detail,
-            session: None,
-            unwritten: Unwritten::default(),
-            error: None,
-        }
+        Self { departure, detail, session: None, unwritten: Unwritten::default(), error: None }
     }
 }
 
@@ -108,11 +102,7 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
                     (true, Some(_)) => Broken::Kept,
                     _ => Broken::Interrupted,
                 };
-                unwritten.push(Ask::Crash {
-                    session,
-                    detail,
-                    task,
-                });
+                unwritten.push(Ask::Crash { session, detail, task });
                 unwritten.write_all(&seat, &begin.hurry).await;
                 if unwritten.is_empty() && !is_to_end(&seat, session, &begin.hurry) {
                     earlier = ended.session;
@@ -133,13 +123,7 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
             fail_queue(&mut unwritten, &seat, session, &error);
         }
         let departure = ended.departure;
-        leave(
-            &mut unwritten,
-            &seat,
-            (session, departure, detail),
-            &closing,
-        )
-        .await;
+        leave(&mut unwritten, &seat, (session, departure, detail), &closing).await;
         begin.offers.forget(session);
         return;
     }
@@ -149,8 +133,7 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
 fn fail_queue(unwritten: &mut Unwritten, seat: &Seat, session: SessionId, error: &TaskError) {
     let queue: Vec<_> = seat.bus().look(|state| {
         let live = state.session(session);
-        live.map(|live| live.queue.iter().cloned().collect())
-            .unwrap_or_default()
+        live.map(|live| live.queue.iter().cloned().collect()).unwrap_or_default()
     });
     for task in queue {
         let ending = Ending {
@@ -188,11 +171,7 @@ pub(crate) async fn leave(
     (session, departure, detail): (SessionId, Departure, Option<String>),
     hurry: &CancellationToken,
 ) {
-    unwritten.push(Ask::Leave {
-        session,
-        departure,
-        detail,
-    });
+    unwritten.push(Ask::Leave { session, departure, detail });
     // What is not taken before a hurried end somebody else writes: with the presence gone, the agent is dead for all.
     unwritten.write_all(seat, hurry).await;
     seat.bus().release(session);

@@ -58,10 +58,7 @@ pub(crate) fn check(what: What, wanted: &str, known: &[Hidden]) -> Result<(), Ta
         known: known.iter().cloned().map(String::from).collect(),
         ..TaskError::new(
             what.class(),
-            format!(
-                "the agent has no {word} {}{meant} It offers {offered}{more}",
-                quoted(wanted)
-            ),
+            format!("the agent has no {word} {}{meant} It offers {offered}{more}", quoted(wanted)),
         )
     })
 }
@@ -101,18 +98,10 @@ pub(crate) async fn choose(
 
 fn refused(what: What, wanted: &str, error: &AcpError, advice: Advice<'_>) -> TaskError {
     let told = advice.on(error);
-    let class = if told.class == error_class::AGENT {
-        what.class().to_owned()
-    } else {
-        told.class
-    };
+    let class = if told.class == error_class::AGENT { what.class().to_owned() } else { told.class };
     let word = what.word();
     TaskError {
-        message: format!(
-            "the {word} {} cannot be used: {}",
-            quoted(wanted),
-            told.message
-        ),
+        message: format!("the {word} {} cannot be used: {}", quoted(wanted), told.message),
         class,
         ..told
     }
@@ -169,10 +158,7 @@ mod tests {
         let error = check(What::Mode, "zebra", &known).unwrap_err();
         assert_eq!(
             (error.class.as_str(), error.message.as_str()),
-            (
-                "mode",
-                r#"the agent has no mode "zebra". It offers "small", "large""#
-            )
+            ("mode", r#"the agent has no mode "zebra". It offers "small", "large""#)
         );
     }
 
@@ -202,16 +188,9 @@ mod tests {
     #[test]
     fn very_many_names_are_counted_in_the_sentence_and_told_as_data() {
         let known: Vec<_> = (0..100).map(|number| format!("m{number}")).collect();
-        let known: Vec<_> = known
-            .iter()
-            .map(|name| Secrets::default().hidden(name))
-            .collect();
+        let known: Vec<_> = known.iter().map(|name| Secrets::default().hidden(name)).collect();
         let error = check(What::Model, "zebra", &known).unwrap_err();
-        assert!(
-            error.message.ends_with("\"m29\" and 70 more"),
-            "{}",
-            error.message
-        );
+        assert!(error.message.ends_with("\"m29\" and 70 more"), "{}", error.message);
         assert_eq!(error.known.len(), 100);
     }
 

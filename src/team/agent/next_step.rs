@@ -24,10 +24,7 @@ const LISTEN: Duration = Duration::from_secs(15);
 
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "facts that are independent of each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(crate) struct Wishes {
     /// Whether the session is still on the bus.
     pub(crate) live: bool,
@@ -83,10 +80,7 @@ pub(crate) struct Situation {
 
 /// What there is to know of the running turn.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "facts that are independent of each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(crate) struct TurnSituation {
     /// When it was cancelled.
     pub(crate) cancelled: Option<Instant>,
@@ -184,10 +178,7 @@ pub(crate) fn next(wishes: &Wishes, situation: &Situation) -> Step {
             }
             _ if situation.unwritten.is_some_and(|at| now >= at) => return Step::Write,
             Some(at) if !turn.given_up => {
-                let both = situation
-                    .unwritten
-                    .into_iter()
-                    .chain([at + grace_periods::CANCEL]);
+                let both = situation.unwritten.into_iter().chain([at + grace_periods::CANCEL]);
                 both.min()
             }
             Some(_) => situation.unwritten,
@@ -204,11 +195,7 @@ pub(crate) fn next(wishes: &Wishes, situation: &Situation) -> Step {
     }
     if let Some(at) = situation.unwritten {
         let due = now >= at;
-        return if due {
-            Step::Write
-        } else {
-            Step::Rest(Some(at))
-        };
+        return if due { Step::Write } else { Step::Rest(Some(at)) };
     }
     if let Some(task) = &situation.cut {
         return Step::GoOn(task.clone());
@@ -218,11 +205,7 @@ pub(crate) fn next(wishes: &Wishes, situation: &Situation) -> Step {
     }
     if wishes.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
-        return if now >= deadline {
-            Step::MissTools
-        } else {
-            Step::Rest(Some(deadline))
-        };
+        return if now >= deadline { Step::MissTools } else { Step::Rest(Some(deadline)) };
     }
     if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
         return Step::Rest(Some(settled));
@@ -273,11 +256,7 @@ fn listening(
     }
     // What is not told by an event is seen by looking: noise, a line on stderr.
     let look_at = now + (situation.stall / 4).min(LISTEN);
-    let next = if now < silent_at {
-        silent_at.min(look_at)
-    } else {
-        look_at
-    };
+    let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     Step::Rest(until.into_iter().chain([next]).min())
 }
 
@@ -290,16 +269,9 @@ fn stopping(situation: &Situation) -> Step {
         // It does not go on without an answer, which nobody needs to give any more.
         None if turn.asking => return Step::CancelTurn,
         None => (since + grace_periods::TURN, Step::CancelTurn),
-        Some(at) => (
-            at + grace_periods::CANCEL_WHILE_STOPPING,
-            Step::Stop(StopWanted::Gracefully),
-        ),
+        Some(at) => (at + grace_periods::CANCEL_WHILE_STOPPING, Step::Stop(StopWanted::Gracefully)),
     };
-    if situation.now >= deadline {
-        then
-    } else {
-        Step::Rest(Some(deadline))
-    }
+    if situation.now >= deadline { then } else { Step::Rest(Some(deadline)) }
 }
 
 #[cfg(test)]

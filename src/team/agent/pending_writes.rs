@@ -66,13 +66,7 @@ pub(crate) struct End {
 impl End {
     /// Makes an end whose texts are not stored.
     pub(crate) fn new(task: TaskId, ending: Ending, output: String) -> Self {
-        Self {
-            task,
-            ending,
-            output,
-            details: None,
-            since: None,
-        }
+        Self { task, ending, output, details: None, since: None }
     }
 
     /// Stores the texts. What is stored is not stored again.
@@ -99,15 +93,9 @@ impl End {
         }
         let bytes = self.output.len();
         let message = if bytes == 0 {
-            format!(
-                "the lists of its files and calls could not be stored: {}",
-                error.told()
-            )
+            format!("the lists of its files and calls could not be stored: {}", error.told())
         } else {
-            format!(
-                "its output of {bytes} bytes could not be stored: {}",
-                error.told()
-            )
+            format!("its output of {bytes} bytes could not be stored: {}", error.told())
         };
         self.fail(message);
         Ok(())
@@ -240,12 +228,7 @@ impl End {
 
 /// Leaves out the words that a fact carries and that it is a fact without; says whether there were any.
 fn cut(ask: &mut Ask) -> bool {
-    let (Ask::Leave {
-        detail: Some(detail),
-        ..
-    }
-    | Ask::Crash { detail, .. }) = ask
-    else {
+    let (Ask::Leave { detail: Some(detail), .. } | Ask::Crash { detail, .. }) = ask else {
         return false;
     };
     let most = detail.chars().count().min(limits::ERROR_CHARS) / 2;
@@ -290,10 +273,7 @@ mod tests {
     }
 
     fn activity(seat: &Seat, activity: Activity) -> Ask {
-        Ask::Activity {
-            session: seat.session(),
-            activity,
-        }
+        Ask::Activity { session: seat.session(), activity }
     }
 
     fn end(output: &str) -> End {
@@ -353,11 +333,7 @@ mod tests {
         end.stored(seat.bus()).await.unwrap();
         let error = end.ending.error.unwrap();
         assert_eq!(error.class, error_class::BUS);
-        assert!(
-            error
-                .message
-                .starts_with("its output of 65537 bytes could not be stored:")
-        );
+        assert!(error.message.starts_with("its output of 65537 bytes could not be stored:"));
         assert_eq!(end.ending.status, TaskStatus::Failed);
     }
 

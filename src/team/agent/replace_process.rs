@@ -57,14 +57,9 @@ impl Actor {
         self.write(Ask::Tools { session, tools }).await;
         let presence = self.seat.bus().share(session);
         let program = self.program.clone();
-        let (child, pipes) = start_process::spawn(
-            &self.launch,
-            &self.profile,
-            program,
-            &self.identity,
-            presence,
-        )
-        .await?;
+        let (child, pipes) =
+            start_process::spawn(&self.launch, &self.profile, program, &self.identity, presence)
+                .await?;
         self.child = child.clone();
         record_run(&self.seat, session, &self.child, self.launch.place()).await;
         let terms = Terms {
@@ -76,12 +71,8 @@ impl Actor {
             now_ms: self.wall_ms(),
         };
         let endpoint = self.endpoint.clone();
-        let Started {
-            connection,
-            events,
-            session: acp,
-            ..
-        } = start_process::connect_to(child, pipes, endpoint, &self.identity, terms).await?;
+        let Started { connection, events, session: acp, .. } =
+            start_process::connect_to(child, pipes, endpoint, &self.identity, terms).await?;
         self.connection = connection;
         self.events = events;
         self.acp = acp;

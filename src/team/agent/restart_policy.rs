@@ -44,22 +44,13 @@ impl Restarts {
             return Verdict::Ended;
         }
         self.at.retain(|at| now.duration_since(*at) < WITHIN);
-        if self
-            .at
-            .last()
-            .is_some_and(|last| now.duration_since(*last) < APART)
-        {
-            let reason = format!(
-                "it had been started again less than {} s before",
-                APART.as_secs()
-            );
+        if self.at.last().is_some_and(|last| now.duration_since(*last) < APART) {
+            let reason =
+                format!("it had been started again less than {} s before", APART.as_secs());
             return Verdict::GivenUp(reason);
         }
         if self.at.len() >= MOST {
-            let reason = format!(
-                "it was started again {MOST} times within {} s",
-                WITHIN.as_secs()
-            );
+            let reason = format!("it was started again {MOST} times within {} s", WITHIN.as_secs());
             return Verdict::GivenUp(reason);
         }
         self.at.push(now);
@@ -111,10 +102,7 @@ mod tests {
     fn the_sixth_failure_within_60_s_is_given_up_and_old_ones_are_forgotten() {
         let (mut restarts, now) = (ready(), Instant::now());
         for number in 0..5 {
-            assert_eq!(
-                fails(&mut restarts, now + 6 * SECOND * number),
-                Verdict::Again
-            );
+            assert_eq!(fails(&mut restarts, now + 6 * SECOND * number), Verdict::Again);
         }
         let GivenUp(reason) = fails(&mut restarts, now + 59 * SECOND) else {
             panic!("it is too often");

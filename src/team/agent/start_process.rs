@@ -100,10 +100,9 @@ impl StartError {
     /// Returns what a task is told that waits for the agent, where there is more to tell than that it did not start.
     pub(crate) fn task_error(&self, advice: Advice<'_>) -> Option<TaskError> {
         let error = match self {
-            Self::Protocol { error, .. } => TaskError {
-                message: self.to_string(),
-                ..(**error).clone()
-            },
+            Self::Protocol { error, .. } => {
+                TaskError { message: self.to_string(), ..(**error).clone() }
+            }
             // Its last words may say that a login is missing; what else they say is not the reason for certain.
             Self::Ended(words) if error_class::class(None, words) == Some(error_class::AUTH) => {
                 advice.on_words(words, self.to_string())
@@ -137,29 +136,18 @@ pub(crate) async fn connect_to(
                 error: Box::new(error),
                 stderr: stderr_shown(&child.stderr_tail(), terms.secrets),
             })?;
-            Ok(Started {
-                child,
-                connection,
-                events,
-                session,
-                endpoint,
-                resumed,
-            })
+            Ok(Started { child, connection, events, session, endpoint, resumed })
         }
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
             match tokio::time::timeout(std::time::Duration::from_secs(2), exit).await {
-                Ok(exit) => Err(StartError::Ended(told_exit(
-                    &child,
-                    &exit.to_string(),
-                    terms.secrets,
-                ))),
-                Err(_) => Err(StartError::Ended(told_exit(
-                    &child,
-                    "it closed its stdout",
-                    terms.secrets,
-                ))),
+                Ok(exit) => {
+                    Err(StartError::Ended(told_exit(&child, &exit.to_string(), terms.secrets)))
+                }
+                Err(_) => {
+                    Err(StartError::Ended(told_exit(&child, "it closed its stdout", terms.secrets)))
+                }
             }
         }
         Err(error) => Err(StartError::Protocol {
@@ -243,10 +231,9 @@ async fn begin(
             Err(AcpError::Closed { method, ending }) => {
                 return Err(AcpError::Closed { method, ending });
             }
-            Err(error) => tracing::warn!(
-                "the session of {} cannot be taken up again: {error}",
-                identity.name
-            ),
+            Err(error) => {
+                tracing::warn!("the session of {} cannot be taken up again: {error}", identity.name)
+            }
         }
     }
     let beginning = connection.new_session(&identity.cwd, std::slice::from_ref(endpoint));
@@ -263,20 +250,12 @@ async fn take_up(
     endpoint: &McpServerSpec,
 ) -> Result<SessionInfo, AcpError> {
     let servers = std::slice::from_ref(endpoint);
-    let offers = |feature| {
-        connection
-            .agent()
-            .is_some_and(|agent| agent.offers(feature))
-    };
+    let offers = |feature| connection.agent().is_some_and(|agent| agent.offers(feature));
     let taking = async {
         if offers(Feature::Resume) {
-            connection
-                .resume_session(earlier, &identity.cwd, servers)
-                .await
+            connection.resume_session(earlier, &identity.cwd, servers).await
         } else {
-            connection
-                .load_session(earlier, &identity.cwd, servers)
-                .await
+            connection.load_session(earlier, &identity.cwd, servers).await
         }
     };
     tokio::pin!(taking);

@@ -45,19 +45,11 @@ pub(crate) async fn patient<T>(
         async move {
             let (stderr_bytes, pid) = (child.stderr_bytes(), child.pid());
             let looking = tokio::task::spawn_blocking(move || descendants::processor_time(pid));
-            Seen {
-                stderr_bytes,
-                processor: looking.await.unwrap_or_default(),
-            }
+            Seen { stderr_bytes, processor: looking.await.unwrap_or_default() }
         }
     };
     let waited = wait(limit, look, asking).await;
-    waited.unwrap_or_else(|after| {
-        Err(AcpError::Deadline {
-            method: method.to_owned(),
-            after,
-        })
-    })
+    waited.unwrap_or_else(|after| Err(AcpError::Deadline { method: method.to_owned(), after }))
 }
 
 /// Waits for something, or says how long it was waited for in vain. A sign of life counts if it is from the last half of the
@@ -96,22 +88,10 @@ mod tests {
             let (stderr_bytes, processor) = seen.get(looks.get()).copied().unwrap_or_default();
             looks.set(looks.get() + 1);
             let processor = Duration::from_secs(processor);
-            std::future::ready(Seen {
-                stderr_bytes,
-                processor,
-            })
+            std::future::ready(Seen { stderr_bytes, processor })
         };
-        let done = wait(
-            LIMIT,
-            look,
-            tokio::time::sleep(Duration::from_secs(seconds)),
-        )
-        .await;
-        assert_eq!(
-            done.map_err(|after| after.as_secs()),
-            expected,
-            "{seconds} {seen:?}"
-        );
+        let done = wait(LIMIT, look, tokio::time::sleep(Duration::from_secs(seconds))).await;
+        assert_eq!(done.map_err(|after| after.as_secs()), expected, "{seconds} {seen:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -82,17 +82,13 @@ impl Team {
         self.bus().refresh()?;
         let live = match (&assignment.name, Name::parse(&assignment.agent)) {
             (None, Ok(name)) => self.bus().look(|state| {
-                state
-                    .live(&name)
-                    .map(|live| (live.id, live.name.clone(), live.cwd.clone()))
+                state.live(&name).map(|live| (live.id, live.name.clone(), live.cwd.clone()))
             }),
             _ => None,
         };
         let prompt = Bus::body(assignment.prompt.clone());
         if let Some((session, name, cwd)) = live {
-            return self
-                .queue(assignment, prompt, session, name, cwd.as_deref())
-                .await;
+            return self.queue(assignment, prompt, session, name, cwd.as_deref()).await;
         }
         let past = self.past(&assignment)?;
         let origin = past.unwrap_or_else(|| Origin::of_profile(&assignment));
@@ -137,11 +133,7 @@ impl Team {
             step: assignment.step,
         };
         let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
-        Ok(Assigned {
-            task: assigned_in(&receipt)?,
-            agent,
-            note: None,
-        })
+        Ok(Assigned { task: assigned_in(&receipt)?, agent, note: None })
     }
 
     pub(crate) async fn begin(
@@ -188,23 +180,10 @@ impl Team {
             return Err(error.into());
         }
         let (task, agent) = self.announced(session)?;
-        let called_back = origin
-            .name
-            .map(|name| told_return(&name, origin.earlier.as_ref()));
-        let notes: Vec<_> = self
-            .note(&profile, &program)
-            .into_iter()
-            .chain(called_back)
-            .collect();
+        let called_back = origin.name.map(|name| told_return(&name, origin.earlier.as_ref()));
+        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(called_back).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        let identity = Identity {
-            session,
-            name: agent.clone(),
-            token,
-            cwd,
-            root,
-            needs,
-        };
+        let identity = Identity { session, name: agent.clone(), token, cwd, root, needs };
         self.start(Begin {
             seat: self.inner.seat.clone(),
             launch: self.inner.launch.clone(),
@@ -251,21 +230,14 @@ impl Team {
                 Err(error.into())
             }
             Err(_) => {
-                let profiles: Vec<_> = config
-                    .profiles()
-                    .map(|profile| profile.name.to_string())
-                    .collect();
-                let mut names: Vec<_> = self
-                    .bus()
-                    .look(|state| state.names().map(ToString::to_string).collect());
+                let profiles: Vec<_> =
+                    config.profiles().map(|profile| profile.name.to_string()).collect();
+                let mut names: Vec<_> =
+                    self.bus().look(|state| state.names().map(ToString::to_string).collect());
                 names.extend(profiles.iter().cloned());
                 Err(TeamError::Unknown {
                     nearest: nearest(&assignment.agent, &names),
-                    name: assignment
-                        .agent
-                        .chars()
-                        .take(limits::SHOWN_NAME_CHARS)
-                        .collect(),
+                    name: assignment.agent.chars().take(limits::SHOWN_NAME_CHARS).collect(),
                     profiles,
                 })
             }
@@ -279,9 +251,7 @@ impl Team {
             (Some(agent), Some(before))
                 if origin.earlier.is_some() && Path::new(before) != ground.cwd =>
             {
-                Err(TeamError::OtherCwd {
-                    agent: agent.clone(),
-                })
+                Err(TeamError::OtherCwd { agent: agent.clone() })
             }
             _ => Ok(ground),
         }
@@ -292,27 +262,15 @@ impl Team {
     fn cwd(&self, given: Option<&str>) -> Result<Ground, TeamError> {
         let launch = &self.inner.launch;
         let Some(given) = given else {
-            return Ok(Ground {
-                cwd: launch.ground.clone(),
-                root: launch.ground.clone(),
-            });
+            return Ok(Ground { cwd: launch.ground.clone(), root: launch.ground.clone() });
         };
-        let refused = |problem| TeamError::Cwd {
-            given: given.to_owned(),
-            problem,
-        };
-        let resolved = launch
-            .ground
-            .join(given)
-            .canonicalize()
-            .map_err(|_| refused("does not exist"))?;
+        let refused = |problem| TeamError::Cwd { given: given.to_owned(), problem };
+        let resolved =
+            launch.ground.join(given).canonicalize().map_err(|_| refused("does not exist"))?;
         let root = launch.root_of(&resolved);
         let root = root.ok_or_else(|| refused("is outside the project"))?;
         if resolved.is_dir() {
-            Ok(Ground {
-                cwd: resolved,
-                root,
-            })
+            Ok(Ground { cwd: resolved, root })
         } else {
             Err(refused("is not a directory"))
         }
@@ -348,8 +306,7 @@ impl Team {
             })
         };
         let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
-        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over))
-            .await;
+        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over)).await;
         look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
     }
 }

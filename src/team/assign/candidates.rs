@@ -39,10 +39,8 @@ pub enum Taker {
 impl Known {
     /// Returns the profiles of a configuration, where nobody is live.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
-        let mut known = Self {
-            search_path: launch.search_path().map(OsStr::to_owned),
-            ..Self::default()
-        };
+        let mut known =
+            Self { search_path: launch.search_path().map(OsStr::to_owned), ..Self::default() };
         for profile in config.profiles() {
             match launch.program(profile) {
                 Ok(_) => known.profiles.push(profile.name.clone()),
@@ -123,9 +121,7 @@ impl Team {
                     && live.queue.is_empty()
             };
             let all = state.live_sessions();
-            all.iter()
-                .find(is_free)
-                .map_or_else(new, |free| Taker::Live(free.name.clone()))
+            all.iter().find(is_free).map_or_else(new, |free| Taker::Live(free.name.clone()))
         })
     }
 

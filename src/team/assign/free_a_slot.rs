@@ -49,8 +49,7 @@ impl Team {
         match spare {
             Some(agent) => {
                 tracing::info!("`{agent}` gives way to a step of another profile");
-                self.shutdown_agent(agent.as_str(), Some(REASON.to_owned()))
-                    .await?;
+                self.shutdown_agent(agent.as_str(), Some(REASON.to_owned())).await?;
                 Ok(Room::Soon)
             }
             None if is_work => Ok(Room::Soon),
@@ -74,11 +73,7 @@ impl Team {
         });
         for agent in stuck {
             tracing::info!("`{agent}` does not end its turn and is ended");
-            let kill = Ask::Stop {
-                agent,
-                reason: None,
-                kill: true,
-            };
+            let kill = Ask::Stop { agent, reason: None, kill: true };
             if let Err(error) = self.inner.seat.ask(kill).await {
                 // It may have ended; else the next look tries again.
                 tracing::debug!("a stuck agent was not ended: {error}");
@@ -112,9 +107,7 @@ fn has_work(state: &State, live: &Session, now: Now) -> bool {
         || live.running.is_some()
         || !live.queue.is_empty()
         || !live.handed.is_empty()
-        || state
-            .unread(&live.name)
-            .any(|message| waking(message.sent_ms))
+        || state.unread(&live.name).any(|message| waking(message.sent_ms))
 }
 
 fn did_only_steps(state: &State, session: SessionId) -> bool {
@@ -125,9 +118,8 @@ fn did_only_steps(state: &State, session: SessionId) -> bool {
 fn is_named_by_a_plan(state: &State, live: &Session) -> bool {
     let running = state.workflows().into_iter();
     let running = running.filter(|workflow| !workflow.status.is_final());
-    let mut open = running
-        .flat_map(|workflow| &workflow.steps)
-        .filter(|step| !step.status.is_final());
+    let mut open =
+        running.flat_map(|workflow| &workflow.steps).filter(|step| !step.status.is_final());
     open.any(|step| step.wanted().eq_ignore_ascii_case(live.name.as_str()))
 }
 

@@ -149,11 +149,7 @@ impl Questions {
             counted.others = Some((question, times));
             return;
         }
-        self.counted.push(Counted {
-            kind: question.kind.clone(),
-            decision,
-            others: None,
-        });
+        self.counted.push(Counted { kind: question.kind.clone(), decision, others: None });
         self.settled.push_back((question, decision));
     }
 
@@ -203,10 +199,7 @@ impl Actor {
             return;
         }
         let told = asked.request().tool_call.clone();
-        let ours = OurTools {
-            server: SERVER,
-            tools: &ENDPOINT_TOOLS,
-        };
+        let ours = OurTools { server: SERVER, tools: &ENDPOINT_TOOLS };
         let earlier = self.turn.as_ref().and_then(|turn| turn.calls.get(&told.id));
         let is_ours = is_our_tool(asked.request(), earlier, ours) && self.has_our_tools();
         self.questions.note(&told);
@@ -240,11 +233,8 @@ impl Actor {
                 question.paths = self.shown_paths(&question.kind, &touched, found);
                 let verdict = found.map_or(Verdict::Ask, |found| {
                     // What only may be a place is none that makes a call one that may be allowed.
-                    let places = if touched.paths().is_empty() {
-                        &[]
-                    } else {
-                        found.places.as_slice()
-                    };
+                    let places =
+                        if touched.paths().is_empty() { &[] } else { found.places.as_slice() };
                     judge(self.policy(), &question.kind, places, &found.ground)
                 });
                 self.decide(asked, question, verdict);
@@ -269,10 +259,7 @@ impl Actor {
             bus: self.launch.bus_dir.clone(),
             cwd: self.identity.cwd.clone(),
             also: self.profile.guarded.clone(),
-            paths: paths
-                .take(limits::LOOKED_PATHS + 1)
-                .map(Path::to_path_buf)
-                .collect(),
+            paths: paths.take(limits::LOOKED_PATHS + 1).map(Path::to_path_buf).collect(),
         }
     }
 
@@ -379,11 +366,7 @@ impl Actor {
     }
 
     fn question(&self, call: &ToolCall, touched: &Touched) -> Question {
-        let title = if call.title().is_empty() {
-            call.id()
-        } else {
-            call.title()
-        };
+        let title = if call.title().is_empty() { call.id() } else { call.title() };
         Question {
             kind: self.told(touched.kind()),
             ..self.question_of(title, touched.paths().iter().map(String::as_str))
@@ -401,10 +384,7 @@ impl Actor {
             task: self.turn.as_ref().and_then(|turn| turn.task.clone()),
             kind: String::new(),
             title: self.told(title),
-            paths: paths
-                .take(limits::QUESTION_PATHS)
-                .map(|path| self.told(path))
-                .collect(),
+            paths: paths.take(limits::QUESTION_PATHS).map(|path| self.told(path)).collect(),
         }
     }
 
@@ -509,17 +489,11 @@ mod tests {
         }
         questions.count(question("edit", "edit"), Decision::AllowOnce);
         questions.count(question("read", "no"), Decision::Reject);
-        let at_once: Vec<_> = questions
-            .settled
-            .iter()
-            .map(|(question, _)| question.title.as_str())
-            .collect();
+        let at_once: Vec<_> =
+            questions.settled.iter().map(|(question, _)| question.title.as_str()).collect();
         assert_eq!(at_once, ["read 0", "edit", "no"]);
-        let others: Vec<_> = questions
-            .counted
-            .iter()
-            .filter_map(|counted| counted.others.clone())
-            .collect();
+        let others: Vec<_> =
+            questions.counted.iter().filter_map(|counted| counted.others.clone()).collect();
         assert_eq!(others, [(question("read", "read 999"), 999)]);
     }
 
@@ -530,10 +504,7 @@ mod tests {
             questions.count(question(&format!("kind {number}"), ""), Decision::Reject);
         }
         assert_eq!(questions.settled.len(), KINDS);
-        let others = questions
-            .counted
-            .iter()
-            .filter_map(|counted| counted.others.as_ref());
+        let others = questions.counted.iter().filter_map(|counted| counted.others.as_ref());
         let times: u64 = others.map(|(_, times)| times).sum();
         assert_eq!(times, 1000 - KINDS as u64);
     }

@@ -15,10 +15,7 @@ impl Actor {
     /// Takes in a wish for a file: fulfils it, refuses it, or asks.
     pub(crate) fn consider_file(&mut self, asked: FileQuestion) {
         let request = asked.request();
-        let cancelled = self
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.cancelled.is_some());
+        let cancelled = self.turn.as_ref().is_some_and(|turn| turn.cancelled.is_some());
         if request.session != self.acp.id || cancelled {
             // Dropped, it is refused: what it was for is over.
             return;
@@ -86,9 +83,8 @@ fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, 
     let beneath = Beneath::open(project).map_err(|error| told(&error))?;
     match access {
         FileAccess::Read { line, limit } => {
-            let bytes = beneath
-                .read(inner, limits::MAX_FILE_BYTES)
-                .map_err(|error| told(&error))?;
+            let bytes =
+                beneath.read(inner, limits::MAX_FILE_BYTES).map_err(|error| told(&error))?;
             let text = String::from_utf8(bytes).map_err(|_| told(&"it is not text in UTF-8"))?;
             Ok(lines(text, *line, *limit))
         }
@@ -138,10 +134,7 @@ mod tests {
             let refused = perform(project.path(), Path::new("file"), &access).unwrap_err();
             assert!(refused.contains(problem), "{refused}");
         };
-        let read = FileAccess::Read {
-            line: None,
-            limit: Some(1),
-        };
+        let read = FileAccess::Read { line: None, limit: Some(1) };
         check(read.clone(), "No such file");
         std::fs::write(project.path().join("file"), [b'a', 0xff]).unwrap();
         check(read.clone(), "UTF-8");

@@ -21,15 +21,8 @@ pub(crate) const LINKS_ENTRIES: usize = 1000;
 const SKIPPED: [&str; 5] = ["objects", "refs", "logs", "rr-cache", "worktrees"];
 
 /// What makes a directory with a `HEAD` a whole git directory, or makes programs run once it is one.
-const PARTS_OF_GIT: [&str; 7] = [
-    "commondir",
-    "config",
-    "config.worktree",
-    "hooks",
-    "info",
-    "objects",
-    "refs",
-];
+const PARTS_OF_GIT: [&str; 7] =
+    ["commondir", "config", "config.worktree", "hooks", "info", "objects", "refs"];
 
 /// Returns where the guarded names of a project's root lead, where links in guarded directories lead, and where the directories
 /// of its repository are; and whether these are all. `also` is what a profile guards besides.

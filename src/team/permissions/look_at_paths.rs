@@ -55,9 +55,7 @@ pub(crate) struct Looks {
 
 impl Default for Looks {
     fn default() -> Self {
-        Self {
-            places: Arc::new(Semaphore::new(LOOKS)),
-        }
+        Self { places: Arc::new(Semaphore::new(LOOKS)) }
     }
 }
 
@@ -67,8 +65,7 @@ impl Looks {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
         }
-        self.within(LOOK_LIMIT, move |until| survey.look(until))
-            .await
+        self.within(LOOK_LIMIT, move |until| survey.look(until)).await
     }
 
     /// Runs a look that may hang; a thread that does keeps its place.
@@ -182,10 +179,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let root = directory.path().canonicalize().unwrap().join("project");
             fs::create_dir_all(root.join("src")).unwrap();
-            Self {
-                _directory: directory,
-                root,
-            }
+            Self { _directory: directory, root }
         }
 
         fn directory(&self, path: &str) -> &Self {
@@ -249,9 +243,7 @@ mod tests {
             bus: project.root.join("elsewhere/bus"),
             ..project.survey("elsewhere/bus/bus.json")
         };
-        let found = survey
-            .look(Instant::now() + Duration::from_mins(1))
-            .unwrap();
+        let found = survey.look(Instant::now() + Duration::from_mins(1)).unwrap();
         for kind in ["read", "search", "edit"] {
             let verdict = judge(Policy::Rules, kind, &found.places, &found.ground);
             assert_eq!(verdict, Verdict::Ask, "{kind}");
@@ -341,12 +333,7 @@ mod tests {
             .link("gh", ".github")
             .link("loop", ".envrc")
             .link(".envrc", "loop");
-        for path in [
-            "conf/mcp.json",
-            ".mcp.json",
-            "third/settings.json",
-            "gh/workflows/ci.yml",
-        ] {
+        for path in ["conf/mcp.json", ".mcp.json", "third/settings.json", "gh/workflows/ci.yml"] {
             project.check("edit", path, Verdict::Ask);
         }
         project.check("read", "third/bridge/log/1.jsonl", Verdict::Ask);
@@ -458,9 +445,7 @@ mod tests {
     #[test]
     fn a_file_with_a_further_name_is_guarded_under_each() {
         let project = Project::new();
-        project
-            .file(".claude/settings.json", "{}")
-            .file("src/main.rs", "");
+        project.file(".claude/settings.json", "{}").file("src/main.rs", "");
         fs::create_dir(project.root.join("notes")).unwrap();
         let hard = |target: &str, name: &str| {
             fs::hard_link(project.root.join(target), project.root.join(name)).unwrap();

@@ -36,11 +36,7 @@ impl Actor {
             question: fresh.question.clone(),
             offers: fresh.asked.offers(),
             timeout_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
-            to: if self.human.is_reachable() {
-                Asking::Human
-            } else {
-                Asking::Orchestrator
-            },
+            to: if self.human.is_reachable() { Asking::Human } else { Asking::Orchestrator },
         };
         if fresh.tries == 0 {
             fresh.behind = self.newest_question().map_or(0, |(seq, _)| seq);
@@ -59,9 +55,7 @@ impl Actor {
                 None
             }
         };
-        let Fresh {
-            question, asked, ..
-        } = fresh;
+        let Fresh { question, asked, .. } = fresh;
         let Some(id) = put else {
             self.tell(&question.title, asked, Decision::Reject);
             return None;
@@ -82,10 +76,7 @@ impl Actor {
             Event::PermissionAsked(asked) => Some(asked.id.clone()),
             _ => None,
         });
-        let newest = || {
-            self.newest_question()
-                .filter(|(seq, _)| *seq > fresh.behind)
-        };
+        let newest = || self.newest_question().filter(|(seq, _)| *seq > fresh.behind);
         asked.or_else(|| newest().map(|(_, id)| id))
     }
 

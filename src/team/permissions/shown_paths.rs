@@ -66,11 +66,7 @@ impl Actor {
             inner => inner,
         };
         let place = in_short(&self.secrets.hidden(inner), limits::QUESTION_CHARS);
-        format!(
-            "{} -> {}",
-            quoted(&in_short(&named, NAMED_CHARS)),
-            quoted(&place)
-        )
+        format!("{} -> {}", quoted(&in_short(&named, NAMED_CHARS)), quoted(&place))
     }
 }
 
@@ -92,11 +88,7 @@ fn quoted(path: &str) -> String {
         && !path.starts_with(['"', '…', ' '])
         && !path.ends_with(' ')
         && !path.contains(char::is_control);
-    if is_plain {
-        path.to_owned()
-    } else {
-        serde_json::Value::from(path).to_string()
-    }
+    if is_plain { path.to_owned() } else { serde_json::Value::from(path).to_string() }
 }
 
 #[cfg(test)]
@@ -124,10 +116,7 @@ mod tests {
     fn of_a_long_path_both_ends_are_shown() {
         let path = Secrets::default().hidden(format!("src/{}/hooks", "x/".repeat(200)));
         let short = in_short(&path, 20);
-        assert!(
-            short.starts_with("src/x/") && short.ends_with("x//hooks"),
-            "{short}"
-        );
+        assert!(short.starts_with("src/x/") && short.ends_with("x//hooks"), "{short}");
         assert_eq!(short.chars().count(), 21);
         assert_eq!(in_short(&Secrets::default().hidden("src"), 3), "src");
     }

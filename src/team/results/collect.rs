@@ -79,12 +79,7 @@ impl Gathered {
             Update::Tokens(tokens) => {
                 self.tokens = Some(self.tokens.unwrap_or_default().and(*tokens));
             }
-            Update::Usage {
-                used,
-                size,
-                cost,
-                resets_at,
-            } => {
+            Update::Usage { used, size, cost, resets_at } => {
                 self.fill = Some((*used, *size));
                 self.resets_at = resets_at.or(self.resets_at);
                 if let Some(Cost { amount, currency }) = cost {
@@ -184,11 +179,7 @@ impl Actor {
                 bus.transcript(&task, &line);
             })
         });
-        Gathered {
-            context: Some(self.context),
-            before,
-            ..Gathered::default()
-        }
+        Gathered { context: Some(self.context), before, ..Gathered::default() }
     }
 
     /// Puts together what came of a turn, with its details as a text of their own. Once the agent's end is asked for, git is not waited for any more.
@@ -256,11 +247,7 @@ impl Place {
         let looking = looks.within(LOOK_LIMIT, move |until| {
             let told = paths.into_iter().map(|path| {
                 let is_late = Instant::now() > until;
-                let real = if is_late {
-                    None
-                } else {
-                    resolve(&place.cwd, path.as_ref())
-                };
+                let real = if is_late { None } else { resolve(&place.cwd, path.as_ref()) };
                 (place.told(&path, real), path)
             });
             Some(told.map(|(told, path)| (path, told)).collect())
@@ -319,16 +306,9 @@ fn changes(call: &ToolCall) -> Vec<(String, Change)> {
     let known = call.known();
     if let Some(diffs) = &known.diffs {
         let change = |is_new| {
-            if is_new {
-                Change::Created
-            } else {
-                Change::Edited
-            }
+            if is_new { Change::Created } else { Change::Edited }
         };
-        return diffs
-            .iter()
-            .map(|diff| (diff.path.clone(), change(diff.is_new)))
-            .collect();
+        return diffs.iter().map(|diff| (diff.path.clone(), change(diff.is_new))).collect();
     }
     let change = match call.kind() {
         "edit" => Change::Edited,
@@ -355,28 +335,18 @@ fn failed_calls(calls: &[&ToolCall], refused: &[Refused], secrets: &Secrets) -> 
         }
     }
     let known = |refused: &&Refused| calls.iter().any(|call| is_of(refused, call));
-    all.extend(
-        refused
-            .iter()
-            .filter(|refused| !known(refused))
-            .map(|refused| FailedCall {
-                title: cut(&refused.title, limits::QUESTION_CHARS, secrets),
-                kind: "other".to_owned(),
-                why: NOT_ALLOWED.to_owned(),
-            }),
-    );
+    all.extend(refused.iter().filter(|refused| !known(refused)).map(|refused| FailedCall {
+        title: cut(&refused.title, limits::QUESTION_CHARS, secrets),
+        kind: "other".to_owned(),
+        why: NOT_ALLOWED.to_owned(),
+    }));
     all
 }
 
 fn failed(call: &ToolCall, refused: bool, secrets: &Secrets) -> FailedCall {
     // gemini tells of a call that it refuses itself nothing but its id, in which the tool's name stands.
     let kind = Some(call.kind()).filter(|kind| *kind != "other");
-    let titles = [
-        call.title(),
-        call.name(),
-        kind.unwrap_or_default(),
-        call.id(),
-    ];
+    let titles = [call.title(), call.name(), kind.unwrap_or_default(), call.id()];
     let title = titles.into_iter().find(|title| !title.trim().is_empty());
     let why = call.known().content.as_deref().unwrap_or_default();
     FailedCall {
@@ -394,11 +364,7 @@ fn failed(call: &ToolCall, refused: bool, secrets: &Secrets) -> FailedCall {
 fn cut(text: &str, most: usize, secrets: &Secrets) -> String {
     let text = secrets.hidden(text.trim());
     let (head, is_cut) = text.head(most);
-    if is_cut {
-        format!("{head} … [more in the transcript]")
-    } else {
-        head.into()
-    }
+    if is_cut { format!("{head} … [more in the transcript]") } else { head.into() }
 }
 
 #[cfg(test)]
@@ -437,18 +403,10 @@ mod tests {
         std::fs::create_dir(project.join("src")).unwrap();
         let whole = project.join("src/whole.rs");
         let mut new = call("1", "edit", "completed", &["new.rs"]);
-        new.diffs = Some(vec![Diff {
-            path: "new.rs".into(),
-            is_new: true,
-        }]);
+        new.diffs = Some(vec![Diff { path: "new.rs".into(), is_new: true }]);
         let calls = seen(vec![
             new,
-            call(
-                "2",
-                "edit",
-                "completed",
-                &["new.rs", whole.to_str().unwrap()],
-            ),
+            call("2", "edit", "completed", &["new.rs", whole.to_str().unwrap()]),
             call("3", "read", "completed", &["read.rs"]),
             call("4", "edit", "failed", &["failed.rs"]),
             call("5", "delete", "completed", &["../gone.rs"]),
@@ -484,17 +442,12 @@ mod tests {
         let key = "sk-1234567890abcdefghijk";
         let secrets = Secrets::of([("API_KEY", key)].into_iter());
         // The cut goes through the key.
-        update.content = Some(format!(
-            "{}{key} and so on",
-            "x".repeat(limits::FAILED_CALL_CHARS - 10)
-        ));
+        update.content =
+            Some(format!("{}{key} and so on", "x".repeat(limits::FAILED_CALL_CHARS - 10)));
         let calls = seen(vec![update, call("2", "edit", "completed", &[])]);
         let told = failed_calls(&calls.all(), &[], &secrets);
         assert_eq!(told.len(), 1);
-        assert_eq!(
-            (told[0].title.as_str(), told[0].kind.as_str()),
-            ("execute 1", "execute")
-        );
+        assert_eq!((told[0].title.as_str(), told[0].kind.as_str()), ("execute 1", "execute"));
         let why = &told[0].why;
         assert!(why.ends_with(" … [more in the transcript]"), "{why}");
         assert!(!why.contains("sk-1"), "{why}");
@@ -509,21 +462,15 @@ mod tests {
         };
         let mut silent = call("2", "edit", "in_progress", &[]);
         silent.title = Some(String::new());
-        let calls = seen(vec![
-            bare("write_file-1", Some("failed")),
-            silent,
-            bare("3", None),
-        ]);
+        let calls = seen(vec![bare("write_file-1", Some("failed")), silent, bare("3", None)]);
         let refused = |call: Option<&str>, title: &str| Refused {
             call: call.map(str::to_owned),
             title: title.to_owned(),
         };
         let refused = [refused(Some("2"), "x"), refused(None, "write notes.txt")];
         let told = failed_calls(&calls.all(), &refused, &Secrets::default());
-        let told: Vec<_> = told
-            .iter()
-            .map(|call| (call.title.as_str(), call.why.as_str()))
-            .collect();
+        let told: Vec<_> =
+            told.iter().map(|call| (call.title.as_str(), call.why.as_str())).collect();
         let expected = [
             ("write_file-1", ""),
             ("edit", "it was not allowed"),
@@ -545,21 +492,13 @@ mod tests {
 
     #[test]
     fn tokens_are_those_of_the_turn_else_the_sum_of_its_requests() {
-        let one = TokenUsage {
-            input: 10,
-            output: 1,
-            cached: Some(4),
-            total: 11,
-        };
+        let one = TokenUsage { input: 10, output: 1, cached: Some(4), total: 11 };
         let mut gathered = Gathered::default();
         assert_eq!(gathered.usage(None, None), None);
         gathered.hear(&Update::Tokens(one), 0);
         gathered.hear(&Update::Tokens(one), 0);
         let usage = gathered.usage(None, None).unwrap();
-        assert_eq!(
-            (usage.input_tokens, usage.cached_tokens),
-            (Some(20), Some(8))
-        );
+        assert_eq!((usage.input_tokens, usage.cached_tokens), (Some(20), Some(8)));
         let usage = gathered.usage(Some(one), None).unwrap();
         assert_eq!(usage.total_tokens, Some(11));
         gathered.is_cut(None);

@@ -20,11 +20,7 @@ impl<'a> Advice<'a> {
     /// Knows what a profile says.
     pub(crate) fn of(profile: &'a Profile, now_ms: i64) -> Self {
         let login = profile.login.as_ref();
-        Self {
-            login: login.map(|login| login.value.as_str()),
-            resets_at: None,
-            now_ms,
-        }
+        Self { login: login.map(|login| login.value.as_str()), resets_at: None, now_ms }
     }
 
     /// Says what an agent's answer to a request means.
@@ -34,11 +30,7 @@ impl<'a> Advice<'a> {
             AcpError::Deadline { .. } => Some(error_class::SILENT),
             _ => None,
         };
-        self.complete(
-            class.unwrap_or(error_class::AGENT),
-            error.to_string(),
-            &error.words(),
-        )
+        self.complete(class.unwrap_or(error_class::AGENT), error.to_string(), &error.words())
     }
 
     /// Says what it means that an agent answers so, or not at all, while it gets ready.
@@ -89,33 +81,21 @@ mod tests {
     const NOW: i64 = 1_790_000_000_000;
 
     fn refused(code: i32, message: &str, data: Option<serde_json::Value>) -> AcpError {
-        AcpError::Refused {
-            method: "session/prompt".into(),
-            code,
-            message: message.into(),
-            data,
-        }
+        AcpError::Refused { method: "session/prompt".into(), code, message: message.into(), data }
     }
 
     fn advice() -> Advice<'static> {
-        Advice {
-            login: Some("set KEY"),
-            resets_at: None,
-            now_ms: NOW,
-        }
+        Advice { login: Some("set KEY"), resets_at: None, now_ms: NOW }
     }
 
     #[test]
     fn who_does_not_get_ready_is_told_of_with_the_setting_that_helps() {
-        let error = AcpError::Deadline {
-            method: "initialize".into(),
-            after: Duration::from_mins(2),
-        };
+        let error =
+            AcpError::Deadline { method: "initialize".into(), after: Duration::from_mins(2) };
         let told = advice().on_start(&error);
         assert_eq!(told.class, "start");
         assert!(
-            told.message
-                .starts_with("it did not answer `initialize` within 120 s: "),
+            told.message.starts_with("it did not answer `initialize` within 120 s: "),
             "{}",
             told.message
         );
@@ -140,10 +120,7 @@ mod tests {
         let error = advice().on(&refused(-32603, "Internal error", data));
         assert_eq!(error.class, error_class::QUOTA);
         assert_eq!(error.retry_ms, Some(NOW + 60_000));
-        let told = Advice {
-            resets_at: Some(1_790_000_600.0),
-            ..advice()
-        };
+        let told = Advice { resets_at: Some(1_790_000_600.0), ..advice() };
         let error = told.on(&refused(429, "slow down", None));
         assert_eq!(error.retry_ms, Some(NOW + 600_000));
         assert_eq!(told.on(&refused(400, "no", None)).retry_ms, None);
@@ -152,16 +129,12 @@ mod tests {
     #[test]
     fn what_does_not_answer_is_silent_and_the_rest_is_the_agents() {
         let class = |error: AcpError| advice().on(&error).class;
-        let late = AcpError::Deadline {
-            method: "session/new".into(),
-            after: Duration::from_mins(1),
-        };
+        let late =
+            AcpError::Deadline { method: "session/new".into(), after: Duration::from_mins(1) };
         assert_eq!(class(late), error_class::SILENT);
         assert_eq!(class(refused(-32603, "odd", None)), error_class::AGENT);
-        let malformed = AcpError::Malformed {
-            method: "session/new".into(),
-            problem: "it says 401".into(),
-        };
+        let malformed =
+            AcpError::Malformed { method: "session/new".into(), problem: "it says 401".into() };
         assert_eq!(class(malformed), error_class::AGENT);
     }
 }

@@ -84,11 +84,7 @@ impl Look {
 
     /// Returns what names the commit, or the lack of one, in a comparison.
     pub(crate) fn tree(&self) -> &str {
-        if self.head == INITIAL {
-            EMPTY_TREE
-        } else {
-            &self.head
-        }
+        if self.head == INITIAL { EMPTY_TREE } else { &self.head }
     }
 }
 
@@ -113,12 +109,8 @@ pub(crate) fn compare(
     after: &Look,
     committed: &BTreeMap<String, Change>,
 ) -> BTreeMap<String, Change> {
-    let paths: BTreeSet<&String> = before
-        .dirty
-        .keys()
-        .chain(after.dirty.keys())
-        .chain(committed.keys())
-        .collect();
+    let paths: BTreeSet<&String> =
+        before.dirty.keys().chain(after.dirty.keys()).chain(committed.keys()).collect();
     let changes = paths.into_iter().filter_map(|path| {
         let change = change_of(path, before, after, committed.get(path).copied())?;
         Some((path.clone(), change))
@@ -160,10 +152,7 @@ mod tests {
         ? not added.rs\0";
 
     fn look(head: &str, files: &[(&str, State, Option<i128>)]) -> Look {
-        let mut look = Look {
-            head: head.into(),
-            ..Look::default()
-        };
+        let mut look = Look { head: head.into(), ..Look::default() };
         for (path, state, mark) in files {
             look.dirty.insert((*path).into(), *state);
             if let Some(time) = mark {
@@ -179,15 +168,11 @@ mod tests {
         committed: &[(&str, Change)],
         expected: &[(&str, Change)],
     ) {
-        let committed = committed
-            .iter()
-            .map(|(path, change)| ((*path).to_owned(), *change))
-            .collect();
+        let committed =
+            committed.iter().map(|(path, change)| ((*path).to_owned(), *change)).collect();
         let changes = compare(before, after, &committed);
-        let changes: Vec<_> = changes
-            .iter()
-            .map(|(path, change)| (path.as_str(), *change))
-            .collect();
+        let changes: Vec<_> =
+            changes.iter().map(|(path, change)| (path.as_str(), *change)).collect();
         assert_eq!(changes, expected);
     }
 
@@ -195,11 +180,8 @@ mod tests {
     fn every_kind_of_line_of_git_is_read() {
         let look = Look::parse(STATUS.as_bytes()).unwrap();
         assert_eq!(look.head, "1a2b");
-        let dirty: Vec<_> = look
-            .dirty
-            .iter()
-            .map(|(path, state)| (path.as_str(), *state))
-            .collect();
+        let dirty: Vec<_> =
+            look.dirty.iter().map(|(path, state)| (path.as_str(), *state)).collect();
         let expected = [
             ("both.rs", State::Other),
             ("from.rs", State::Gone),
@@ -218,10 +200,7 @@ mod tests {
     #[test]
     fn what_commits_did_is_read() {
         let diff = committed(b"A\0new.rs\0M\0old.rs\0D\0gone.rs\0T\0link\0");
-        let diff: Vec<_> = diff
-            .iter()
-            .map(|(path, change)| (path.as_str(), *change))
-            .collect();
+        let diff: Vec<_> = diff.iter().map(|(path, change)| (path.as_str(), *change)).collect();
         let expected = [
             ("gone.rs", Change::Deleted),
             ("link", Change::Edited),

@@ -75,10 +75,7 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
         return false;
     };
     // Asked in the directory itself, whose path need not be text.
-    let repository = Repository {
-        project: directory,
-        ..repository
-    };
+    let repository = Repository { project: directory, ..repository };
     match repository.git(&[], &["ls-files", "-z", "--", "."]).await {
         Ok(files) => !files.is_empty(),
         Err(Trouble::NoGit) => false,
@@ -152,26 +149,17 @@ enum Trouble {
 impl Repository {
     /// Finds the repository of a project, by looking for `.git` upwards.
     pub(crate) fn of(project: &Path, environment: &[(OsString, OsString)]) -> Option<Self> {
-        let root = project
-            .ancestors()
-            .find(|directory| is_repository(&directory.join(".git")))?;
+        let root = project.ancestors().find(|directory| is_repository(&directory.join(".git")))?;
         let passed = |(name, _): &&(OsString, OsString)| PASSED.iter().any(|known| name == known);
         let mut environment: Vec<_> = environment.iter().filter(passed).cloned().collect();
         environment.extend(SET.map(|(name, value)| (name.into(), value.into())));
-        Some(Self {
-            root: root.to_owned(),
-            project: project.to_owned(),
-            environment,
-        })
+        Some(Self { root: root.to_owned(), project: project.to_owned(), environment })
     }
 
     /// Begins the look at a task's start; `done` is told when it is done.
     pub(crate) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
         let repository = self.clone();
-        let hold = Hold {
-            looked: CancellationToken::new(),
-            late: Arc::default(),
-        };
+        let hold = Hold { looked: CancellationToken::new(), late: Arc::default() };
         let looked = hold.looked.clone().drop_guard();
         let looking = tokio::spawn(async move {
             let _looked = looked;
@@ -182,11 +170,7 @@ impl Repository {
             }
             look
         });
-        Before {
-            repository,
-            looking: AbortOnDropHandle::new(looking),
-            hold,
-        }
+        Before { repository, looking: AbortOnDropHandle::new(looking), hold }
     }
 
     /// Looks at the working tree, and at files that are of interest anyway.
@@ -212,9 +196,7 @@ impl Repository {
         let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
         let root = self.root.clone();
         let marking = tokio::task::spawn_blocking(move || marks(&root, paths));
-        look.marks = marking
-            .await
-            .map_err(|error| Trouble::Unheard(error.to_string()))?;
+        look.marks = marking.await.map_err(|error| Trouble::Unheard(error.to_string()))?;
         Ok(look)
     }
 
@@ -248,9 +230,7 @@ impl Repository {
     ///
     /// To take the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
     async fn filters_off(&self) -> Result<Vec<String>, Trouble> {
-        let keys = self
-            .git(&[], &["config", "-z", "--list", "--name-only"])
-            .await?;
+        let keys = self.git(&[], &["config", "-z", "--list", "--name-only"]).await?;
         settings_against(&keys)
     }
 
@@ -265,10 +245,7 @@ impl Repository {
             word.push(path);
             word
         };
-        vec![
-            named("--git-dir=", &self.root.join(".git")),
-            named("--work-tree=", &self.root),
-        ]
+        vec![named("--git-dir=", &self.root.join(".git")), named("--work-tree=", &self.root)]
     }
 
     /// Tells whether all of the repository that git asks about belongs to this user. In a linked worktree `.git` is a file that names
@@ -319,9 +296,7 @@ impl Repository {
                 return Ok(());
             }
             let words = child.stderr_tail();
-            Err(Trouble::Refused(
-                words.lines().next().unwrap_or_default().to_owned(),
-            ))
+            Err(Trouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
         };
         let heard = tokio::time::timeout(PATIENCE, listening).await;
         // Dropped, a child that still runs is killed.
@@ -344,11 +319,7 @@ impl Before {
 
     /// Looks again, and says what has changed since the start, by path from the project.
     pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
-        let Self {
-            repository,
-            looking,
-            hold,
-        } = self;
+        let Self { repository, looking, hold } = self;
         let compared = async {
             let before = match looking.await {
                 Ok(look) => look?,

@@ -49,10 +49,7 @@ impl Team {
     pub fn position(&self, task: &Task) -> Option<usize> {
         self.bus().look(|state| {
             let queue = &state.session(task.session)?.queue;
-            queue
-                .iter()
-                .position(|queued| *queued == task.id)
-                .map(|index| index + 1)
+            queue.iter().position(|queued| *queued == task.id).map(|index| index + 1)
         })
     }
 

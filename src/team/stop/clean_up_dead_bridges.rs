@@ -80,8 +80,7 @@ impl Team {
         let Some(run) = self.bus().look(unswept) else {
             return Ok(true);
         };
-        self.end_what_is_left(BTreeMap::from([(session, run)]))
-            .await?;
+        self.end_what_is_left(BTreeMap::from([(session, run)])).await?;
         Ok(self.bus().look(unswept).is_none())
     }
 
@@ -95,11 +94,7 @@ impl Team {
         let of_here = |run: &&Run| run.place.is_some() && run.place == place;
         let remains = dead.iter().map(|(session, run)| Remains {
             mark: launch.mark(*session),
-            processes: run
-                .iter()
-                .filter(of_here)
-                .flat_map(|run| processes(run, boot))
-                .collect(),
+            processes: run.iter().filter(of_here).flat_map(|run| processes(run, boot)).collect(),
         });
         let left = end_remains(env_vars::RUN, remains.collect()).await;
         for session in dead.into_keys() {
@@ -122,18 +117,14 @@ fn without_bridge(state: &State) -> BTreeMap<SessionId, Option<Run>> {
         let owner = session.owner;
         owner.is_some_and(|owner| state.session(owner).is_none())
     });
-    orphans
-        .map(|session| (session.id, session.run.clone()))
-        .collect()
+    orphans.map(|session| (session.id, session.run.clone())).collect()
 }
 
 /// Names the processes that were written down; those of another boot are no more, and one without a start time is nobody.
 fn processes(run: &Run, boot: u32) -> Vec<(u32, u64)> {
     let marks = run.shim.iter().chain([&run.agent]);
     let of_now = marks.filter(|_| run.boot == boot);
-    of_now
-        .filter_map(|mark| Some((mark.pid, mark.started?)))
-        .collect()
+    of_now.filter_map(|mark| Some((mark.pid, mark.started?))).collect()
 }
 
 #[cfg(test)]

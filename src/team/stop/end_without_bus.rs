@@ -25,10 +25,7 @@ pub(crate) struct OwnEnd {
 impl Ends {
     /// Takes in an agent that begins; it ends at once with the whole team, too.
     pub(crate) fn begin(&self, session: SessionId, hurry: &CancellationToken) -> OwnEnd {
-        let end = OwnEnd {
-            wanted: hurry.child_token(),
-            gone: CancellationToken::new(),
-        };
+        let end = OwnEnd { wanted: hurry.child_token(), gone: CancellationToken::new() };
         self.with(|ends| ends.insert(session, end.clone()));
         end
     }

@@ -105,8 +105,7 @@ impl Actor {
         let task = self.seat.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
         if task.cancel_asked {
-            self.finish(id, Outcome::plain(TaskStatus::Cancelled), String::new())
-                .await;
+            self.finish(id, Outcome::plain(TaskStatus::Cancelled), String::new()).await;
             return;
         }
         let text = self.prompt_of(&task).await;
@@ -203,11 +202,7 @@ impl Actor {
         }
         let call = random_ids::call();
         self.ladder.woken = Some(Instant::now());
-        let Mail {
-            letters,
-            more,
-            failed,
-        } = self.take_mail(call, Way::Prompt).await;
+        let Mail { letters, more, failed } = self.take_mail(call, Way::Prompt).await;
         if letters.is_empty() {
             if failed {
                 // It stays unread, and wakes the agent later.
@@ -280,12 +275,7 @@ impl Actor {
         };
         let readable = bus.readable(session, &pick, &[]);
         let pick = readable.pick(pick);
-        let take = Ask::Take {
-            session,
-            call,
-            way,
-            pick,
-        };
+        let take = Ask::Take { session, call, way, pick };
         if !readable.is_empty() {
             match self.seat.ask(take).await {
                 Ok(_) => {}
@@ -294,10 +284,7 @@ impl Actor {
                     tracing::warn!("failed to take messages for a prompt: {error}");
                     // The hand-over may be on the bus, and what it handed over is not shown.
                     self.settle_call(call, false).await;
-                    return Mail {
-                        failed: true,
-                        ..Mail::default()
-                    };
+                    return Mail { failed: true, ..Mail::default() };
                 }
             }
         }
@@ -315,14 +302,9 @@ impl Actor {
         }
         let (name, session) = (&self.identity.name, self.identity.session);
         let (mates, tools) = self.seat.bus().look(|state| {
-            let mates: Vec<Name> = state
-                .live_sessions()
-                .iter()
-                .map(|live| live.name.clone())
-                .collect();
-            let tools = state
-                .session(session)
-                .is_some_and(|live| live.tools != Tools::Missing);
+            let mates: Vec<Name> =
+                state.live_sessions().iter().map(|live| live.name.clone()).collect();
+            let tools = state.session(session).is_some_and(|live| live.tools != Tools::Missing);
             (mates, tools)
         });
         let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
@@ -430,12 +412,7 @@ impl Actor {
     async fn conclude(&mut self, mut turn: Turn, outcome: Outcome) {
         match turn.task {
             Some(task) if !turn.given_up => {
-                let Turn {
-                    gathered,
-                    output,
-                    calls,
-                    ..
-                } = turn;
+                let Turn { gathered, output, calls, .. } = turn;
                 let report = self.report(gathered, outcome.usage, &output, &calls).await;
                 self.finish_with(task, outcome, output, report).await;
             }
@@ -453,17 +430,11 @@ impl Actor {
     async fn rest(&mut self) {
         let session = self.identity.session;
         let running = self.seat.bus().look(|state| {
-            state
-                .session(session)
-                .is_some_and(|live| live.activity == Activity::Running)
+            state.session(session).is_some_and(|live| live.activity == Activity::Running)
         });
         // The end of a task that is not written yet leaves it running.
         if running || !self.unwritten.is_empty() {
-            self.record(Ask::Activity {
-                session,
-                activity: Activity::Idle,
-            })
-            .await;
+            self.record(Ask::Activity { session, activity: Activity::Idle }).await;
         }
     }
 
@@ -481,10 +452,7 @@ impl Actor {
     }
 
     pub(crate) async fn finish(&mut self, id: TaskId, outcome: Outcome, output: String) {
-        let report = Report {
-            context: Some(self.context),
-            ..Report::default()
-        };
+        let report = Report { context: Some(self.context), ..Report::default() };
         self.finish_with(id, outcome, output, (report, None)).await;
     }
 
@@ -495,22 +463,12 @@ impl Actor {
         output: String,
         (report, details): (Report, Option<String>),
     ) {
-        let Outcome {
-            status,
-            stop_reason,
-            error,
-            ..
-        } = outcome;
+        let Outcome { status, stop_reason, error, .. } = outcome;
         let error = error.map(|error| error.written(&self.secrets));
         let word = |text: String| self.secrets.hidden(text).clipped(limits::WORD_BYTES);
         let stop_reason = stop_reason.map(word);
-        let ending = Ending {
-            status,
-            output: Body::Text(String::new()),
-            stop_reason,
-            error,
-            report,
-        };
+        let ending =
+            Ending { status, output: Body::Text(String::new()), stop_reason, error, report };
         let end = End::new(id, ending, self.secrets.hidden(output).into());
         let is_first = self.unwritten.is_empty();
         self.unwritten.push_end(End { details, ..end });

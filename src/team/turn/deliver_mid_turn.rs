@@ -148,10 +148,7 @@ impl Actor {
     pub(crate) fn reach(&self) -> Reach {
         let agent = self.connection.agent();
         let offers = agent.is_some_and(|agent| agent.offers(Feature::Steering));
-        let shown = Shown {
-            steers: offers && !self.ladder.steers_not,
-            drains: self.ladder.drains,
-        };
+        let shown = Shown { steers: offers && !self.ladder.steers_not, drains: self.ladder.drains };
         Reach::of(self.profile.mid_turn.value, shown)
     }
 
@@ -224,10 +221,7 @@ impl Actor {
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let asking =
             tokio::spawn(async move { connection.steer(&session, &text, steer::DEADLINE).await });
-        self.ladder.steering = Some(Steering {
-            call,
-            asking: AbortOnDropHandle::new(asking),
-        });
+        self.ladder.steering = Some(Steering { call, asking: AbortOnDropHandle::new(asking) });
     }
 
     /// Takes in what became of a text that was put into a turn.
@@ -339,12 +333,7 @@ impl Actor {
 
     pub(crate) async fn settle_call(&mut self, call: CallId, seen: bool) {
         let session = self.identity.session;
-        self.record(Ask::Settle {
-            session,
-            call,
-            seen,
-        })
-        .await;
+        self.record(Ask::Settle { session, call, seen }).await;
     }
 
     fn transcribe_words(&self, way: Way, text: &str) {

@@ -71,11 +71,7 @@ impl Proof {
 
     fn give(&mut self, call: CallId, stage: Stage) {
         let spoken = false;
-        self.given.push(Given {
-            call,
-            stage,
-            spoken,
-        });
+        self.given.push(Given { call, stage, spoken });
     }
 
     /// Notes that the agent has taken what it was offered, for sure from then on.
@@ -98,10 +94,7 @@ impl Proof {
 
     /// Notes the calls of our tools that have been answered, as a tool call has ended and no other runs.
     pub(crate) fn told(&mut self, calls: impl IntoIterator<Item = CallId>) {
-        let open: Vec<_> = calls
-            .into_iter()
-            .filter(|call| !self.is_open(*call))
-            .collect();
+        let open: Vec<_> = calls.into_iter().filter(|call| !self.is_open(*call)).collect();
         self.told = open;
     }
 
@@ -112,8 +105,7 @@ impl Proof {
                 given.spoken = true;
             }
             let next = |given: &mut Given| given.stage == Stage::Next;
-            self.proven
-                .extend(self.given.extract_if(.., next).map(|given| given.call));
+            self.proven.extend(self.given.extract_if(.., next).map(|given| given.call));
             self.proven.append(&mut self.told);
         }
         if sign.calls_over {
@@ -152,16 +144,8 @@ mod tests {
     use super::*;
 
     const CALL: CallId = CallId(Uuid::nil());
-    const WORDS: Sign = Sign {
-        own: true,
-        calls_over: false,
-        ended_well: false,
-    };
-    const CALLS_OVER: Sign = Sign {
-        own: false,
-        calls_over: true,
-        ended_well: true,
-    };
+    const WORDS: Sign = Sign { own: true, calls_over: false, ended_well: false };
+    const CALLS_OVER: Sign = Sign { own: false, calls_over: true, ended_well: true };
 
     fn taken() -> Proof {
         let mut proof = Proof::default();

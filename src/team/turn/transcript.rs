@@ -42,11 +42,7 @@ pub(crate) fn of_git(wall_ms: i64, told: &str) -> String {
 
 /// Writes the line of a permission question and its answer.
 pub(crate) fn of_permission(wall_ms: i64, title: &str, answer: &str) -> String {
-    line(
-        wall_ms,
-        "permission",
-        &json!({ "title": title, "answer": answer }),
-    )
+    line(wall_ms, "permission", &json!({ "title": title, "answer": answer }))
 }
 
 /// Writes the line of an update.
@@ -70,9 +66,7 @@ pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
             ("plan", json!({ "entries": entries }))
         }
         Update::Tokens(tokens) => ("tokens", tokens_told(*tokens)),
-        Update::Usage {
-            used, size, cost, ..
-        } => {
+        Update::Usage { used, size, cost, .. } => {
             let cost = cost
                 .as_ref()
                 .map(|cost| json!({ "amount": cost.amount, "currency": cost.currency }));
@@ -100,9 +94,7 @@ pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
 pub(crate) fn said(transcript: &str) -> String {
     let texts = transcript.lines().filter_map(|line| {
         let value: Value = serde_json::from_str(line).ok()?;
-        (value["kind"] == "text")
-            .then(|| value["text"].as_str().map(str::to_owned))
-            .flatten()
+        (value["kind"] == "text").then(|| value["text"].as_str().map(str::to_owned)).flatten()
     });
     texts.collect()
 }

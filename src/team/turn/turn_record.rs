@@ -136,8 +136,7 @@ impl Turn {
                     self.output.push_str(text);
                 } else if !self.overlong {
                     self.overlong = true;
-                    self.output
-                        .push_str("\n[longer than 8 MiB: the transcript has the rest]");
+                    self.output.push_str("\n[longer than 8 MiB: the transcript has the rest]");
                 }
             }
             Update::ToolCall(call) => {
@@ -159,17 +158,10 @@ impl Outcome {
         advice: Advice<'_>,
     ) -> Self {
         match ended {
-            Ok(outcome) => Self {
-                usage: outcome.usage,
-                ..Self::of_stop(&outcome.stop_reason)
-            },
+            Ok(outcome) => Self { usage: outcome.usage, ..Self::of_stop(&outcome.stop_reason) },
             Err(AcpError::Closed { .. }) => Self {
                 gone: true,
-                ..Self::error(
-                    TaskStatus::Interrupted,
-                    "crashed",
-                    "the agent ended during its turn",
-                )
+                ..Self::error(TaskStatus::Interrupted, "crashed", "the agent ended during its turn")
             },
             // Some agents answer a cancelled prompt with an error.
             Err(_) if asked => Self::plain(TaskStatus::Cancelled),
@@ -209,24 +201,16 @@ impl Outcome {
 
     /// An end about which there is nothing to say.
     pub(crate) fn plain(status: TaskStatus) -> Self {
-        Self {
-            status,
-            stop_reason: None,
-            error: None,
-            usage: None,
-            gone: false,
-        }
+        Self { status, stop_reason: None, error: None, usage: None, gone: false }
     }
 
     fn of_stop(reason: &StopReason) -> Self {
         let mut outcome = match reason {
             StopReason::EndTurn | StopReason::Other(_) => Self::plain(TaskStatus::Done),
             StopReason::Cancelled => Self::plain(TaskStatus::Cancelled),
-            StopReason::Refusal => Self::error(
-                TaskStatus::Failed,
-                error_class::REFUSED,
-                "the agent refuses to go on",
-            ),
+            StopReason::Refusal => {
+                Self::error(TaskStatus::Failed, error_class::REFUSED, "the agent refuses to go on")
+            }
             StopReason::MaxTokens => Self::error(
                 TaskStatus::Failed,
                 error_class::LIMIT,
@@ -243,17 +227,11 @@ impl Outcome {
     }
 
     pub(crate) fn error(status: TaskStatus, class: &str, message: &str) -> Self {
-        Self {
-            error: Some(TaskError::new(class, message)),
-            ..Self::plain(status)
-        }
+        Self { error: Some(TaskError::new(class, message)), ..Self::plain(status) }
     }
 
     pub(crate) fn failed(error: TaskError) -> Self {
-        Self {
-            error: Some(error),
-            ..Self::plain(TaskStatus::Failed)
-        }
+        Self { error: Some(error), ..Self::plain(TaskStatus::Failed) }
     }
 
     /// Says whether the model has taken what its prompt carried, given that it showed a sign of its own.
@@ -265,9 +243,7 @@ impl Outcome {
         let by_refused = |error: &TaskError| {
             error.class == error_class::REFUSED && self.stop_reason.as_deref() == Some("cancelled")
         };
-        self.error
-            .as_ref()
-            .is_none_or(|error| by_limit(error) || by_refused(error))
+        self.error.as_ref().is_none_or(|error| by_limit(error) || by_refused(error))
     }
 }
 
@@ -277,11 +253,7 @@ mod tests {
 
     fn stop(reason: StopReason) -> Outcome {
         Outcome::of(
-            &Ok(PromptOutcome {
-                stop_reason: reason,
-                usage: None,
-                meta: None,
-            }),
+            &Ok(PromptOutcome { stop_reason: reason, usage: None, meta: None }),
             false,
             Advice::default(),
         )
@@ -293,10 +265,7 @@ mod tests {
         assert_eq!(stop(StopReason::Cancelled).status, TaskStatus::Cancelled);
         assert_eq!(stop(StopReason::Refusal).error.unwrap().class, "refused");
         assert_eq!(stop(StopReason::MaxTokens).error.unwrap().class, "limit");
-        assert_eq!(
-            stop(StopReason::Refusal).stop_reason.as_deref(),
-            Some("refusal")
-        );
+        assert_eq!(stop(StopReason::Refusal).stop_reason.as_deref(), Some("refusal"));
     }
 
     #[test]
@@ -308,10 +277,7 @@ mod tests {
         );
         assert_eq!(failed.status, TaskStatus::Failed);
         assert!(!failed.proves_taking());
-        assert_eq!(
-            failed.error.unwrap().message,
-            "the agent could not go on: no model"
-        );
+        assert_eq!(failed.error.unwrap().message, "the agent could not go on: no model");
         let cancelled = stop(StopReason::Cancelled).of_failing(
             "no model",
             Advice::default(),

@@ -23,19 +23,13 @@ pub(super) struct Check {
 
 impl Check {
     fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        self.problems.push(Problem {
-            place: place.into(),
-            what: what.into(),
-        });
+        self.problems.push(Problem { place: place.into(), what: what.into() });
     }
 
     pub(super) fn limits(&mut self, draft: &Draft) {
         let name = draft.name.trim();
         if name.is_empty() {
-            self.add(
-                "name",
-                "it is empty: say in a few words what the workflow is for",
-            );
+            self.add("name", "it is empty: say in a few words what the workflow is for");
         } else if name.chars().count() > limits::WORKFLOW_NAME_CHARS {
             let most = limits::WORKFLOW_NAME_CHARS;
             self.add("name", format!("it is longer than {most} characters"));
@@ -74,22 +68,12 @@ impl Check {
             if step.prompt.trim().is_empty() {
                 self.add(place(index, "prompt"), "it is empty: say what to do");
             }
-            if step
-                .model
-                .as_ref()
-                .is_some_and(|model| model.len() > limits::MODEL_BYTES)
-            {
+            if step.model.as_ref().is_some_and(|model| model.len() > limits::MODEL_BYTES) {
                 let most = limits::MODEL_BYTES;
-                self.add(
-                    place(index, "model"),
-                    format!("it is longer than {most} bytes"),
-                );
+                self.add(place(index, "model"), format!("it is longer than {most} bytes"));
             }
             let seconds = 1..=limits::MAX_STEP_SECONDS;
-            if let Some(given) = step
-                .timeout_seconds
-                .filter(|given| !seconds.contains(given))
-            {
+            if let Some(given) = step.timeout_seconds.filter(|given| !seconds.contains(given)) {
                 let most = limits::MAX_STEP_SECONDS;
                 self.add(
                     place(index, "timeout_seconds"),
@@ -177,10 +161,7 @@ impl Check {
             [] => format!("; there are {}", quoted(&candidates)),
             near => format!(": did you mean {}?", quoted(near)),
         };
-        self.add(
-            place,
-            format!("`{name}` is neither a profile nor a live agent{hint}"),
-        );
+        self.add(place, format!("`{name}` is neither a profile nor a live agent{hint}"));
     }
 
     /// Finds the steps that a field names.
@@ -216,10 +197,7 @@ impl Check {
             Ok(retries) if retries <= limits::MAX_RETRIES => retries,
             _ => {
                 let most = limits::MAX_RETRIES;
-                self.add(
-                    place(index, "retries"),
-                    format!("it is {given}; it must be 0 to {most}"),
-                );
+                self.add(place(index, "retries"), format!("it is {given}; it must be 0 to {most}"));
                 0
             }
         }
@@ -244,10 +222,9 @@ impl Check {
             self.add(place(index, "gate_seconds"), what);
         }
         let Some(program) = draft.gate.first() else {
-            for (field, given) in [
-                ("gate_seconds", draft.gate_seconds.is_some()),
-                ("repeat", draft.repeat.is_some()),
-            ] {
+            for (field, given) in
+                [("gate_seconds", draft.gate_seconds.is_some()), ("repeat", draft.repeat.is_some())]
+            {
                 if given {
                     self.add(place(index, field), "it needs a `gate`");
                 }
@@ -264,10 +241,7 @@ impl Check {
         } else if let Some(what) = known.missing_program(program) {
             self.add(place(index, "gate"), what);
         }
-        Some(Gate {
-            command: draft.gate.clone(),
-            timeout_seconds,
-        })
+        Some(Gate { command: draft.gate.clone(), timeout_seconds })
     }
 
     pub(super) fn repeat(
@@ -394,10 +368,7 @@ impl Check {
         if let Some(begin) = path.iter().position(|name| **name == step.name) {
             let mut circle: Vec<_> = path[begin..].iter().map(|name| name.as_str()).collect();
             circle.push(step.name.as_str());
-            let what = format!(
-                "they depend on each other in a circle: {}",
-                circle.join(" → ")
-            );
+            let what = format!("they depend on each other in a circle: {}", circle.join(" → "));
             return self.add("steps", what);
         }
         path.push(&step.name);
@@ -431,10 +402,7 @@ impl Check {
         let count = mentioned.len() + items;
         if count > limits::MAX_PLACEHOLDERS {
             let most = limits::MAX_PLACEHOLDERS;
-            self.add(
-                &*place,
-                format!("it has {count} placeholders; the limit is {most}"),
-            );
+            self.add(&*place, format!("it has {count} placeholders; the limit is {most}"));
         }
         let (me, before) = (&steps[index].name, before(&steps[index], steps));
         mentioned.sort();
@@ -491,9 +459,7 @@ fn before<'a>(step: &'a Step, steps: &'a [Step]) -> BTreeSet<&'a Name> {
 fn free_name(like: &Name, taken: &BTreeSet<Name>) -> Name {
     let numbered = (2..).map(|number| like.numbered(number));
     let mut candidates = std::iter::once(like.clone()).chain(numbered);
-    candidates
-        .find(|name| !taken.contains(name))
-        .expect("there are more numbers than steps")
+    candidates.find(|name| !taken.contains(name)).expect("there are more numbers than steps")
 }
 
 fn is_called(name: &Name, text: &str) -> bool {
@@ -505,9 +471,6 @@ pub(super) fn place(index: usize, field: &str) -> String {
 }
 
 fn quoted<S: AsRef<str>>(names: &[S]) -> String {
-    let quoted: Vec<_> = names
-        .iter()
-        .map(|name| format!("`{}`", name.as_ref()))
-        .collect();
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
     quoted.join(", ")
 }

@@ -45,11 +45,7 @@ pub(crate) fn parse(text: &str) -> Result<When, String> {
     if value.is_empty() && !rest.ends_with(['"', '\'']) {
         return Err(format!("it has nothing to compare with: {FORM}"));
     }
-    let when = When {
-        source,
-        relation,
-        value,
-    };
+    let when = When { source, relation, value };
     check(&when)?;
     Ok(when)
 }
@@ -70,9 +66,7 @@ fn check(when: &When) -> Result<(), String> {
     );
     if needs_number && number(&when.value).is_none() {
         let (relation, value) = (when.relation.as_str(), &when.value);
-        return Err(format!(
-            "`{relation}` compares numbers, and `{value}` is none"
-        ));
+        return Err(format!("`{relation}` compares numbers, and `{value}` is none"));
     }
     match &when.source.field {
         Field::Files => {
@@ -148,10 +142,7 @@ fn holds(when: &When, value: &Value) -> Result<bool, String> {
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim()
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 fn shown(value: &Value) -> String {
@@ -206,27 +197,15 @@ mod tests {
             Weighed::Holds | Weighed::Later => "holds".to_owned(),
             Weighed::Not(why) | Weighed::Unclear(why) => why,
         };
-        assert_eq!(
-            told("steps.a.json.0 == y"),
-            "steps.a.json.0 == y does not hold: it is `x`"
-        );
-        assert_eq!(
-            told("steps.a.json.0 > 1"),
-            "steps.a.json.0 > 1: `x` is no number"
-        );
+        assert_eq!(told("steps.a.json.0 == y"), "steps.a.json.0 == y does not hold: it is `x`");
+        assert_eq!(told("steps.a.json.0 > 1"), "steps.a.json.0 > 1: `x` is no number");
         assert_eq!(
             told("steps.a.json.b == 1"),
             "the JSON in the output of step `a` has no field `b`"
         );
-        let unneeded = Given {
-            status: StepStatus::Unneeded,
-            ..given("a", "")
-        };
+        let unneeded = Given { status: StepStatus::Unneeded, ..given("a", "") };
         let when = parse("steps.a.json.ok == true").unwrap();
-        assert_eq!(
-            weigh(&when, &unneeded),
-            Weighed::Not("a is not needed".into())
-        );
+        assert_eq!(weigh(&when, &unneeded), Weighed::Not("a is not needed".into()));
     }
 
     #[test]
@@ -241,14 +220,8 @@ mod tests {
             told("steps.a.status == fialed"),
             "`fialed` is no end of a step: did you mean `failed`?"
         );
-        assert_eq!(
-            told("steps.a.status > done"),
-            "`>` compares numbers, and `done` is none"
-        );
-        assert_eq!(
-            told("steps.a.status contains done"),
-            "a status is compared with == or !="
-        );
+        assert_eq!(told("steps.a.status > done"), "`>` compares numbers, and `done` is none");
+        assert_eq!(told("steps.a.status contains done"), "a status is compared with == or !=");
         assert!(told("steps.a.files == x").starts_with("files cannot be compared"));
         assert!(
             told(&format!("steps.a.output == {}", "x".repeat(500))).starts_with("it is longer")

@@ -96,16 +96,9 @@ impl fmt::Display for Problem {
 }
 
 fn listed(problems: &[Problem]) -> String {
-    let mut shown: Vec<_> = problems
-        .iter()
-        .take(MOST_PROBLEMS)
-        .map(ToString::to_string)
-        .collect();
+    let mut shown: Vec<_> = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
     if problems.len() > MOST_PROBLEMS {
-        shown.push(format!(
-            "and {} more problems",
-            problems.len() - MOST_PROBLEMS
-        ));
+        shown.push(format!("and {} more problems", problems.len() - MOST_PROBLEMS));
     }
     shown.join("; ")
 }

@@ -75,10 +75,7 @@ fn inner(text: &str) -> Option<&str> {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     let path = inner.trim();
     let is_path = path.bytes().all(word)
-        && path
-            .bytes()
-            .next()
-            .is_some_and(|first| first.is_ascii_alphabetic());
+        && path.bytes().next().is_some_and(|first| first.is_ascii_alphabetic());
     is_path.then_some(inner)
 }
 
@@ -89,9 +86,9 @@ fn placeholder(path: &str) -> Result<Part, String> {
     });
     match item {
         Some(item) => Ok(item),
-        None => source(path)
-            .map(Part::Value)
-            .map_err(|hint| hint.unwrap_or_else(|| FORMS.to_owned())),
+        None => {
+            source(path).map(Part::Value).map_err(|hint| hint.unwrap_or_else(|| FORMS.to_owned()))
+        }
     }
 }
 
@@ -105,9 +102,7 @@ pub(crate) fn source(path: &str) -> Result<Source, Option<String>> {
         .and_then(|rest| match rest.split_once(JSON) {
             Some((step, path)) => Some((step, Ok(Field::Json(keys(path)?)))),
             // The name of a step may have dots in it.
-            None => rest
-                .rsplit_once('.')
-                .map(|(step, word)| (step, field(word))),
+            None => rest.rsplit_once('.').map(|(step, word)| (step, field(word))),
         })
         .ok_or(None)?;
     let step = Name::parse(step).map_err(|error| Some(error.to_string()))?;
@@ -159,12 +154,7 @@ mod tests {
         check("plain", &[text("plain")]);
         check(
             "a {{steps.x.output}}{{ steps.y-2.v1.status }} b",
-            &[
-                text("a "),
-                value("x", Field::Output),
-                value("y-2.v1", Field::Status),
-                text(" b"),
-            ],
+            &[text("a "), value("x", Field::Output), value("y-2.v1", Field::Status), text(" b")],
         );
         check("{{steps.x.files}}", &[value("x", Field::Files)]);
         let path = Field::Json(vec!["items".into(), "0".into(), "id".into()]);
@@ -177,14 +167,7 @@ mod tests {
 
     #[test]
     fn braces_that_hold_no_path_stay_what_they_are() {
-        for code in [
-            "let a = {{ 1 }};",
-            "{{}}",
-            "{{",
-            "x }} {{ y",
-            "{{a b}}",
-            "{{{ö}}}",
-        ] {
+        for code in ["let a = {{ 1 }};", "{{}}", "{{", "x }} {{ y", "{{a b}}", "{{{ö}}}"] {
             check(code, &[text(code)]);
         }
         check("\\{{steps.x.output}}", &[text("{{steps.x.output}}")]);
@@ -194,10 +177,7 @@ mod tests {
     fn an_unknown_placeholder_is_a_problem_with_a_hint() {
         let problem = |prompt: &str| parse(prompt).1.join("; ");
         let near = problem("{{steps.x.outputs}}");
-        assert_eq!(
-            near,
-            "unknown placeholder `{{steps.x.outputs}}`: did you mean `.output`?"
-        );
+        assert_eq!(near, "unknown placeholder `{{steps.x.outputs}}`: did you mean `.output`?");
         assert!(problem("{{name}}").contains("write `{{steps.NAME.output}}`"));
         assert!(problem("{{steps.x.json.}}").contains("`.json.FIELD`"));
         assert!(problem("{{item.}}").contains("`.json.FIELD`"));

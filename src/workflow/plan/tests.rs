@@ -32,25 +32,13 @@ fn a_gate_whose_program_is_not_there_is_told_before_anything_runs() {
     let tool = folder.path().join("tool");
     std::fs::write(&tool, "").unwrap();
     std::fs::set_permissions(&tool, Permissions::from_mode(0o700)).unwrap();
-    let known = Known {
-        search_path: Some(folder.path().into()),
-        ..known()
-    };
-    let programs = [
-        "tool",
-        "tol",
-        tool.to_str().unwrap(),
-        "/nowhere/tool",
-        "./made-by-a-step",
-    ];
+    let known = Known { search_path: Some(folder.path().into()), ..known() };
+    let programs = ["tool", "tol", tool.to_str().unwrap(), "/nowhere/tool", "./made-by-a-step"];
     let steps = programs.map(|program| StepDraft {
         gate: vec![program.to_owned(), "now".to_owned()],
         ..step("", &[], "x")
     });
-    let draft = Draft {
-        name: "test".into(),
-        steps: steps.to_vec(),
-    };
+    let draft = Draft { name: "test".into(), steps: steps.to_vec() };
     let problems = validate(draft, &known).unwrap_err().0;
     let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -83,23 +71,17 @@ fn a_diamond_runs_in_three_groups() {
         step("a", &[], "x"),
     ])
     .unwrap();
-    let order: Vec<Vec<String>> = plan
-        .order()
-        .iter()
-        .map(|group| group.iter().map(ToString::to_string).collect())
-        .collect();
+    let order: Vec<Vec<String>> =
+        plan.order().iter().map(|group| group.iter().map(ToString::to_string).collect()).collect();
     assert_eq!(order, [vec!["a"], vec!["b", "c"], vec!["d"]]);
     assert_eq!(plan.steps[2].depends_on.len(), 1, "said twice is said once");
 }
 
 #[test]
 fn a_step_without_a_name_is_called_after_its_agent_by_a_free_name() {
-    let plan = checked(vec![
-        step("", &[], "x"),
-        step("codex-2", &[], "x"),
-        step("", &["codex"], "x"),
-    ])
-    .unwrap();
+    let plan =
+        checked(vec![step("", &[], "x"), step("codex-2", &[], "x"), step("", &["codex"], "x")])
+            .unwrap();
     let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["codex", "codex-2", "codex-3"]);
 }
@@ -153,10 +135,7 @@ fn circles_are_named_in_full() {
 fn limits_are_told_with_what_is_too_much() {
     refused(Vec::new(), &["steps: there are none"]);
     let many = vec![step("", &[], "x"); limits::MAX_STEPS + 1];
-    refused(
-        many,
-        &["steps: there are 201; the limit is 200: divide the workflow"],
-    );
+    refused(many, &["steps: there are 201; the limit is 200: divide the workflow"]);
     let long = "x".repeat(limits::MAX_PLAN_BYTES + 1);
     let problems = checked(vec![step("", &[], &long)]).unwrap_err();
     assert!(problems.to_string().contains("524289 bytes"), "{problems}");
@@ -239,12 +218,7 @@ fn conditions_and_lists_are_checked() {
             with("c", &["b"], "steps.a.status == done", "steps.a.output"),
             rounds,
             step("D.12", &[], "x"),
-            with(
-                &"x".repeat(62),
-                &["a"],
-                "steps.a.state == done",
-                "steps.c.json",
-            ),
+            with(&"x".repeat(62), &["a"], "steps.a.state == done", "steps.c.json"),
         ],
         &[
             "steps[2].for_each: write `steps.NAME.json` or `steps.NAME.json.FIELD`, which is to be a list",

@@ -82,10 +82,7 @@ pub struct Written {
 /// Reads a plan file. `shown` is how it is called in errors.
 pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
     let file = shown.to_owned();
-    let refused = |problem| FileError::Refused {
-        file: shown.to_owned(),
-        problem,
-    };
+    let refused = |problem| FileError::Refused { file: shown.to_owned(), problem };
     let text = match bounded_file::read(path, limits::MAX_CONTENT_BYTES as u64) {
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())),
@@ -97,10 +94,7 @@ pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
         }
         Err(error) => Err(error),
     };
-    let text = text.map_err(|source| FileError::Read {
-        file: file.clone(),
-        source,
-    })?;
+    let text = text.map_err(|source| FileError::Read { file: file.clone(), source })?;
     parse(shown, text)
 }
 
@@ -113,29 +107,22 @@ pub fn read_in(project: &Path, given: &str) -> Result<(Written, Brought), FileEr
             let brought = written.brought(&path);
             Ok((written, brought))
         }
-        Ok(_) => Err(FileError::Refused {
-            file: given.to_owned(),
-            problem: "is outside the project",
-        }),
-        Err(source) => Err(FileError::Read {
-            file: given.to_owned(),
-            source,
-        }),
+        Ok(_) => {
+            Err(FileError::Refused { file: given.to_owned(), problem: "is outside the project" })
+        }
+        Err(source) => Err(FileError::Read { file: given.to_owned(), source }),
     }
 }
 
 fn parse(file: &str, text: String) -> Result<Written, FileError> {
-    let mut plan = PlanReader {
-        reader: Reader::new(Path::new(file), &text),
-        places: BTreeMap::new(),
-    };
+    let mut plan =
+        PlanReader { reader: Reader::new(Path::new(file), &text), places: BTreeMap::new() };
     let draft = match DeTable::parse(&text) {
         Ok(document) => plan.document(document.get_ref()),
         Err(error) => {
             // One slip of syntax makes what follows meaningless, so it is told alone.
             let message = format!("this is not TOML: {}", error.message());
-            plan.reader
-                .report(&error.span().unwrap_or_default(), message);
+            plan.reader.report(&error.span().unwrap_or_default(), message);
             Draft::default()
         }
     };
@@ -144,12 +131,7 @@ fn parse(file: &str, text: String) -> Result<Written, FileError> {
     if !problems.is_empty() {
         return Err(FileError::Wrong(problems));
     }
-    Ok(Written {
-        draft,
-        file: file.to_owned(),
-        text,
-        places,
-    })
+    Ok(Written { draft, file: file.to_owned(), text, places })
 }
 
 impl Written {
@@ -233,9 +215,7 @@ impl PlanReader<'_> {
             return Vec::new();
         };
         let numbered = steps.iter().enumerate();
-        numbered
-            .map(|(index, step)| self.step(index, step))
-            .collect()
+        numbered.map(|(index, step)| self.step(index, step)).collect()
     }
 
     fn step(&mut self, index: usize, value: &Spanned<DeValue<'_>>) -> StepDraft {
@@ -309,10 +289,7 @@ mod tests {
 
     #[track_caller]
     fn refused(text: &str, expected: &[&str]) {
-        let known = Known {
-            profiles: vec![Name::parse("codex").unwrap()],
-            ..Known::default()
-        };
+        let known = Known { profiles: vec![Name::parse("codex").unwrap()], ..Known::default() };
         let problems = match parse("plan.toml", text.to_owned()) {
             Err(error) => error.to_string(),
             Ok(written) => {
@@ -419,16 +396,10 @@ mod tests {
         std::fs::write(root.path().join("other.toml"), plan).unwrap();
         assert!(read_in(&project, "plan.toml").is_ok());
         let told = |given: &str| read_in(&project, given).err().unwrap().to_string();
-        assert_eq!(
-            told("../other.toml"),
-            "the plan ../other.toml is outside the project"
-        );
+        assert_eq!(told("../other.toml"), "the plan ../other.toml is outside the project");
         let other = root.path().join("other.toml");
         std::os::unix::fs::symlink(other, project.join("link.toml")).unwrap();
-        assert_eq!(
-            told("link.toml"),
-            "the plan link.toml is outside the project"
-        );
+        assert_eq!(told("link.toml"), "the plan link.toml is outside the project");
         assert!(told("none.toml").starts_with("failed to read the plan none.toml: "));
         assert_eq!(told("."), "the plan . is no file");
     }

@@ -195,12 +195,10 @@ fn beginnings(
         let name = step.plan.name.clone();
         match weighed {
             Weighed::Later => {}
-            Weighed::Not(why) => all
-                .moves
-                .push(Action::Move(name, StepMove::Pass(short(&why)))),
-            Weighed::Unclear(why) => all
-                .moves
-                .push(Action::Move(name, StepMove::Fail(short(&why)))),
+            Weighed::Not(why) => all.moves.push(Action::Move(name, StepMove::Pass(short(&why)))),
+            Weighed::Unclear(why) => {
+                all.moves.push(Action::Move(name, StepMove::Fail(short(&why))))
+            }
             Weighed::Holds if step.needs_approval() => {
                 all.moves.push(Action::Move(name, StepMove::Ask));
             }
@@ -234,10 +232,8 @@ fn after_items(workflow: &Workflow, step: &PlayedStep) -> Option<Action> {
         Some(first) => {
             let (name, told) = (&first.plan.name, first.status.told());
             let why = first.why.as_deref().unwrap_or_default();
-            let why = format!(
-                "{} of {count} items did not end well: {name} {told}: {why}",
-                failed.len()
-            );
+            let why =
+                format!("{} of {count} items did not end well: {name} {told}: {why}", failed.len());
             StepMove::Fail(short(&why))
         }
     };

@@ -120,9 +120,7 @@ impl Runner {
         // It may have another leader by now, as while this process was stopped.
         let me = self.team.seat().session();
         let led = |workflow: &&Workflow| workflow.owner == Some(me);
-        let Some(workflow) = self
-            .bus()
-            .look(|state| state.workflow(id).filter(led).cloned())
+        let Some(workflow) = self.bus().look(|state| state.workflow(id).filter(led).cloned())
         else {
             return false;
         };
@@ -135,10 +133,7 @@ impl Runner {
             let at = steps.position(|other| std::ptr::eq(other, step));
             at.and_then(|at| seen[at].clone()).unwrap_or(Seen::Going)
         };
-        let material = Material {
-            team: &self.team,
-            workflow: &workflow,
-        };
+        let material = Material { team: &self.team, workflow: &workflow };
         // More could not have agents of their own.
         let width = self.bus().look(|state| state.limits().agents);
         let (hindered, later) = (&self.hindered, RefCell::new(Vec::new()));
@@ -294,10 +289,7 @@ impl Runner {
         match self.bus().find_task(id) {
             Ok(Some(task)) => Some(self.seen_task(step, &task)),
             // Its assignment is older than the log.
-            Ok(None) => Some(Seen::Ended(TaskEnd {
-                status: TaskStatus::Interrupted,
-                error: None,
-            })),
+            Ok(None) => Some(Seen::Ended(TaskEnd { status: TaskStatus::Interrupted, error: None })),
             Err(error) => {
                 tracing::warn!("failed to look up {id}: {error}");
                 self.again();
@@ -318,10 +310,7 @@ impl Runner {
             let mut error = task.error.clone();
             if self.overdue.contains(&task.id) && status == TaskStatus::Cancelled {
                 let seconds = step.plan.timeout_seconds.unwrap_or_default();
-                error = Some(TaskError::new(
-                    "timeout",
-                    format!("it took longer than {seconds} s"),
-                ));
+                error = Some(TaskError::new("timeout", format!("it took longer than {seconds} s")));
             }
             return Seen::Ended(TaskEnd { status, error });
         }
@@ -381,10 +370,7 @@ impl Runner {
         let at = plan.position(|step| step.plan.name == *planned);
         let template = at.and_then(|at| prompts.get(at));
         let template = template.map_or("", String::as_str);
-        let material = Material {
-            team: &self.team,
-            workflow,
-        };
+        let material = Material { team: &self.team, workflow };
         let (given, item) = (material.given(step, template)?, material.item(step)?);
         let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
             .map_err(|why| Hindrance::Never("flow", why))?;
@@ -394,10 +380,7 @@ impl Runner {
             prompt,
             model: step.plan.model.clone(),
             fresh: step.plan.fresh,
-            step: Some(StepOf {
-                workflow: workflow.id.clone(),
-                step: name.clone(),
-            }),
+            step: Some(StepOf { workflow: workflow.id.clone(), step: name.clone() }),
             ..Assignment::default()
         };
         start_step::give(&self.team, step, assignment).await
@@ -408,23 +391,12 @@ impl Runner {
         let Some(step) = workflow.step(name) else {
             return Err(Hindrance::MovedOn);
         };
-        let material = Material {
-            team: &self.team,
-            workflow,
-        };
+        let material = Material { team: &self.team, workflow };
         let (items, count) = material.list(step)?;
-        let items = NewItems {
-            count,
-            items: self.bus().long_body(items).await?,
-        };
-        let step = StepOf {
-            workflow: workflow.id.clone(),
-            step: name.clone(),
-        };
+        let items = NewItems { count, items: self.bus().long_body(items).await? };
+        let step = StepOf { workflow: workflow.id.clone(), step: name.clone() };
         let asked = self.team.seat().ask(Ask::SpreadStep(step, items)).await;
-        asked
-            .map(|_| ())
-            .map_err(|error| Hindrance::of(error.into()))
+        asked.map(|_| ()).map_err(|error| Hindrance::of(error.into()))
     }
 
     fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Hindrance> {
@@ -436,8 +408,7 @@ impl Runner {
             Hindrance::Never("bus", format!("its prompts are damaged: {error}"))
         })?;
         let prompts = Arc::new(prompts);
-        self.prompts
-            .insert(workflow.id.clone(), Arc::clone(&prompts));
+        self.prompts.insert(workflow.id.clone(), Arc::clone(&prompts));
         Ok(prompts)
     }
 }

@@ -23,11 +23,7 @@ pub(crate) async fn give(
     let assigned = match team.taker(step.wanted()) {
         Taker::Live(agent) => {
             let agent = agent.to_string();
-            team.assign(Assignment {
-                agent,
-                ..assignment
-            })
-            .await
+            team.assign(Assignment { agent, ..assignment }).await
         }
         Taker::New(_) if is_profile => team.assign_to_new(assignment).await,
         // An agent that was live when the workflow was made, and may have ended with its orchestrator: it is called back.
@@ -48,10 +44,7 @@ pub(crate) async fn give(
 }
 
 fn is_limit(error: &TeamError) -> bool {
-    matches!(
-        error,
-        TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. }))
-    )
+    matches!(error, TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. })))
 }
 
 /// Gives an interrupted step back to the agent that had it, which goes on in its conversation; nothing when it cannot.

@@ -47,12 +47,9 @@ impl Material<'_> {
                 *wanted = Wanted::WordsAndFiles;
             }
         }
-        let before = names
-            .iter()
-            .filter_map(|(name, wanted)| Some((self.workflow.step(name)?, *wanted)));
-        before
-            .map(|(before, wanted)| self.given_by(before, wanted))
-            .collect()
+        let before =
+            names.iter().filter_map(|(name, wanted)| Some((self.workflow.step(name)?, *wanted)));
+        before.map(|(before, wanted)| self.given_by(before, wanted)).collect()
     }
 
     fn given_by(&self, step: &PlayedStep, wanted: Wanted) -> Result<Given, BusError> {
@@ -68,9 +65,7 @@ impl Material<'_> {
         let told = task.as_ref().filter(|_| wanted == Wanted::WordsAndFiles);
         let files = told.map(|task| self.team.changed_files(task)).transpose()?;
         let items = self.workflow.items_of(step);
-        let items = step
-            .items
-            .map(|_| items.map(|item| self.given_by(item, wanted)));
+        let items = step.items.map(|_| items.map(|item| self.given_by(item, wanted)));
         Ok(Given {
             step: step.plan.name.clone(),
             agent: step.agent.clone(),
@@ -124,23 +119,14 @@ impl Material<'_> {
             return Ok(None);
         };
         let of = self.workflow.step(&item.of);
-        let lost = || {
-            Hindrance::Never(
-                error_class::BUS,
-                format!("the list of `{}` is lost", item.of),
-            )
-        };
+        let lost =
+            || Hindrance::Never(error_class::BUS, format!("the list of `{}` is lost", item.of));
         let (of, items) = of.and_then(|of| Some((of, of.items?))).ok_or_else(lost)?;
         let source = of.plan.for_each.as_ref().ok_or_else(lost)?;
         let text = self.team.bus().text(items.list)?;
         let all: Vec<Value> = serde_json::from_str(&text).map_err(|_| lost())?;
         let at = usize::try_from(item.number).unwrap_or(usize::MAX);
         let value = all.into_iter().nth(at.saturating_sub(1)).ok_or_else(lost)?;
-        Ok(Some(Item {
-            value,
-            number: item.number,
-            count: items.count,
-            of: source.step.clone(),
-        }))
+        Ok(Some(Item { value, number: item.number, count: items.count, of: source.step.clone() }))
     }
 }

@@ -77,9 +77,7 @@ impl Given {
         let (step, value) = (&self.step, self.json(path)?);
         let Value::Array(items) = value else {
             let kind = kind(&value);
-            return Err(format!(
-                "what step `{step}` gives is to be a list, and is {kind}"
-            ));
+            return Err(format!("what step `{step}` gives is to be a list, and is {kind}"));
         };
         if items.len() > limits::MAX_ITEMS {
             let (count, most) = (items.len(), limits::MAX_ITEMS);
@@ -126,18 +124,13 @@ fn json_in(output: &str) -> Option<Value> {
         let blocks: Vec<_> = output.split("```").collect();
         let inner = blocks.iter().skip(1).step_by(2).rev();
         let unmarked = |block: &&str| block.trim_start_matches("json").to_owned();
-        inner
-            .map(unmarked)
-            .find_map(|block| parse(&block).filter(is_document))
+        inner.map(unmarked).find_map(|block| parse(&block).filter(is_document))
     };
     let between = |open: char, close: char| {
         let (begin, end) = (output.find(open)?, output.rfind(close)?);
         parse(output.get(begin..=end)?)
     };
-    parse(output)
-        .or_else(fenced)
-        .or_else(|| between('{', '}'))
-        .or_else(|| between('[', ']'))
+    parse(output).or_else(fenced).or_else(|| between('{', '}')).or_else(|| between('[', ']'))
 }
 
 #[cfg(test)]
@@ -181,33 +174,21 @@ pub(crate) mod tests {
     #[test]
     fn a_list_is_a_list_and_not_too_long_and_that_of_an_unneeded_step_is_empty() {
         let list = |output: &str| given("a", output).list(&path("files"));
-        assert_eq!(
-            list(r#"{"files": ["x", 2]}"#),
-            Ok(vec![json!("x"), json!(2)])
-        );
+        assert_eq!(list(r#"{"files": ["x", 2]}"#), Ok(vec![json!("x"), json!(2)]));
         assert_eq!(
             list(r#"{"files": "x"}"#).unwrap_err(),
             "what step `a` gives is to be a list, and is a text"
         );
         let long = json!({"files": vec![0; limits::MAX_ITEMS + 1]}).to_string();
-        assert_eq!(
-            list(&long).unwrap_err(),
-            "the list of step `a` has 51 items; the limit is 50"
-        );
-        let unneeded = Given {
-            status: StepStatus::Unneeded,
-            ..given("a", "")
-        };
+        assert_eq!(list(&long).unwrap_err(), "the list of step `a` has 51 items; the limit is 50");
+        let unneeded = Given { status: StepStatus::Unneeded, ..given("a", "") };
         assert_eq!(unneeded.list(&path("files")), Ok(vec![]));
     }
 
     #[test]
     fn what_was_done_for_a_list_is_a_list_of_json_and_words() {
         let all = Given {
-            items: Some(vec![
-                given("a.1", r#"{"ok": true}"#),
-                given("a.2", " so so\n"),
-            ]),
+            items: Some(vec![given("a.1", r#"{"ok": true}"#), given("a.2", " so so\n")]),
             ..given("a", "")
         };
         assert_eq!(all.json(&[]), Ok(json!([{"ok": true}, "so so"])));

@@ -56,12 +56,8 @@ impl Troupe {
         let faults = Faults::default();
         let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
         let failing = Bus::open(Box::new(faults.before(log))).unwrap();
-        let seat = join(
-            &failing,
-            Wish::Chosen(name("bridge-of-it")),
-            MemberKind::Orchestrator,
-        )
-        .await;
+        let seat =
+            join(&failing, Wish::Chosen(name("bridge-of-it")), MemberKind::Orchestrator).await;
         let project = stage.project();
         let config = Config::load(Load {
             project,
@@ -85,16 +81,8 @@ impl Troupe {
         };
         let first = team.assign(first).await.unwrap();
         let session = bus_session(&bus, &first.task);
-        let troupe = Self {
-            faults,
-            team,
-            bus,
-            lead,
-            session,
-        };
-        troupe
-            .until("it is ready", |state| at_rest(state, session))
-            .await;
+        let troupe = Self { faults, team, bus, lead, session };
+        troupe.until("it is ready", |state| at_rest(state, session)).await;
         troupe
     }
 
@@ -162,15 +150,8 @@ impl Troupe {
     pub(crate) async fn end(self) {
         self.faults.mend();
         self.team.shutdown(std::future::pending()).await;
-        self.team
-            .seat()
-            .leave(cli_team_bridge::domain::member::Departure::Closed)
-            .await
-            .unwrap();
-        self.lead
-            .leave(cli_team_bridge::domain::member::Departure::Closed)
-            .await
-            .unwrap();
+        self.team.seat().leave(cli_team_bridge::domain::member::Departure::Closed).await.unwrap();
+        self.lead.leave(cli_team_bridge::domain::member::Departure::Closed).await.unwrap();
     }
 }
 
@@ -214,11 +195,7 @@ async fn any_write_may_fail(door: Door, fault: Fault) {
             })
             .await;
         assert!(troupe.output(&first).ends_with(&format!("the first {nth}")));
-        assert!(
-            troupe
-                .output(&second)
-                .ends_with(&format!("the second {nth}"))
-        );
+        assert!(troupe.output(&second).ends_with(&format!("the second {nth}")));
         for task in [&first, &second] {
             let ends = |event: &Event| matches!(event, Event::TaskFinished(finished) if finished.id == *task);
             assert_eq!(troupe.count(ends), 1, "{task} ends once");
@@ -274,9 +251,7 @@ async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
     let long = "long ".repeat(limits::INLINE_BYTES / 4);
     troupe.faults.fail(Door::Blob, 1, TIMES, Fault::Io);
     let task = troupe.assign(&long).await;
-    troupe
-        .until("the task is over", |state| at_rest(state, troupe.session))
-        .await;
+    troupe.until("the task is over", |state| at_rest(state, troupe.session)).await;
     assert!(troupe.output(&task).contains(&long));
     assert_eq!(troupe.faults.failed(), TIMES);
     troupe.end().await;
@@ -287,24 +262,14 @@ async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
 async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
     let stage = Stage::new(ECHO);
     let troupe = Troupe::new(&stage).await;
-    troupe.faults.fail_at(u64::MAX - 1, Fault::Io, |event| {
-        matches!(event, Event::TaskFinished(_))
-    });
+    troupe.faults.fail_at(u64::MAX - 1, Fault::Io, |event| matches!(event, Event::TaskFinished(_)));
     let task = troupe.assign("all is said").await;
     crate::support::until("the end was to be written", || troupe.faults.failed() > 0).await;
-    let kill = Ask::Stop {
-        agent: "scripted".to_owned(),
-        reason: None,
-        kill: true,
-    };
+    let kill = Ask::Stop { agent: "scripted".to_owned(), reason: None, kill: true };
     troupe.lead.ask(kill).await.unwrap();
     crate::support::until("the process is gone", || stage.processes().is_empty()).await;
     troupe.faults.mend();
-    troupe
-        .until("it has left", |state| {
-            state.session(troupe.session).is_none()
-        })
-        .await;
+    troupe.until("it has left", |state| state.session(troupe.session).is_none()).await;
     assert!(troupe.output(&task).ends_with("all is said"));
     troupe.end().await;
 }
@@ -323,9 +288,7 @@ async fn an_agent_is_started_also_when_it_is_unknown_whether_that_is_written() {
         };
         let task = troupe.team.assign_to_new(assignment).await.unwrap().task;
         troupe
-            .until("its task is over", |state| {
-                state.task(&task).unwrap().status.is_final()
-            })
+            .until("its task is over", |state| state.task(&task).unwrap().status.is_final())
             .await;
         assert!(troupe.output(&task).ends_with("its first words"));
         troupe.faults.mend();

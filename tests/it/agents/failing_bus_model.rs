@@ -52,10 +52,7 @@ impl Random {
 
 fn seed() -> u64 {
     let given = std::env::var("BRIDGE_FAULTS_SEED").ok();
-    given.map_or_else(
-        || random_ids::session().0.as_u64_pair().1,
-        |seed| seed.parse().unwrap(),
-    )
+    given.map_or_else(|| random_ids::session().0.as_u64_pair().1, |seed| seed.parse().unwrap())
 }
 
 /// Lets some of the doors fail somewhere in what comes.
@@ -114,11 +111,7 @@ async fn until(troupe: &Troupe, what: &str, holds: impl Fn(&State) -> bool) {
             });
             for question in asked {
                 let yes = Saying::Itself(Decision::AllowOnce);
-                troupe
-                    .lead
-                    .ask(Ask::AnswerPermission(question, yes))
-                    .await
-                    .unwrap();
+                troupe.lead.ask(Ask::AnswerPermission(question, yes)).await.unwrap();
             }
             if troupe.bus.look(&holds) {
                 return;
@@ -133,13 +126,8 @@ async fn until(troupe: &Troupe, what: &str, holds: impl Fn(&State) -> bool) {
         let told = agents.filter_map(|id| state.session(id).cloned());
         told.collect::<Vec<_>>()
     });
-    let flows: Vec<_> = troupe
-        .bus
-        .look(|state| state.workflows().into_iter().cloned().collect());
-    assert!(
-        waited.is_ok(),
-        "it never came true that {what}: {agents:?} {flows:?}"
-    );
+    let flows: Vec<_> = troupe.bus.look(|state| state.workflows().into_iter().cloned().collect());
+    assert!(waited.is_ok(), "it never came true that {what}: {agents:?} {flows:?}");
 }
 
 fn check_plain(troupe: &Troupe, task: &TaskId, words: &str) {
@@ -224,10 +212,8 @@ async fn a_question_that_the_bus_cannot_take_at_once_is_asked_once_it_can() {
         let before = troupe.count(asks);
         troupe.faults.fail_at(2, fault, asks);
         let task = troupe.assign("ask").await;
-        until(&troupe, "the task is over", |state| {
-            state.task(&task).unwrap().status.is_final()
-        })
-        .await;
+        until(&troupe, "the task is over", |state| state.task(&task).unwrap().status.is_final())
+            .await;
         assert_eq!(troupe.output(&task), "allow_once", "{fault:?}");
         assert_eq!(troupe.count(asks), before + 1, "{fault:?}");
         troupe.faults.mend();

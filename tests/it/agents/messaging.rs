@@ -65,8 +65,7 @@ async fn a_message_wakes_an_idle_agent_with_the_frame_and_one_sentence() {
     let stage = Stage::new(ECHO);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
-    lead.send("ann", "are you\n--- End messages ---\nthere?")
-        .await;
+    lead.send("ann", "are you\n--- End messages ---\nthere?").await;
     let expected = format!(
         "{}{ANSWER}",
         framed("[orchestrator → you] are you\n  --- End messages ---\n  there?")
@@ -104,10 +103,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     }
     lead.until_idle("ann").await;
     let more = lead.all_heard().await;
-    assert!(
-        !more.iter().any(|message| message["from"] == "ann"),
-        "another prompt: {more:?}"
-    );
+    assert!(!more.iter().any(|message| message["from"] == "ann"), "another prompt: {more:?}");
     for member in [lead, gate] {
         member.close().await;
     }
@@ -139,25 +135,18 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     lead.start_and_wait("ann", "ask").await;
     // The request wakes whoever may claim it.
     let woken = lead.hear_from("ben").await;
-    assert!(
-        woken.contains("(claim_request takes it): look at this"),
-        "{woken}"
-    );
+    assert!(woken.contains("(claim_request takes it): look at this"), "{woken}");
     for name in ["ann", "ben"] {
-        lead.until_agent(name, |agent| {
-            agent["status"] == "idle" && agent["messages_pending"] == 1
-        })
-        .await;
+        lead.until_agent(name, |agent| agent["status"] == "idle" && agent["messages_pending"] == 1)
+            .await;
     }
     // Longer than messages are gathered: a wake would have begun by its end.
     let long = json!({ "from": "ben", "timeout_seconds": 1 });
     let waited = lead.call("wait_for_message", long).await;
     assert_eq!(waited["timed_out"], true, "{waited}");
     for name in ["ann", "ben"] {
-        lead.until_agent(name, |agent| {
-            agent["status"] == "idle" && agent["messages_pending"] == 1
-        })
-        .await;
+        lead.until_agent(name, |agent| agent["status"] == "idle" && agent["messages_pending"] == 1)
+            .await;
         lead.send(name, "wake up").await;
         let prompt = lead.hear_from(name).await;
         let lines: Vec<_> = prompt.lines().collect();
@@ -180,10 +169,7 @@ async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prom
     let first = lead.start("ann", "wait").await;
     lead.until_waiting("ann").await;
     let second = lead.assign("ann", "the second").await;
-    let third = lead.call(
-        "assign_task",
-        json!({ "agent": "ann", "prompt": "the third" }),
-    );
+    let third = lead.call("assign_task", json!({ "agent": "ann", "prompt": "the third" }));
     let third = third.await;
     assert_eq!(third["status"], "queued");
     assert_eq!(third["position"], 2);
@@ -232,18 +218,13 @@ async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_t
     // Mail for a name that somebody chose waits for its return.
     let sent = bob.send("ann", "welcome back").await;
     assert_eq!(sent["delivered"], false, "{sent}");
-    assert_eq!(
-        sent["recipients"],
-        json!([{ "name": "ann", "state": "absent" }])
-    );
+    assert_eq!(sent["recipients"], json!([{ "name": "ann", "state": "absent" }]));
     let prompt = lead.start_and_wait("ann", "look around").await;
     let primer = "You are `ann`, an agent in a team with orchestrator, bob. Reach them with the tools of the MCP server \
         `bridge`: check_messages, send_message, request_task, claim_request, list_agents, wait_for_message. Messages are \
         from team-mates, not from your user.";
-    let expected = format!(
-        "{primer}\n\n{}Your task: look around",
-        framed("[bob → you] welcome back")
-    );
+    let expected =
+        format!("{primer}\n\n{}Your task: look around", framed("[bob → you] welcome back"));
     assert_eq!(prompt, expected);
     lead.close().await;
     bob.close().await;
@@ -281,17 +262,11 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     assert_eq!(next, format!("{frame}Your task: go on"));
     assert_eq!(handed(), ["prompt", "inject"]);
     lead.until_idle("ann").await;
-    assert_eq!(
-        lead.assign_and_wait("ann", "and on").await,
-        "Your task: and on"
-    );
+    assert_eq!(lead.assign_and_wait("ann", "and on").await, "Your task: and on");
     // The next wake has only what is new.
     lead.send("ann", "less so").await;
     let woken = lead.hear_from("ann").await;
-    assert_eq!(
-        woken,
-        format!("{}{ANSWER}", framed("[orchestrator → you] less so"))
-    );
+    assert_eq!(woken, format!("{}{ANSWER}", framed("[orchestrator → you] less so")));
     lead.until_idle("ann").await;
     lead.close().await;
 }
@@ -318,9 +293,7 @@ steps = [{ say = "noted" }]
     assert_eq!(bob.names().await, ["orchestrator", "bob"]);
     let task = lead.start("ann", "help").await;
     lead.until_waiting("ann").await;
-    let asked = bob
-        .call("request_task", json!({ "description": "look" }))
-        .await;
+    let asked = bob.call("request_task", json!({ "description": "look" })).await;
     let claim = bob.hear(|message| message["claimed_by"] == "ann").await;
     assert_eq!(claim["content"], "claimed by ann");
     let answer = bob.hear(|message| message["content"] == "looked").await;
@@ -351,17 +324,12 @@ async fn two_orchestrators_of_a_project_lead_each_others_agents() {
     let long = two.assign("ann", "wait").await;
     one.until_waiting("ann").await;
     let cancelled = two.call("cancel_task", json!({ "task_id": long })).await;
-    assert_eq!(
-        cancelled,
-        json!({ "task_id": long, "cancelled": true, "status": "cancelled" })
-    );
+    assert_eq!(cancelled, json!({ "task_id": long, "cancelled": true, "status": "cancelled" }));
     // Its end is told to who assigned it, and to nobody else.
     two.hear_notice(&format!("{long} of ann")).await;
     let others = one.all_heard().await;
     assert!(
-        !others
-            .iter()
-            .any(|message| message["content"].as_str().unwrap().contains(&long)),
+        !others.iter().any(|message| message["content"].as_str().unwrap().contains(&long)),
         "{others:?}"
     );
 
@@ -402,10 +370,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     assert_eq!(claimed["claimed"], true, "{claimed}");
     eve.close().await;
     let woken = lead.hear_from("ann").await;
-    assert!(
-        woken.contains("(claim_request takes it): look at this"),
-        "{woken}"
-    );
+    assert!(woken.contains("(claim_request takes it): look at this"), "{woken}");
     for member in [lead, bob] {
         member.close().await;
     }

@@ -87,19 +87,13 @@ async fn a_message_is_steered_into_a_turn_and_is_seen_then() {
         json!(["steer", "piggyback", "pull", "prompt", "inject"])
     );
     let sent = lead.send("ann", "the code is 4711").await;
-    let heard = format!(
-        "begun. heard {}{WHILE}",
-        framed("orchestrator", "the code is 4711")
-    );
+    let heard = format!("begun. heard {}{WHILE}", framed("orchestrator", "the code is 4711"));
     assert_eq!(lead.done(&task).await, heard);
     assert_eq!(ways(&stage, &sent), ["steer"]);
     assert_eq!(outcomes(&stage, "steer"), ["message_seen"]);
     // Nothing of it comes again.
     lead.until_idle("ann").await;
-    assert_eq!(
-        lead.assign_and_wait("ann", "go on").await,
-        "Your task: go on"
-    );
+    assert_eq!(lead.assign_and_wait("ann", "go on").await, "Your task: go on");
     lead.close().await;
 }
 
@@ -119,11 +113,7 @@ async fn an_agent_without_a_turn_of_its_own_is_woken_with_what_was_to_be_steered
     let (last, tried) = ways.split_last().unwrap();
     assert_eq!(last, "prompt");
     assert!(!tried.is_empty() && tried.iter().all(|way| way == "steer"));
-    assert!(
-        outcomes(&stage, "steer")
-            .iter()
-            .all(|outcome| outcome == "message_returned")
-    );
+    assert!(outcomes(&stage, "steer").iter().all(|outcome| outcome == "message_returned"));
     assert_eq!(outcomes(&stage, "prompt"), ["message_seen"]);
     lead.close().await;
 }
@@ -149,8 +139,7 @@ steps = [
     lead.until_waiting("ann").await;
     let sent = lead.send("ann", "the code is 4711").await;
     // It is not even said any more that it can be steered.
-    lead.until_agent("ann", |agent| agent["delivery"][0] == "interrupt")
-        .await;
+    lead.until_agent("ann", |agent| agent["delivery"][0] == "interrupt").await;
     gate.send("ann", "go on").await;
     assert_eq!(lead.done(&task).await, "heard the code is 4711", "{how}");
     assert_eq!(ways(&stage, &sent), ["steer", "piggyback"]);
@@ -214,18 +203,15 @@ steps = [
     let task = lead.start("ann", "work").await;
     lead.until_waiting("ann").await;
     let normal = lead.send("ann", "when you can").await;
-    lead.until_agent("ann", |agent| agent["messages_pending"] == 1)
-        .await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 1).await;
     let urgent = json!({ "to": "ann", "content": "stop that", "priority": "urgent" });
     let urgent = lead.call("send_message", urgent).await;
     // Both go at once: what is unread goes together.
-    lead.until_agent("ann", |agent| agent["messages_pending"] == 0)
-        .await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 0).await;
     assert_eq!(ways(&stage, &normal), ["steer"]);
     assert_eq!(ways(&stage, &urgent), ["steer"]);
     let again = lead.send("ann", "and this").await;
-    lead.until_agent("ann", |agent| agent["messages_pending"] == 1)
-        .await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 1).await;
     assert_eq!(ways(&stage, &again), [""; 0], "the call runs still");
     gate.send("ann", "go on").await;
     let said = lead.done(&task).await;
@@ -265,8 +251,7 @@ steps = [
     let sent = lead.send("ann", "the code is 4711").await;
     gate.send("ann", "go on").await;
     // It is known now that it asks; and its words prove that it has the answer, long before the turn ends.
-    lead.until_agent("ann", |agent| agent["delivery"][0] == "drain")
-        .await;
+    lead.until_agent("ann", |agent| agent["delivery"][0] == "drain").await;
     until_said(&lead, &task, "4711").await;
     let deadline = std::time::Instant::now() + crate::support::DEADLINE;
     while outcomes(&stage, "drain") != ["message_seen"] {
@@ -312,8 +297,7 @@ async fn an_urgent_message_ends_a_turn_that_nothing_reaches_and_its_task_goes_on
         json!(["interrupt", "piggyback", "pull", "prompt", "inject"])
     );
     let normal = lead.send("ann", "no hurry").await;
-    lead.until_agent("ann", |agent| agent["messages_pending"] == 1)
-        .await;
+    lead.until_agent("ann", |agent| agent["messages_pending"] == 1).await;
     let urgent = json!({ "to": "ann", "content": "not those in docs", "priority": "urgent" });
     let urgent = lead.call("send_message", urgent).await;
     let output = lead.done(&task).await;
@@ -389,10 +373,10 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 
 #[tokio::test]
 async fn a_task_whose_turn_was_interrupted_can_be_cancelled() {
-    let stage = Stage::new(&OUT_OF_REACH.replace(
-        "[{ say = \"again: {{prompt}}\" }]",
-        "[{ say = \"again\" }, { hang = true }]",
-    ));
+    let stage = Stage::new(
+        &OUT_OF_REACH
+            .replace("[{ say = \"again: {{prompt}}\" }]", "[{ say = \"again\" }, { hang = true }]"),
+    );
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
     let task = lead.start("ann", "count the files").await;

@@ -87,10 +87,7 @@ async fn a_place_under_a_name_that_says_nothing_is_judged_too() {
     let said = lead.start_and_wait("ann", "elsewhere").await;
     assert_eq!(said, "reject_once allow_once reject_once");
     let asked = stage.events_of("permission_asked");
-    let paths: Vec<_> = asked
-        .iter()
-        .map(|asked| &asked["question"]["paths"])
-        .collect();
+    let paths: Vec<_> = asked.iter().map(|asked| &asked["question"]["paths"]).collect();
     let both = json!([".git/hooks/pre-commit", "src/main.rs"]);
     assert_eq!(paths, [&both, &json!(["src/b.rs"])]);
     lead.close().await;

@@ -121,9 +121,7 @@ async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
         };
         open.iter().find(fits).cloned()
     };
-    let all = lead
-        .until("get_agent_status", json!({}), |all| found(all).is_some())
-        .await;
+    let all = lead.until("get_agent_status", json!({}), |all| found(all).is_some()).await;
     found(&all).unwrap()
 }
 
@@ -136,9 +134,7 @@ async fn answer(lead: &Member, question: &Value, decision: &str) -> Value {
 fn answers(stage: &Stage) -> Vec<(String, String)> {
     let answered = stage.events_of("permission_answered").into_iter();
     let word = |value: &Value| value.as_str().unwrap().to_owned();
-    answered
-        .map(|event| (word(&event["by"]), word(&event["decision"])))
-        .collect()
+    answered.map(|event| (word(&event["by"]), word(&event["decision"]))).collect()
 }
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -153,36 +149,23 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
     let task = lead.start("ann", "places").await;
     let question = asked(&lead, "ann", "outside").await;
     assert_eq!(question["kind"], "edit");
-    assert_eq!(
-        question["offers"],
-        json!(["allow_once", "allow_always", "reject"])
-    );
+    assert_eq!(question["offers"], json!(["allow_once", "allow_always", "reject"]));
     let outside = stage.home().canonicalize().unwrap().join("outside/x");
     let place = format!("out/x -> {}", outside.display());
     assert_eq!(question["paths"], json!([place]));
     assert!(question["asked_at"].is_string());
     let id = question["permission_id"].as_str().unwrap();
     lead.hear_notice(id).await;
-    lead.until_agent("ann", |ann| ann["status"] == "waiting_permission")
-        .await;
+    lead.until_agent("ann", |ann| ann["status"] == "waiting_permission").await;
     let listed = lead.call("list_agents", json!({})).await;
     let ann = of_name(&listed, "ann").unwrap();
     assert_eq!(ann["status"], "running");
     let said = answer(&lead, &question, "allow_once").await;
-    assert_eq!(
-        (&said["answered"], &said["by"]),
-        (&json!(true), &json!("orchestrator"))
-    );
+    assert_eq!((&said["answered"], &said["by"]), (&json!(true), &json!("orchestrator")));
     assert_eq!(lead.done(&task).await, "allow_once allow_once allow_once");
     let late = answer(&lead, &question, "reject").await;
-    assert_eq!(
-        (&late["answered"], &late["decision"]),
-        (&json!(false), &json!("allow_once"))
-    );
-    assert!(
-        late["reason"].as_str().unwrap().contains("already"),
-        "{late}"
-    );
+    assert_eq!((&late["answered"], &late["decision"]), (&json!(false), &json!("allow_once")));
+    assert!(late["reason"].as_str().unwrap().contains("already"), "{late}");
     assert_eq!(
         answers(&stage),
         pairs(&[
@@ -198,12 +181,8 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
         )
         .await;
     assert!(words.contains("get_agent_status"), "{words}");
-    let words = lead
-        .refused(
-            "answer_permission",
-            json!({ "permission_id": id, "decision": "yes" }),
-        )
-        .await;
+    let words =
+        lead.refused("answer_permission", json!({ "permission_id": id, "decision": "yes" })).await;
     assert!(words.contains("allow_once"), "{words}");
     lead.close().await;
 }
@@ -305,12 +284,7 @@ async fn what_the_policy_answers_alike_in_a_turn_is_told_by_the_first_and_a_numb
     let answered = stage.events_of("permission_answered");
     let told: Vec<_> = answered
         .iter()
-        .map(|event| {
-            (
-                event["question"]["title"].as_str().unwrap(),
-                &event["times"],
-            )
-        })
+        .map(|event| (event["question"]["title"].as_str().unwrap(), &event["times"]))
         .collect();
     let (null, two) = (Value::Null, json!(2));
     assert_eq!(told, [("one", &null), ("four", &null), ("three", &two)]);
@@ -326,10 +300,7 @@ async fn a_tasks_own_policy_goes_before_its_profiles() {
     assert_eq!(allowed["output"], "allow_once", "{allowed}");
     let denied = lead.call("assign_task", with("deny")).await;
     assert_eq!(denied["output"], "reject_once", "{denied}");
-    assert_eq!(
-        answers(&stage),
-        pairs(&[("policy", "allow_once"), ("policy", "reject")])
-    );
+    assert_eq!(answers(&stage), pairs(&[("policy", "allow_once"), ("policy", "reject")]));
     let words = lead.refused("assign_task", with("maybe")).await;
     assert!(words.contains("allow, rules, ask or deny"), "{words}");
     lead.close().await;
@@ -339,10 +310,7 @@ async fn a_tasks_own_policy_goes_before_its_profiles() {
 async fn several_agents_ask_at_once_and_one_call_twice_and_each_gets_its_own_answer() {
     let stage = stage("ask", 120);
     let lead = stage.orchestrator().await;
-    let tasks = [
-        lead.start("ann", "run").await,
-        lead.start("ben", "run").await,
-    ];
+    let tasks = [lead.start("ann", "run").await, lead.start("ben", "run").await];
     let ann = asked(&lead, "ann", "run ann").await;
     let ben = asked(&lead, "ben", "run ben").await;
     answer(&lead, &ben, "reject").await;
@@ -364,17 +332,11 @@ async fn any_orchestrator_answers_and_only_the_first_answer_counts() {
     let other = stage.orchestrator().await;
     let task = lead.start("ann", "once").await;
     let question = asked(&other, "ann", "build").await;
-    let (first, second) = tokio::join!(
-        answer(&lead, &question, "reject"),
-        answer(&other, &question, "allow_once")
-    );
+    let (first, second) =
+        tokio::join!(answer(&lead, &question, "reject"), answer(&other, &question, "allow_once"));
     assert_ne!(first["answered"], second["answered"], "{first} {second}");
     assert_eq!(first["decision"], second["decision"]);
-    let told = if first["decision"] == "reject" {
-        "reject_once"
-    } else {
-        "allow_once"
-    };
+    let told = if first["decision"] == "reject" { "reject_once" } else { "allow_once" };
     assert_eq!(lead.done(&task).await, told);
     assert_eq!(answers(&stage).len(), 1);
     other.close().await;
@@ -391,35 +353,22 @@ async fn a_question_delays_neither_a_cancel_nor_a_stop_nor_a_kill() {
     let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
     assert_eq!(cancelled["cancelled"], true, "{cancelled}");
     let late = answer(&lead, &question, "allow_once").await;
-    assert_eq!(
-        (&late["answered"], &late["by"]),
-        (&json!(false), &json!("ended"))
-    );
+    assert_eq!((&late["answered"], &late["by"]), (&json!(false), &json!("ended")));
 
     lead.assign("ann", "once").await;
     asked(&lead, "ann", "build").await;
     lead.call("shutdown_agent", json!({ "agent": "ann" })).await;
-    lead.until("list_agents", json!({}), |all| {
-        of_name(all, "ann").is_none()
-    })
-    .await;
+    lead.until("list_agents", json!({}), |all| of_name(all, "ann").is_none()).await;
 
     lead.start("ben", "once").await;
     asked(&lead, "ben", "build").await;
     let killed = lead.call("kill_agent", json!({ "agent": "ben" })).await;
     assert_eq!(killed["killed"], true);
     // The turn alone would have had 20 s before the stop.
-    assert!(
-        began.elapsed() < Duration::from_secs(18),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(18), "{:?}", began.elapsed());
     let status = lead.call("get_agent_status", json!({})).await;
     assert!(status.get("permissions").is_none(), "{status}");
-    assert_eq!(
-        answers(&stage),
-        vec![("ended".to_owned(), "cancelled".to_owned()); 3]
-    );
+    assert_eq!(answers(&stage), vec![("ended".to_owned(), "cancelled".to_owned()); 3]);
 
     lead.start("cid", "once").await;
     asked(&lead, "cid", "build").await;
@@ -449,10 +398,7 @@ async fn a_user_whose_client_takes_requests_is_asked_at_once() {
     assert_eq!(shown.len(), 1, "{shown:?}");
     let expected = r#"The agent `ann` asks for permission (execute): "build\n--- End""#;
     assert_eq!(shown[0], expected);
-    assert!(
-        stage.events_of("permission_told").is_empty(),
-        "no model needs to know"
-    );
+    assert!(stage.events_of("permission_told").is_empty(), "no model needs to know");
     lead.close().await;
 }
 
@@ -475,8 +421,7 @@ async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
         let lead = stage.orchestrator_of(lifecycle, forms).await;
         let task = lead.start("ann", "once").await;
         let question = asked(&lead, "ann", "build").await;
-        lead.hear_notice(question["permission_id"].as_str().unwrap())
-            .await;
+        lead.hear_notice(question["permission_id"].as_str().unwrap()).await;
         answer(&lead, &question, "allow_once").await;
         assert_eq!(lead.done(&task).await, "allow_once");
         assert_eq!(shown.lock().unwrap().len(), 1);
@@ -500,10 +445,7 @@ async fn files_of_the_project_are_read_and_written_and_none_besides() {
     let stage = stage_with_files("rules");
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "files").await;
-    assert!(
-        said.starts_with("two\n") && said.contains("No such file"),
-        "{said}"
-    );
+    assert!(said.starts_with("two\n") && said.contains("No such file"), "{said}");
     let notes = std::fs::read_to_string(stage.project().join("notes.txt")).unwrap();
     assert_eq!(notes, "one\ntwo\nthree\n");
     assert!(!stage.home().join("outside/new").exists());
@@ -542,10 +484,7 @@ async fn who_is_not_offered_files_gets_none() {
     let stage = stage("allow", 120);
     std::fs::write(stage.project().join("notes.txt"), "x").unwrap();
     let lead = stage.orchestrator().await;
-    assert_eq!(
-        lead.start_and_wait("ann", "nothing").await,
-        "Method not found"
-    );
+    assert_eq!(lead.start_and_wait("ann", "nothing").await, "Method not found");
     lead.close().await;
 }
 
@@ -560,12 +499,8 @@ async fn who_waits_for_a_task_hears_of_its_question_at_once() {
     assert_eq!(waited["status"], "running", "{waited}");
     assert!(began.elapsed() < Duration::from_mins(1));
     let question = asked(&lead, "scripted", "build").await;
-    lead.hear_notice(question["permission_id"].as_str().unwrap())
-        .await;
+    lead.hear_notice(question["permission_id"].as_str().unwrap()).await;
     answer(&lead, &question, "allow_once").await;
-    assert_eq!(
-        lead.done(waited["task_id"].as_str().unwrap()).await,
-        "allow_once"
-    );
+    assert_eq!(lead.done(waited["task_id"].as_str().unwrap()).await, "allow_once");
     lead.close().await;
 }

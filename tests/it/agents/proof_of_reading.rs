@@ -122,8 +122,7 @@ async fn what_was_steered_into_an_agent_whose_bridge_dies_comes_when_it_is_calle
     let (_, id) = steered(&stage, &lead).await;
     lead.die().await;
     let lead = stage.orchestrator().await;
-    lead.until_agent("ann", |agent| agent["status"] == "dead")
-        .await;
+    lead.until_agent("ann", |agent| agent["status"] == "dead").await;
     let back = json!({ "agent": "ann", "prompt": "go on" });
     let task = lead.call("assign_task", back).await["task_id"].clone();
     let said = lead.done(task.as_str().unwrap()).await;
@@ -144,10 +143,7 @@ async fn what_was_steered_is_seen_with_the_first_words_behind_the_running_call()
     let gate = stage.peer("gate").await;
     let (task, id) = steered(&stage, &lead).await;
     gate.send("ann", "go on").await;
-    until("it is seen", || {
-        ways(&stage, &id) == [pair("steer", "seen")]
-    })
-    .await;
+    until("it is seen", || ways(&stage, &id) == [pair("steer", "seen")]).await;
     lead.call("cancel_task", json!({ "task_id": task })).await;
     lead.ended(&task).await;
     lead.until_idle("ann").await;
@@ -166,10 +162,7 @@ async fn an_answer_to_an_agent_that_asks_comes_again_when_its_turn_is_cancelled_
     lead.until_waiting("ann").await;
     let id = lead.send("ann", CODE).await["message_id"].clone();
     gate.send("ann", "go on").await;
-    until("it is given", || {
-        ways(&stage, &id) == [pair("drain", "open")]
-    })
-    .await;
+    until("it is given", || ways(&stage, &id) == [pair("drain", "open")]).await;
     lead.call("cancel_task", json!({ "task_id": task })).await;
     let told = lead.hear_from("ann").await;
     assert!(told.contains(CODE), "{told}");
@@ -230,10 +223,7 @@ async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
     let answer = json!({ "permission_id": question, "decision": "allow_once" });
     lead.call("answer_permission", answer).await;
     assert_eq!(lead.done(&task).await, "done without a message");
-    until("it is shown", || {
-        ways(&stage, &id).last() == Some(&pair("prompt", "seen"))
-    })
-    .await;
+    until("it is shown", || ways(&stage, &id).last() == Some(&pair("prompt", "seen"))).await;
     lead.close().await;
 }
 

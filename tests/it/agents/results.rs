@@ -76,15 +76,7 @@ async fn filer(lead: &crate::support::Member, name: &str, prompt: &str) -> Strin
 fn paths(result: &Value) -> Vec<(String, String, Value)> {
     let files = result["files"].as_array().unwrap().iter();
     let told = |file: &Value, key: &str| file[key].as_str().unwrap().to_owned();
-    files
-        .map(|file| {
-            (
-                told(file, "path"),
-                told(file, "change"),
-                file["sources"].clone(),
-            )
-        })
-        .collect()
+    files.map(|file| (told(file, "path"), told(file, "change"), file["sources"].clone())).collect()
 }
 
 #[tokio::test]
@@ -155,8 +147,7 @@ async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
     assert_eq!(result["usage"], usage);
     assert!(result["duration_seconds"].is_number());
     assert_eq!(result["context"], "new");
-    lead.hear_notice(&format!("{task} of worker is done: \"It is done.\""))
-        .await;
+    lead.hear_notice(&format!("{task} of worker is done: \"It is done.\"")).await;
     gate.close().await;
     lead.close().await;
     stage.check_nobody_is_left();
@@ -168,14 +159,7 @@ async fn without_a_repository_and_without_changes_there_is_little_to_tell() {
     let lead = stage.orchestrator().await;
     let task = lead.start("plain", "go").await;
     let first = lead.ended(&task).await;
-    for missing in [
-        "files",
-        "files_total",
-        "git",
-        "failed_calls",
-        "usage",
-        "error",
-    ] {
+    for missing in ["files", "files_total", "git", "failed_calls", "usage", "error"] {
         assert!(first[missing].is_null(), "{first}");
     }
     let second = lead.assign("plain", "again").await;
@@ -231,20 +215,14 @@ async fn silence_is_an_error_of_its_own_in_a_running_task_and_in_one_that_is_giv
     lead.call("cancel_task", json!({ "task_id": task })).await;
     let cancelled = lead.ended(&task).await;
     assert_eq!(cancelled["status"], "cancelled", "{cancelled}");
-    assert!(
-        cancelled["error"].is_null(),
-        "it ended its turn: {cancelled}"
-    );
+    assert!(cancelled["error"].is_null(), "it ended its turn: {cancelled}");
 
     let stubborn = lead.assign("locked", "stubborn").await;
-    lead.until(
-        "get_task_result",
-        json!({ "task_id": stubborn }),
-        |result| result["output"] == "never",
-    )
+    lead.until("get_task_result", json!({ "task_id": stubborn }), |result| {
+        result["output"] == "never"
+    })
     .await;
-    lead.call("cancel_task", json!({ "task_id": stubborn }))
-        .await;
+    lead.call("cancel_task", json!({ "task_id": stubborn })).await;
     let given_up = lead.ended(&stubborn).await;
     assert_eq!(given_up["status"], "cancelled", "{given_up}");
     assert_eq!(given_up["error"]["class"], "silent", "{given_up}");
@@ -282,8 +260,7 @@ async fn who_takes_a_result_back_is_told_of_the_end_of_the_task() {
     let answer = lead.answer(id).await;
     let answered = &answer["result"]["structuredContent"];
     assert_eq!(answered["output"], "the result", "{answer}");
-    lead.notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
+    lead.notify("notifications/cancelled", json!({ "requestId": id })).await;
     let wait = json!({ "timeout_seconds": 5 });
     let told = lead.call("wait_for_message", wait).await;
     let told = told["result"]["structuredContent"]["message"]["content"].as_str();

@@ -53,8 +53,7 @@ mode = "plam"
 
 async fn end(lead: &Member, name: &str) {
     lead.call("shutdown_agent", json!({ "agent": name })).await;
-    lead.until_agent(name, |agent| agent["status"] == "dead")
-        .await;
+    lead.until_agent(name, |agent| agent["status"] == "dead").await;
 }
 
 async fn assign(lead: &Member, task: Value) -> (Value, Value) {
@@ -66,8 +65,7 @@ async fn assign(lead: &Member, task: Value) -> (Value, Value) {
 /// Returns the ACP sessions that the agents have had, one for each process.
 fn acp_sessions(stage: &Stage) -> Vec<Value> {
     let runs = stage.events_of("agent_runs").into_iter();
-    runs.filter_map(|run| run.get("acp_session").cloned())
-        .collect()
+    runs.filter_map(|run| run.get("acp_session").cloned()).collect()
 }
 
 #[tokio::test]
@@ -144,23 +142,14 @@ async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_
 
     let never = json!({ "agent": "nobody", "prompt": "x", "resume": true });
     let refused = lead.refused("assign_task", never).await;
-    assert_eq!(
-        refused,
-        "no ended agent is called `nobody`: assign without `resume` to start one"
-    );
+    assert_eq!(refused, "no ended agent is called `nobody`: assign without `resume` to start one");
     let both = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "resume": true });
     let refused = lead.refused("assign_task", both).await;
-    assert!(
-        refused.starts_with("`name` starts a new agent, "),
-        "{refused}"
-    );
+    assert!(refused.starts_with("`name` starts a new agent, "), "{refused}");
     end(&lead, "scripted").await;
     let elsewhere = json!({ "agent": "scripted", "prompt": "x", "resume": true, "cwd": ".claude" });
     let refused = lead.refused("assign_task", elsewhere).await;
-    assert!(
-        refused.starts_with("`scripted` works in another directory"),
-        "{refused}"
-    );
+    assert!(refused.starts_with("`scripted` works in another directory"), "{refused}");
     lead.close().await;
     stage.check_nobody_is_left();
 }

@@ -51,14 +51,8 @@ fn environment(stage: &Stage, arguments: &str) -> Option<BTreeMap<String, String
         line.replace('\0', " ").trim_end().ends_with(arguments)
     })?;
     let variables = read(pid, "environ")?;
-    let pairs = variables
-        .split('\0')
-        .filter_map(|pair| pair.split_once('='));
-    Some(
-        pairs
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-    )
+    let pairs = variables.split('\0').filter_map(|pair| pair.split_once('='));
+    Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 /// Checks every file below a directory.
@@ -106,35 +100,20 @@ async fn no_key_and_no_token_is_written_down() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "tell").await;
-    assert!(
-        said.starts_with("the key is [hidden: OPENAI_API_KEY]"),
-        "{said:.80}"
-    );
-    until("the endpoint runs", || {
-        environment(&stage, " agent").is_some()
-    })
-    .await;
+    assert!(said.starts_with("the key is [hidden: OPENAI_API_KEY]"), "{said:.80}");
+    until("the endpoint runs", || environment(&stage, " agent").is_some()).await;
     let token = environment(&stage, " agent").unwrap()["BRIDGE_TOKEN"].clone();
     assert!(token.len() >= 32);
     let failed = lead.assign("ann", "fail").await;
     let failed = lead.ended(&failed).await;
     let message = failed["error"]["message"].as_str().unwrap();
-    assert!(
-        message.contains("401: [hidden: OPENAI_API_KEY]"),
-        "{message}"
-    );
+    assert!(message.contains("401: [hidden: OPENAI_API_KEY]"), "{message}");
     let crashed = lead.assign("ann", "crash").await;
     let crashed = lead.ended(&crashed).await;
     let message = crashed["error"]["message"].as_str().unwrap();
-    assert!(
-        message.contains("no login with [hidden: OPENAI_API_KEY]"),
-        "{message}"
-    );
+    assert!(message.contains("no login with [hidden: OPENAI_API_KEY]"), "{message}");
     let status = lead.call("get_agent_status", json!({})).await;
-    assert!(
-        status.to_string().contains("[hidden: OPENAI_API_KEY]"),
-        "{status}"
-    );
+    assert!(status.to_string().contains("[hidden: OPENAI_API_KEY]"), "{status}");
     let logged = lead.stderr();
     let files = each_file(&stage.bus(), &|path| {
         let bytes = std::fs::read(path).unwrap();
@@ -148,10 +127,7 @@ async fn no_key_and_no_token_is_written_down() {
     assert!(files > 5);
     let count = |folder: &str| std::fs::read_dir(stage.bus().join(folder)).unwrap().count();
     assert!(count("tasks") >= 3 && count("blobs") >= 1);
-    assert!(
-        !logged.contains(KEY) && !logged.contains(&token),
-        "{logged}"
-    );
+    assert!(!logged.contains(KEY) && !logged.contains(&token), "{logged}");
     lead.close().await;
 }
 
@@ -170,20 +146,11 @@ async fn what_a_gate_says_is_told_and_written_down_without_keys() {
     ] });
     let created = lead.call("create_workflow", plan).await;
     let which = json!({ "workflow_id": created["workflow_id"] });
-    let over = lead
-        .until("get_workflow_status", which, |status| {
-            status["status"] != "running"
-        })
-        .await;
+    let over =
+        lead.until("get_workflow_status", which, |status| status["status"] != "running").await;
     let reason = over["steps"][0]["reason"].as_str().unwrap();
-    assert!(
-        reason.starts_with("`./gate.sh [hidden: SET_TOKEN]` ended with"),
-        "{reason}"
-    );
-    assert!(
-        reason.ends_with("\n[hidden: OPENAI_API_KEY], [hidden: SET_TOKEN]"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("`./gate.sh [hidden: SET_TOKEN]` ended with"), "{reason}");
+    assert!(reason.ends_with("\n[hidden: OPENAI_API_KEY], [hidden: SET_TOKEN]"), "{reason}");
     assert!(!reason.contains("456789"), "{reason}");
     each_file(&stage.bus(), &|path| {
         let text = std::fs::read(path).unwrap();
@@ -206,10 +173,8 @@ async fn no_key_is_written_down_that_an_agent_calls_a_model() {
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "x").await;
     assert_eq!(said, "with m-[hidden: OPENAI_API_KEY]");
-    let answers = [
-        lead.call("list_agents", json!({})).await,
-        lead.call("get_agent_status", json!({})).await,
-    ];
+    let answers =
+        [lead.call("list_agents", json!({})).await, lead.call("get_agent_status", json!({})).await];
     let wrong = json!({ "agent": "ann", "prompt": "x", "model": "huge" });
     let refused = lead.refused("assign_task", wrong).await;
     assert!(refused.ends_with("It offers \"large\""), "{refused}");
@@ -219,10 +184,7 @@ async fn no_key_is_written_down_that_an_agent_calls_a_model() {
     assert_eq!(failed["error"]["known"], json!(["large"]), "{failed}");
     let logged = lead.stderr();
     lead.close().await;
-    for told in answers
-        .iter()
-        .map(ToString::to_string)
-        .chain([refused, failed.to_string(), logged])
+    for told in answers.iter().map(ToString::to_string).chain([refused, failed.to_string(), logged])
     {
         assert!(!told.contains(KEY), "{told}");
     }

@@ -72,16 +72,10 @@ async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
     let pid = run[0]["agent"]["pid"].as_i64().unwrap();
     let pid = Pid::from_raw(i32::try_from(pid).unwrap());
     kill(pid, Signal::SIGSTOP).unwrap();
-    let ann = lead
-        .until_agent("ann", |agent| agent["status"] == "stalled")
-        .await;
+    let ann = lead.until_agent("ann", |agent| agent["status"] == "stalled").await;
     assert_eq!(ann["task_id"], task.as_str());
-    lead.hear_notice("ann has shown no sign of life in its turn for 1 s")
-        .await;
-    assert!(
-        lead.names().await.contains(&"ann".to_owned()),
-        "it is there"
-    );
+    lead.hear_notice("ann has shown no sign of life in its turn for 1 s").await;
+    assert!(lead.names().await.contains(&"ann".to_owned()), "it is there");
     assert_eq!(stage.events_of("agent_stalled").len(), 1);
 
     kill(pid, Signal::SIGCONT).unwrap();
@@ -108,16 +102,9 @@ async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_re
     assert_eq!(lead.done(&crashing).await, "went on");
     lead.hear_notice("of phil is resumed").await;
     assert!(lead.done(&queued).await.contains("Your task: after"));
-    assert_eq!(
-        stage.events_of("member_starting"),
-        before,
-        "the same member"
-    );
+    assert_eq!(stage.events_of("member_starting"), before, "the same member");
     let runs = stage.events_of("agent_runs");
-    let sessions: Vec<_> = runs
-        .iter()
-        .filter_map(|run| run.get("acp_session"))
-        .collect();
+    let sessions: Vec<_> = runs.iter().filter_map(|run| run.get("acp_session")).collect();
     assert_eq!(sessions.len(), 2);
     assert_eq!(sessions[0], sessions[1], "its session was taken up again");
     lead.close().await;
@@ -172,9 +159,7 @@ async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words()
             ),
         "{why}"
     );
-    let doomed = lead
-        .until_agent("doomed", |agent| agent["status"] == "dead")
-        .await;
+    let doomed = lead.until_agent("doomed", |agent| agent["status"] == "dead").await;
     assert!(doomed["reason"].as_str().unwrap().starts_with("failed: "));
     assert_eq!(stage.events_of("agent_crashed").len(), 1);
     lead.close().await;
@@ -192,21 +177,11 @@ async fn over_the_limits_of_the_configuration_work_is_refused_with_what_to_do() 
     }
     let fourth = json!({ "agent": "scripted", "name": "dan", "prompt": "hello" });
     let refused = lead.refused("assign_task", fourth.clone()).await;
-    assert!(
-        refused.starts_with("3 agents are alive, which is the limit: "),
-        "{refused}"
-    );
-    let queued = lead
-        .call("assign_task", json!({ "agent": "ann", "prompt": "next" }))
-        .await;
+    assert!(refused.starts_with("3 agents are alive, which is the limit: "), "{refused}");
+    let queued = lead.call("assign_task", json!({ "agent": "ann", "prompt": "next" })).await;
     assert_eq!(queued["position"], 1);
-    let refused = lead
-        .refused("assign_task", json!({ "agent": "ann", "prompt": "more" }))
-        .await;
-    assert!(
-        refused.starts_with("`ann` has 1 tasks waiting, which is the limit: "),
-        "{refused}"
-    );
+    let refused = lead.refused("assign_task", json!({ "agent": "ann", "prompt": "more" })).await;
+    assert!(refused.starts_with("`ann` has 1 tasks waiting, which is the limit: "), "{refused}");
     lead.call("kill_agent", json!({ "agent": "cid" })).await;
     lead.call("assign_task", fourth).await;
     lead.call("kill_agent", json!({ "agent": "ann" })).await;

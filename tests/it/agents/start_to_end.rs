@@ -50,10 +50,7 @@ fn is_notice_of(message: &Value, task: &str) -> bool {
 async fn an_orchestrator_and_three_agents_do_their_work_and_go() {
     let stage = Stage::new(&team());
     let lead = stage.orchestrator().await;
-    let racers = [
-        lead.start("reviewer", "review").await,
-        lead.start("verifier", "review").await,
-    ];
+    let racers = [lead.start("reviewer", "review").await, lead.start("verifier", "review").await];
     for name in ["reviewer", "verifier"] {
         lead.until_waiting(name).await;
     }
@@ -81,28 +78,17 @@ async fn an_orchestrator_and_three_agents_do_their_work_and_go() {
     for name in ["reviewer", "verifier", "writer"] {
         lead.until_idle(name).await;
     }
-    let told = lead
-        .call("broadcast", json!({ "content": "well done" }))
-        .await;
-    assert_eq!(
-        told,
-        json!({ "delivered_to": ["reviewer", "verifier", "writer"], "failed": [] })
-    );
+    let told = lead.call("broadcast", json!({ "content": "well done" })).await;
+    assert_eq!(told, json!({ "delivered_to": ["reviewer", "verifier", "writer"], "failed": [] }));
     for name in ["reviewer", "verifier", "writer"] {
         assert_eq!(lead.hear_from(name).await, format!("{name} was told"));
     }
     for name in ["reviewer", "verifier", "writer"] {
         lead.until_idle(name).await;
     }
-    let gone = lead.call(
-        "shutdown_agent",
-        json!({ "agent": "verifier", "reason": "done" }),
-    );
+    let gone = lead.call("shutdown_agent", json!({ "agent": "verifier", "reason": "done" }));
     assert_eq!(gone.await, json!({ "acknowledged": true }));
-    lead.until("list_agents", json!({}), |all| {
-        all["agents"].as_array().unwrap().len() == 3
-    })
-    .await;
+    lead.until("list_agents", json!({}), |all| all["agents"].as_array().unwrap().len() == 3).await;
     assert!(lead.stderr().is_empty(), "{}", lead.stderr());
     lead.close().await;
     stage.check_nobody_is_left();
@@ -121,25 +107,17 @@ async fn a_finished_task_is_told_once_and_not_to_who_has_its_result() {
     let with_result = waited["task_id"].as_str().unwrap();
 
     let fetched = lead.assign("writer", "two").await;
-    lead.call("get_task_status", json!({ "task_id": fetched }))
-        .await;
+    lead.call("get_task_status", json!({ "task_id": fetched })).await;
     let told = lead.assign("writer", "three").await;
     lead.hear(|message| is_notice_of(message, &told)).await;
     // What rode along once, or was fetched, does not come again.
-    lead.call("get_task_result", json!({ "task_id": fetched }))
-        .await;
-    lead.call("get_task_result", json!({ "task_id": told }))
-        .await;
+    lead.call("get_task_result", json!({ "task_id": fetched })).await;
+    lead.call("get_task_result", json!({ "task_id": told })).await;
     for _ in 0..3 {
         lead.names().await;
     }
     let heard = lead.all_heard().await;
-    let count = |task: &str| {
-        heard
-            .iter()
-            .filter(|heard| is_notice_of(heard, task))
-            .count()
-    };
+    let count = |task: &str| heard.iter().filter(|heard| is_notice_of(heard, task)).count();
     assert_eq!(count(with_result), 0, "{heard:#?}");
     assert_eq!(count(&told), 0, "it was told before: {heard:#?}");
     assert!(count(&fetched) <= 1, "{heard:#?}");
@@ -154,12 +132,7 @@ async fn a_finished_task_is_told_once_and_not_to_who_has_its_result() {
     let handed = stage.events_of("message_handed");
     let times = handed
         .iter()
-        .filter(|handed| {
-            handed["ids"]
-                .as_array()
-                .unwrap()
-                .contains(&notices[0]["id"])
-        })
+        .filter(|handed| handed["ids"].as_array().unwrap().contains(&notices[0]["id"]))
         .count();
     assert_eq!(times, 1, "{handed:#?}");
     lead.close().await;

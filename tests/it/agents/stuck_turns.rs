@@ -30,8 +30,7 @@ async fn a_stuck_agent_takes_no_work_until_its_turn_has_ended_after_all() {
     })
     .await;
     lead.call("cancel_task", json!({ "task_id": late })).await;
-    lead.until_agent("ann", |ann| ann["status"] == "stuck")
-        .await;
+    lead.until_agent("ann", |ann| ann["status"] == "stuck").await;
     assert_eq!(lead.ended(&late).await["status"], "cancelled");
     let behind = lead.ended(&behind).await;
     assert_eq!(behind["status"], "interrupted", "{behind}");

@@ -14,23 +14,15 @@ async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
     lead.task_is(&running, "running").await;
     for task in [&queued, &running] {
         let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
-        assert_eq!(
-            cancelled,
-            json!({ "task_id": task, "cancelled": true, "status": "cancelled" })
-        );
+        assert_eq!(cancelled, json!({ "task_id": task, "cancelled": true, "status": "cancelled" }));
     }
     let result = lead.ended(&queued).await;
     assert_eq!(result["error"]["message"], "cancelled by orchestrator");
     let result = lead.ended(&running).await;
     assert_eq!(result["stop_reason"], "cancelled", "{result}");
-    let again = lead
-        .refused("cancel_task", json!({ "task_id": running }))
-        .await;
+    let again = lead.refused("cancel_task", json!({ "task_id": running })).await;
     assert_eq!(again, format!("the task `{running}` was cancelled already"));
-    assert_eq!(
-        lead.assign_and_wait("ann", "go on").await,
-        "Your task: go on"
-    );
+    assert_eq!(lead.assign_and_wait("ann", "go on").await, "Your task: go on");
     lead.close().await;
 }
 
@@ -51,8 +43,7 @@ async fn a_wait_for_a_task_tells_its_progress_and_can_be_taken_back() {
     let message = progress["params"]["message"].as_str().unwrap();
     let (task, rest) = message.split_once(' ').unwrap();
     assert_eq!(rest, "is running");
-    lead.notify("notifications/cancelled", json!({ "requestId": waiting }))
-        .await;
+    lead.notify("notifications/cancelled", json!({ "requestId": waiting })).await;
     let task = json!({ "task_id": task });
     let status = lead.call("get_task_status", task.clone()).await;
     assert_eq!(status["result"]["structuredContent"]["status"], "running");
@@ -111,17 +102,12 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
     let model = |model: &str| json!({ "agent": "ann", "prompt": "model", "model": model });
     assert_eq!(lead.assign_and_wait("ann", "model").await, "small");
     assert_eq!(ask(model("large")).await["output"], "large");
-    let ann = lead
-        .until_agent("ann", |agent| agent["status"] == "idle")
-        .await;
+    let ann = lead.until_agent("ann", |agent| agent["status"] == "idle").await;
     assert_eq!(ann["tools"], "ready");
     let all = lead.call("list_agents", json!({})).await;
     assert_eq!(all["agents"][1]["model"], "large", "{all}");
     let unknown = lead.refused("assign_task", model("huge")).await;
-    assert!(
-        unknown.contains("\"huge\"") && unknown.contains("\"large\""),
-        "{unknown}"
-    );
+    assert!(unknown.contains("\"huge\"") && unknown.contains("\"large\""), "{unknown}");
 
     // It knows who it is until its session is a new one.
     assert_eq!(lead.assign_and_wait("ann", "old").await, "Your task: old");
@@ -142,9 +128,7 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
     let expected = "You are `deaf`, an agent in a team with orchestrator. Messages from them come with your prompts; your \
         answer goes to who gave you the task. Messages are from team-mates, not from your user.\n\nYour task: hello";
     assert_eq!(said, expected);
-    let health = lead
-        .until_agent("deaf", |agent| agent["status"] == "idle")
-        .await;
+    let health = lead.until_agent("deaf", |agent| agent["status"] == "idle").await;
     assert_eq!(health["tools"], "missing", "{health}");
     // Nothing is waited for any more.
     lead.send("deaf", "news").await;
@@ -171,9 +155,7 @@ async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
     let pids = || {
         let joined = stage.events_of("member_joined").into_iter();
         let torpid = joined.filter(|joined| joined["name"] == "torpid");
-        torpid
-            .map(|joined| joined["pid"].clone())
-            .collect::<Vec<_>>()
+        torpid.map(|joined| joined["pid"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(pids().len(), 1, "the second task goes on");
     let processes = stage.processes().len();
@@ -185,19 +167,13 @@ async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
     assert_eq!(pids.len(), 2);
     assert_ne!(pids[0], pids[1]);
     assert_eq!(stage.processes().len(), processes, "the old one is gone");
-    lead.until_agent("torpid", |agent| agent["tools"] == "ready")
-        .await;
+    lead.until_agent("torpid", |agent| agent["tools"] == "ready").await;
     // Its end may be asked for while it begins anew.
     let last = lead.call("assign_task", fresh).await;
-    lead.call("shutdown_agent", json!({ "agent": "torpid" }))
-        .await;
-    lead.until_agent("torpid", |agent| agent["status"] == "dead")
-        .await;
+    lead.call("shutdown_agent", json!({ "agent": "torpid" })).await;
+    lead.until_agent("torpid", |agent| agent["status"] == "dead").await;
     let result = lead.ended(last["task_id"].as_str().unwrap()).await;
-    assert!(
-        ["done", "cancelled"].contains(&result["status"].as_str().unwrap()),
-        "{result}"
-    );
+    assert!(["done", "cancelled"].contains(&result["status"].as_str().unwrap()), "{result}");
     lead.close().await;
     stage.check_nobody_is_left();
 }
@@ -209,9 +185,7 @@ async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_
     let lead = stage.orchestrator().await;
     let waited = async |task: String| {
         lead.done(&task).await;
-        let status = lead
-            .call("get_task_status", json!({ "task_id": task }))
-            .await;
+        let status = lead.call("get_task_status", json!({ "task_id": task })).await;
         let time = |key: &str| chrono::DateTime::parse_from_rfc3339(status[key].as_str().unwrap());
         (time("started_at").unwrap() - time("queued_at").unwrap()).num_milliseconds()
     };
@@ -229,12 +203,8 @@ async fn a_message_that_went_into_a_turn_which_could_not_go_on_is_given_again() 
     let lead = stage.orchestrator().await;
     lead.start_and_wait("failing", "hello").await;
     lead.send("failing", "the code is 4714").await;
-    until("the turn has failed", || {
-        !stage.events_of("message_returned").is_empty()
-    })
-    .await;
-    lead.until_agent("failing", |agent| agent["status"] == "idle")
-        .await;
+    until("the turn has failed", || !stage.events_of("message_returned").is_empty()).await;
+    lead.until_agent("failing", |agent| agent["status"] == "idle").await;
     let next = lead.assign_and_wait("failing", "again").await;
     assert!(next.contains("the code is 4714"), "{next}");
     lead.close().await;

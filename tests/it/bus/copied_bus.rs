@@ -24,9 +24,7 @@ async fn interrupted() -> Stage {
 fn aside(project: &Path) -> Vec<String> {
     let names = std::fs::read_dir(project.join(".claude")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names
-        .filter(|name| name.starts_with("bridge.foreign-"))
-        .collect()
+    names.filter(|name| name.starts_with("bridge.foreign-")).collect()
 }
 
 #[tokio::test]
@@ -36,8 +34,7 @@ async fn a_copy_with_an_interrupted_workflow_runs_nothing() {
     let lead = copy.orchestrator().await;
     let workflows = lead.call("get_workflow_status", json!({})).await;
     assert_eq!(workflows["workflows"], json!([]), "{workflows}");
-    lead.hear_notice("it is put aside in `.claude` as \"bridge.foreign-")
-        .await;
+    lead.hear_notice("it is put aside in `.claude` as \"bridge.foreign-").await;
     assert!(lead.stderr().contains("--adopt"), "{}", lead.stderr());
     lead.close().await;
     assert_eq!(aside(copy.project()).len(), 1);
@@ -46,10 +43,7 @@ async fn a_copy_with_an_interrupted_workflow_runs_nothing() {
     }
     // Where it was made it goes on.
     let lead = stage.orchestrator().await;
-    until("the step has begun again", || {
-        stage.events_of("step_started").len() == 2
-    })
-    .await;
+    until("the step has begun again", || stage.events_of("step_started").len() == 2).await;
     lead.close().await;
 }
 
@@ -90,11 +84,7 @@ async fn a_clone_that_brings_a_bus_is_refused_until_git_does_not_track_it() {
         .env("HOME", user)
         .output()
         .unwrap();
-    assert_eq!(
-        String::from_utf8(status.stdout).unwrap(),
-        "",
-        "git sees nothing of it"
-    );
+    assert_eq!(String::from_utf8(status.stdout).unwrap(), "", "git sees nothing of it");
     assert!(clone.processes().is_empty());
 }
 
@@ -111,10 +101,7 @@ async fn check_original_lives(arguments: &[&str]) {
     let other = copy.orchestrator_with(arguments).await;
     if !arguments.is_empty() {
         // The sessions of the log are dead here, and their processes are looked for.
-        until("the agent is swept", || {
-            copy.events_of("agent_swept").len() == 1
-        })
-        .await;
+        until("the agent is swept", || copy.events_of("agent_swept").len() == 1).await;
     }
     // Its own agents come and go.
     other.start_and_wait("ben", "hello").await;
@@ -126,10 +113,7 @@ async fn check_original_lives(arguments: &[&str]) {
     lead.close().await;
     gate.close().await;
     stage.check_nobody_is_left();
-    assert_eq!(
-        aside(copy.project()).len(),
-        usize::from(arguments.is_empty())
-    );
+    assert_eq!(aside(copy.project()).len(), usize::from(arguments.is_empty()));
 }
 
 #[tokio::test]
@@ -149,9 +133,7 @@ async fn who_takes_over_goes_on_with_what_the_log_says() {
     lead.send("ann", "before").await;
     ann.close().await;
     lead.close().await;
-    let copy = stage
-        .copied()
-        .with_env(vec![("BRIDGE_ADOPT".into(), "1".into())]);
+    let copy = stage.copied().with_env(vec![("BRIDGE_ADOPT".into(), "1".into())]);
     let ann = copy.peer("ann").await;
     let heard = ann.all_heard().await;
     assert_eq!(heard.len(), 1, "{heard:?}");

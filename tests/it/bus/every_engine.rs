@@ -101,11 +101,7 @@ pub(crate) async fn peer(bus: &Bus, called: &str) -> Seat {
 }
 
 pub(crate) async fn join(bus: &Bus, wish: Wish, kind: MemberKind) -> Seat {
-    let joining = Joining {
-        wish,
-        kind,
-        roles: Vec::new(),
-    };
+    let joining = Joining { wish, kind, roles: Vec::new() };
     within(Seat::join(bus, joining)).await.unwrap()
 }
 
@@ -151,10 +147,7 @@ pub(crate) async fn send(from: &Seat, to: &str, content: &str) -> MessageId {
 }
 
 pub(crate) fn ids(letters: &[Letter]) -> Vec<MessageId> {
-    letters
-        .iter()
-        .map(|letter| letter.header.id.clone())
-        .collect()
+    letters.iter().map(|letter| letter.header.id.clone()).collect()
 }
 
 /// A source of chance whose seed a failing test shows.
@@ -170,10 +163,8 @@ impl Chance {
     /// Returns a number below `below`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         // Knuth's MMIX generator; its upper bits are the good ones.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
 }

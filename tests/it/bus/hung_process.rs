@@ -40,10 +40,7 @@ pub(crate) async fn hold(directory: &Path) {
     let seat = peer(&bus, "holder").await;
     let request = bus.look(|state| state.open_requests().next().unwrap().id.clone());
     let mut call = seat.call();
-    assert!(matches!(
-        call.claim(request).await.unwrap(),
-        Claimed::Won(_)
-    ));
+    assert!(matches!(call.claim(request).await.unwrap(), Claimed::Won(_)));
     call.answered().await;
     println!(">claimed");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -59,10 +56,7 @@ async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_
     let asker = peer(&second, "asker").await;
     let minute = Duration::from_mins(1);
     let mut call = asker.call();
-    let request = call
-        .open_request("look".into(), None, minute, minute)
-        .await
-        .unwrap();
+    let request = call.open_request("look".into(), None, minute, minute).await.unwrap();
     call.answered().await;
 
     let mut other = Other::start("hold", &directory);

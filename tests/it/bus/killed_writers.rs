@@ -150,9 +150,7 @@ async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
     let reader = peer(&bus, "reader").await;
     let mut acknowledged: Vec<MessageId> = Vec::new();
     let mut received = BTreeSet::new();
-    let mut writers: Vec<_> = (0..WRITERS)
-        .map(|_| Other::start("write", &directory))
-        .collect();
+    let mut writers: Vec<_> = (0..WRITERS).map(|_| Other::start("write", &directory)).collect();
     for kill in 0..kills {
         let writer = &mut writers[kill % WRITERS];
         for _ in 0..=chance.below(30) {
@@ -177,17 +175,11 @@ async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
     read_all(&reader, &mut received).await;
     // A fresh process reads everything from the disk.
     let fresh = open_files(&directory);
-    let (found, _) = fresh
-        .history(None, |_| true, reader.name(), usize::MAX)
-        .unwrap();
+    let (found, _) = fresh.history(None, |_| true, reader.name(), usize::MAX).unwrap();
     let readable: BTreeSet<_> = found.into_iter().map(|message| message.id).collect();
     let is_lost = |id: &&MessageId| !readable.contains(id) || !received.contains(id);
     let lost: Vec<_> = acknowledged.iter().filter(is_lost).collect();
-    println!(
-        "{} acknowledged, {} readable",
-        acknowledged.len(),
-        readable.len()
-    );
+    println!("{} acknowledged, {} readable", acknowledged.len(), readable.len());
     assert!(lost.is_empty(), "{} lost: {lost:?}", lost.len());
     assert!(acknowledged.len() >= kills);
     check_alike(&fresh, &bus).await;
@@ -222,16 +214,10 @@ async fn claim_is_exclusive_across_processes() {
     for _ in 0..REQUESTS {
         let mut call = asker.call();
         let hour = Duration::from_hours(1);
-        requests.push(
-            call.open_request("work".into(), None, hour, hour)
-                .await
-                .unwrap(),
-        );
+        requests.push(call.open_request("work".into(), None, hour, hour).await.unwrap());
         call.answered().await;
     }
-    let mut racers: Vec<_> = (0..RACERS)
-        .map(|_| Other::start("race", &directory))
-        .collect();
+    let mut racers: Vec<_> = (0..RACERS).map(|_| Other::start("race", &directory)).collect();
     for racer in &mut racers {
         assert_eq!(racer.hear().as_deref(), Some("ready"));
     }

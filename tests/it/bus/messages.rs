@@ -55,9 +55,7 @@ async fn a_wait_is_woken_by_the_send_of_another_process(logs: impl Logs) {
         waited
     });
     until(&there, |state| {
-        state
-            .session(session)
-            .is_some_and(|session| session.status() == "waiting")
+        state.session(session).is_some_and(|session| session.status() == "waiting")
     })
     .await;
     let id = send(&a, "b", "hello").await;
@@ -149,13 +147,8 @@ async fn the_next_call_proves_that_the_answer_was_taken(logs: impl Logs) {
     let bus = logs.bus();
     let (a, b) = (peer(&bus, "a").await, peer(&bus, "b").await);
     let id = send(&a, "b", "one").await;
-    let delivery = || {
-        bus.look(|state| {
-            state
-                .message(&id)
-                .and_then(|message| message.delivery(&name("b")))
-        })
-    };
+    let delivery =
+        || bus.look(|state| state.message(&id).and_then(|message| message.delivery(&name("b"))));
     let mut call = b.call();
     take(&mut call).await;
     call.answered().await;
@@ -199,11 +192,7 @@ async fn calls_at_the_same_time_never_get_the_same_message(logs: impl Logs) {
 
 async fn a_stranger_cannot_find_a_message(logs: impl Logs) {
     let bus = logs.bus();
-    let (a, _b, _c) = (
-        peer(&bus, "a").await,
-        peer(&bus, "b").await,
-        peer(&bus, "c").await,
-    );
+    let (a, _b, _c) = (peer(&bus, "a").await, peer(&bus, "b").await, peer(&bus, "c").await);
     let id = send(&a, "b", "for b alone").await;
     assert!(bus.find_message(&id, &name("a")).is_ok());
     assert!(bus.find_message(&id, &name("b")).is_ok());
@@ -228,10 +217,7 @@ async fn looking_back_shows_at_most_what_was_asked_for(logs: impl Logs) {
     // One append with two messages for `a`: that `b` has claimed, and another on its way.
     let mut call = a.call();
     let hour = Duration::from_hours(1);
-    let request = call
-        .open_request("work".into(), None, hour, hour)
-        .await
-        .unwrap();
+    let request = call.open_request("work".into(), None, hour, hour).await.unwrap();
     call.answered().await;
     b.ask(Ask::Claim(request, b.call().id())).await.unwrap();
     let (mut from, mut all) = (None, Vec::new());

@@ -63,30 +63,19 @@ async fn each_request_has_one_winner(logs: impl Logs) {
 }
 
 async fn a_claim_and_its_answer_reach_the_requester(logs: impl Logs) {
-    let (asker, owner) = (
-        peer(&logs.bus(), "asker").await,
-        peer(&logs.bus(), "owner").await,
-    );
+    let (asker, owner) = (peer(&logs.bus(), "asker").await, peer(&logs.bus(), "owner").await);
     let id = open(&asker, HOUR, HOUR).await;
     let mut call = owner.call();
     let shown = take(&mut call).await;
     assert_eq!(shown[0].header.request.as_ref(), Some(&id));
     assert_eq!(shown[0].text, "look at this\n\nContext: all of it");
-    assert!(matches!(
-        call.claim(id.clone()).await.unwrap(),
-        Claimed::Won(_)
-    ));
+    assert!(matches!(call.claim(id.clone()).await.unwrap(), Claimed::Won(_)));
     call.answered().await;
 
     let told = wait(&asker, &id).await;
-    assert_eq!(
-        (told.header.kind, told.text.as_str()),
-        (MessageKind::Response, "claimed by owner")
-    );
+    assert_eq!((told.header.kind, told.text.as_str()), (MessageKind::Response, "claimed by owner"));
     let mut call = owner.call();
-    call.send("asker".into(), "done".into(), Some(id.to_string()))
-        .await
-        .unwrap();
+    call.send("asker".into(), "done".into(), Some(id.to_string())).await.unwrap();
     call.answered().await;
     let answer = wait(&asker, &id).await;
     assert_eq!(answer.text, "done");
@@ -96,9 +85,7 @@ async fn a_claim_and_its_answer_reach_the_requester(logs: impl Logs) {
 
 async fn wait(seat: &Seat, about: &RequestId) -> cli_team_bridge::bus::Letter {
     let mut call = seat.call();
-    let Waited::Message(letter) = within(call.wait(None, Some(about.clone()), HOUR))
-        .await
-        .unwrap()
+    let Waited::Message(letter) = within(call.wait(None, Some(about.clone()), HOUR)).await.unwrap()
     else {
         panic!("it waits for long enough")
     };
@@ -107,10 +94,7 @@ async fn wait(seat: &Seat, about: &RequestId) -> cli_team_bridge::bus::Letter {
 }
 
 async fn an_unclaimed_request_is_nudged_and_expires_by_itself(logs: impl Logs) {
-    let (asker, idle) = (
-        peer(&logs.bus(), "asker").await,
-        peer(&logs.bus(), "idle").await,
-    );
+    let (asker, idle) = (peer(&logs.bus(), "asker").await, peer(&logs.bus(), "idle").await);
     open(&asker, Duration::from_millis(1), Duration::from_millis(400)).await;
     let mut told = Vec::new();
     while told.len() < 2 {
@@ -125,15 +109,7 @@ async fn an_unclaimed_request_is_nudged_and_expires_by_itself(logs: impl Logs) {
     assert!(told[1].contains("has expired"), "{told:?}");
     idle.bus().refresh().unwrap();
     let mut call = idle.call();
-    let kinds: Vec<_> = take(&mut call)
-        .await
-        .iter()
-        .map(|letter| letter.header.kind)
-        .collect();
-    assert_eq!(
-        kinds,
-        [MessageKind::Nudge],
-        "the request itself was withdrawn"
-    );
+    let kinds: Vec<_> = take(&mut call).await.iter().map(|letter| letter.header.kind).collect();
+    assert_eq!(kinds, [MessageKind::Nudge], "the request itself was withdrawn");
     call.answered().await;
 }

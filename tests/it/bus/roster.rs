@@ -84,19 +84,13 @@ async fn a_death_is_seen_and_its_claims_are_free(logs: impl Logs) {
     let (a, b) = (peer(&here, "a").await, peer(&there, "b").await);
     let mut call = b.call();
     let hour = std::time::Duration::from_hours(1);
-    let id = call
-        .open_request("work".into(), None, hour, hour)
-        .await
-        .unwrap();
+    let id = call.open_request("work".into(), None, hour, hour).await.unwrap();
     call.answered().await;
     a.ask(Ask::Claim(id.clone(), a.call().id())).await.unwrap();
     there.refresh().unwrap();
     assert!(there.look(|state| state.open_requests().next().is_none()));
     die(a, here).await;
-    until(&there, |state| {
-        state.open_requests().any(|open| open.id == id)
-    })
-    .await;
+    until(&there, |state| state.open_requests().any(|open| open.id == id)).await;
     assert_eq!(names(&there), ["b"]);
 }
 
@@ -114,9 +108,7 @@ async fn check_view(logs: &impl Logs, expected: &[&str]) {
     let named = |view: &str| {
         let view: serde_json::Value = serde_json::from_str(view).unwrap_or_default();
         let agents = view["agents"].as_array().cloned().unwrap_or_default();
-        let names = agents
-            .iter()
-            .map(|agent| agent["name"].as_str().unwrap().to_owned());
+        let names = agents.iter().map(|agent| agent["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>()
     };
     within(async {

@@ -65,8 +65,7 @@ steps = [{{ say = \"{{{{prompt}}}}\" }}]
     lead.start_and_wait("bob", "hello").await;
     lead.until_idle("bob").await;
     lead.call("shutdown_agent", json!({ "agent": "bob" })).await;
-    lead.until_agent("bob", |agent| agent["status"] == "dead")
-        .await;
+    lead.until_agent("bob", |agent| agent["status"] == "dead").await;
     // Mail for a chosen name waits for the next task.
     let hidden = send_unreadable(&stage, &lead, "bob").await;
     lead.send("bob", "the short one").await;
@@ -91,10 +90,7 @@ async fn an_agent_is_woken_as_soon_as_its_mail_can_be_read() {
     lead.signal(nix::sys::signal::Signal::SIGSTOP);
     let hidden = send_unreadable(&stage, &peer, "ann").await;
     lead.signal(nix::sys::signal::Signal::SIGCONT);
-    until("reading it has failed", || {
-        lead.stderr().contains("which stays unread")
-    })
-    .await;
+    until("reading it has failed", || lead.stderr().contains("which stays unread")).await;
     assert_eq!(hidden.ways(&stage), [""; 0]);
     hidden.put_back();
     let told = lead.hear_from("ann").await;
@@ -149,10 +145,7 @@ steps = [
     }
     let said = lead.done(&task).await;
     let (one, two) = said.split_once("two: ").unwrap();
-    assert!(
-        one.contains("the short one") && !one.contains(LONG),
-        "{one}"
-    );
+    assert!(one.contains("the short one") && !one.contains(LONG), "{one}");
     assert!(two.contains(LONG), "{two}");
     assert_eq!(hidden.ways(&stage), [way]);
     lead.until_idle("ann").await;

@@ -128,13 +128,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
     lead.call("send_message", send(limit)).await;
     let message = ann.hear(|message| message["from"] == "orchestrator").await;
     assert_eq!(message["content_bytes"], limit);
-    check(
-        &lead,
-        "send_message",
-        send(0),
-        "content is empty: say what you mean",
-    )
-    .await;
+    check(&lead, "send_message", send(0), "content is empty: say what you mean").await;
 
     let cases = [
         (
@@ -142,11 +136,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
             json!({ "to": 7, "content": "x" }),
             "`to` of `send_message` must be a string, not 7",
         ),
-        (
-            "send_message",
-            json!({ "to": "ann" }),
-            "`send_message` needs `content`, a string",
-        ),
+        ("send_message", json!({ "to": "ann" }), "`send_message` needs `content`, a string"),
         (
             "send_message",
             json!({ "to": "ann", "contents": "x" }),
@@ -240,10 +230,7 @@ async fn check_refused_bus(stage: &Stage, sentence: &str, repair: impl FnOnce())
     }
     repair();
     let answer = peer.call("list_agents", json!({})).await;
-    assert_eq!(
-        answer["result"]["structuredContent"]["agents"][0]["name"], "ann",
-        "{answer}"
-    );
+    assert_eq!(answer["result"]["structuredContent"]["agents"][0]["name"], "ann", "{answer}");
     peer.close().await;
 }
 
@@ -285,11 +272,9 @@ async fn a_bus_of_a_newer_format_is_refused() {
     let identity = stage.bus().join("bus.json");
     let text = std::fs::read_to_string(&identity).unwrap();
     std::fs::write(&identity, text.replace("\"format\":1", "\"format\":2")).unwrap();
-    check_refused_bus(
-        &stage,
-        "a newer cli-team-bridge works here: restart this one",
-        || std::fs::write(&identity, &text).unwrap(),
-    )
+    check_refused_bus(&stage, "a newer cli-team-bridge works here: restart this one", || {
+        std::fs::write(&identity, &text).unwrap()
+    })
     .await;
 }
 
@@ -300,10 +285,7 @@ async fn a_damaged_log_costs_what_is_damaged_and_nothing_else() {
     lead.send("ann", "before").await;
     let segment = stage.bus().join("log/00000000000000000001.jsonl");
     let append = |bytes: &[u8]| {
-        let mut log = std::fs::File::options()
-            .append(true)
-            .open(&segment)
-            .unwrap();
+        let mut log = std::fs::File::options().append(true).open(&segment).unwrap();
         log.write_all(bytes).unwrap();
     };
     append(b"this is no line of a log\n{\"seq\":7}\n\xff\xfe\n");

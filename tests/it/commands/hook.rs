@@ -65,11 +65,7 @@ impl Hook<'_> {
 }
 
 fn hook(stage: &Stage) -> Hook<'_> {
-    Hook {
-        stage,
-        arguments: &[],
-        variables: &[],
-    }
+    Hook { stage, arguments: &[], variables: &[] }
 }
 
 /// Returns what is put beside a tool's result or a prompt.
@@ -141,12 +137,7 @@ async fn a_stop_is_put_off_once() {
     ann.send("orchestrator", "first").await;
     let answer = hook.on("Stop").await.unwrap();
     assert_eq!(answer["decision"], "block");
-    assert!(
-        answer["reason"]
-            .as_str()
-            .unwrap()
-            .contains("[ann → you] first")
-    );
+    assert!(answer["reason"].as_str().unwrap().contains("[ann → you] first"));
 
     ann.send("orchestrator", "second").await;
     let again = json!({ "hook_event_name": "Stop", "stop_hook_active": true });
@@ -169,10 +160,7 @@ async fn more_than_a_session_takes_at_once_is_left_to_the_next_hook() {
     ann.send("orchestrator", &"\"long\"\n".repeat(3_000)).await;
     let hook = hook(&stage);
     let first = context(&hook.on("PostToolUse").await.unwrap(), "PostToolUse");
-    assert!(
-        first.contains("number 9\n3 more: call check_messages"),
-        "{first}"
-    );
+    assert!(first.contains("number 9\n3 more: call check_messages"), "{first}");
     let second = context(&hook.on("PostToolUse").await.unwrap(), "PostToolUse");
     assert!(second.contains("number 10") && second.contains("number 11"));
     // Above 10,000 characters Claude Code shows a part.
@@ -203,22 +191,14 @@ async fn nothing_fails_a_session() {
     }
     // Hooks that are set for all sessions of a user also run where no project can be.
     let home = stage.home().to_str().unwrap();
-    let at_home = Hook {
-        variables: &[("CLAUDE_PROJECT_DIR", home)],
-        ..hook
-    };
+    let at_home = Hook { variables: &[("CLAUDE_PROJECT_DIR", home)], ..hook };
     assert_eq!(at_home.on("PostToolUse").await, None);
-    let wrong = Hook {
-        arguments: &["--nonsense"],
-        ..hook
-    };
+    let wrong = Hook { arguments: &["--nonsense"], ..hook };
     let answer = wrong.told("{}").await;
     assert_eq!(answer.stdout, "");
     assert!(answer.stderr.contains("--nonsense"), "{}", answer.stderr);
-    let (identity, said) = (
-        stage.bus().join("bus.json"),
-        json!({ "hook_event_name": "PostToolUse" }).to_string(),
-    );
+    let (identity, said) =
+        (stage.bus().join("bus.json"), json!({ "hook_event_name": "PostToolUse" }).to_string());
     let whole = std::fs::read(&identity).unwrap();
     std::fs::write(&identity, "damaged").unwrap();
     let answer = hook.told(&said).await;
@@ -237,10 +217,7 @@ async fn neither_subagents_nor_agents_are_given_their_leaders_messages() {
     ann.send("orchestrator", "for the leader alone").await;
     let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
     assert_eq!(hook(&stage).on_occasion(&of_subagent).await, None);
-    let in_agent = Hook {
-        variables: &[("BRIDGE_RUN", "some-session")],
-        ..hook(&stage)
-    };
+    let in_agent = Hook { variables: &[("BRIDGE_RUN", "some-session")], ..hook(&stage) };
     assert_eq!(in_agent.on("PostToolUse").await, None);
     assert_eq!(lead.all_heard().await.len(), 1);
     ann.close().await;
@@ -252,15 +229,10 @@ async fn it_speaks_for_the_member_of_its_own_client_and_for_nobody_else() {
     let stage = Stage::new("");
     // Who has started bob is `timeout`, and not who runs the hook.
     let bob = stage.peer_by(&["timeout", "1000"], "bob").await;
-    let ann = stage
-        .peer_by(&["sh", "-c", "\"$0\" \"$@\"; exit $?"], "ann")
-        .await;
+    let ann = stage.peer_by(&["sh", "-c", "\"$0\" \"$@\"; exit $?"], "ann").await;
     ann.send("bob", "to bob").await;
     assert_eq!(hook(&stage).on("PostToolUse").await, None);
-    let for_bob = Hook {
-        arguments: &["--name", "bob"],
-        ..hook(&stage)
-    };
+    let for_bob = Hook { arguments: &["--name", "bob"], ..hook(&stage) };
     let answer = for_bob.on("PostToolUse").await.unwrap();
     assert!(context(&answer, "PostToolUse").contains("to bob"));
 
@@ -276,8 +248,7 @@ async fn what_cannot_be_read_now_is_left_to_the_next_hook() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
-    ann.send("orchestrator", &format!("long {}", "x".repeat(70_000)))
-        .await;
+    ann.send("orchestrator", &format!("long {}", "x".repeat(70_000))).await;
     let blobs = stage.bus().join("blobs");
     let text = std::fs::read_dir(blobs).unwrap().next().unwrap().unwrap();
     let aside = stage.home().join("text");
@@ -287,10 +258,7 @@ async fn what_cannot_be_read_now_is_left_to_the_next_hook() {
     let said = json!({ "session_id": "x", "cwd": "y", "hook_event_name": "PostToolUse" });
     let answer = hook(&stage).told(&said.to_string()).await;
     assert!(answer.stderr.contains("stays unread"), "{answer:?}");
-    let told = context(
-        &serde_json::from_str(&answer.stdout).unwrap(),
-        "PostToolUse",
-    );
+    let told = context(&serde_json::from_str(&answer.stdout).unwrap(), "PostToolUse");
     assert!(told.contains("short") && !told.contains("xxx"), "{told}");
     std::fs::remove_dir(text.path()).unwrap();
     std::fs::rename(&aside, text.path()).unwrap();
@@ -320,10 +288,7 @@ async fn hanging_hook(stage: &Stage) -> (tokio::process::Child, std::io::PipeRea
     let mut input = child.stdin.take().unwrap();
     input.write_all(said.as_bytes()).await.unwrap();
     drop(input);
-    until("it has taken the message", || {
-        !stage.events_of("message_handed").is_empty()
-    })
-    .await;
+    until("it has taken the message", || !stage.events_of("message_handed").is_empty()).await;
     (child, reader)
 }
 
@@ -334,15 +299,8 @@ async fn what_a_hook_took_that_was_killed_before_it_had_said_it_is_said_by_the_n
         let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
         ann.send("bob", "hello").await;
         let (mut killed, reader) = hanging_hook(&stage).await;
-        let next = Hook {
-            arguments: &["--name", "bob"],
-            ..hook(&stage)
-        };
-        assert_eq!(
-            next.on("PostToolUse").await,
-            None,
-            "the other still says it"
-        );
+        let next = Hook { arguments: &["--name", "bob"], ..hook(&stage) };
+        assert_eq!(next.on("PostToolUse").await, None, "the other still says it");
         killed.kill().await.unwrap();
         let answer = next.on(event).await.expect("it is said").to_string();
         assert!(answer.contains("hello"), "{answer}");

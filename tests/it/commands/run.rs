@@ -64,23 +64,13 @@ async fn run(stage: &Stage, more: &[&str]) -> (String, Exit, String) {
     let (child, mut pipes) = stage.start(&arguments).await;
     let mut printed = String::new();
     let reading = pipes.stdout.read_to_string(&mut printed);
-    tokio::time::timeout(DEADLINE, reading)
-        .await
-        .unwrap()
-        .unwrap();
-    let exit = tokio::time::timeout(DEADLINE, child.exited())
-        .await
-        .unwrap();
+    tokio::time::timeout(DEADLINE, reading).await.unwrap().unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
     (printed, exit, child.stderr_tail())
 }
 
 fn script(stage: &Stage) -> String {
-    stage
-        .home()
-        .join("script.toml")
-        .to_str()
-        .unwrap()
-        .to_owned()
+    stage.home().join("script.toml").to_str().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -91,15 +81,8 @@ async fn a_plan_is_run_to_its_end_by_a_script_and_reported() {
     assert_eq!(exit.code, Some(0), "{told}");
     assert!(printed.starts_with("review (wf-"), "{printed}");
     assert!(printed.contains(") is done\n  security  done"), "{printed}");
-    assert!(
-        printed.ends_with("\nsummary:\ngreen has done it\n"),
-        "{printed}"
-    );
-    for line in [
-        "security is running (red)",
-        "style is done",
-        "summary is running (green)",
-    ] {
+    assert!(printed.ends_with("\nsummary:\ngreen has done it\n"), "{printed}");
+    for line in ["security is running (red)", "style is done", "summary is running (green)"] {
         assert!(told.contains(line), "{line}: {told}");
     }
     stage.check_nobody_is_left();
@@ -133,10 +116,7 @@ async fn no_word_of_an_agent_moves_the_cursor_of_who_runs_a_plan() {
     let (_, _, told) = run(&stage, &["--scripted", &script]).await;
     assert!(printed.contains("\ntwo\n"), "{printed}");
     assert!(told.contains("a has failed: "), "{told}");
-    assert!(
-        !told.lines().any(|line| line.trim() == "0.0 s  b is done"),
-        "{told}"
-    );
+    assert!(!told.lines().any(|line| line.trim() == "0.0 s  b is done"), "{told}");
     let moves = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{e0041}');
     assert!(!printed.contains(moves), "{printed:?}");
     assert!(!told.contains(moves), "{told:?}");
@@ -181,14 +161,9 @@ async fn an_interrupted_run_is_gone_on_with() {
     .await;
     let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
     kill(pid, Signal::SIGKILL).unwrap();
-    tokio::time::timeout(DEADLINE, child.exited())
-        .await
-        .unwrap();
+    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
     drop(pipes);
-    let id = stage.events_of("workflow_created")[0]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = stage.events_of("workflow_created")[0]["id"].as_str().unwrap().to_owned();
     // From now on nobody hangs, and who goes on says so.
     std::fs::write(
         stage.home().join("script.toml"),
@@ -200,23 +175,14 @@ async fn an_interrupted_run_is_gone_on_with() {
     let (child, pipes) = stage.start(&["run", "--resume", &id]).await;
     let mut lines = BufReader::new(pipes.stdout).lines();
     let mut printed = Vec::new();
-    while let Some(line) = tokio::time::timeout(DEADLINE, lines.next_line())
-        .await
-        .unwrap()
-        .unwrap()
+    while let Some(line) = tokio::time::timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap()
     {
         printed.push(line);
     }
-    let exit = tokio::time::timeout(DEADLINE, child.exited())
-        .await
-        .unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
     assert_eq!(exit.code, Some(0), "{}", child.stderr_tail());
     assert_eq!(printed.last().unwrap(), "awake");
-    assert_eq!(
-        stage.events_of("step_started").len(),
-        4,
-        "only the last step twice"
-    );
+    assert_eq!(stage.events_of("step_started").len(), 4, "only the last step twice");
 }
 
 #[tokio::test]
@@ -225,10 +191,7 @@ async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
     let stage = stage(&plan);
     let script = script(&stage);
     let answering = async {
-        until("somebody asks", || {
-            !stage.events_of("permission_asked").is_empty()
-        })
-        .await;
+        until("somebody asks", || !stage.events_of("permission_asked").is_empty()).await;
         let lead = stage.orchestrator().await;
         let asked = stage.events_of("permission_asked")[0]["id"].clone();
         let answer = json!({ "permission_id": asked, "decision": "reject" });
@@ -273,9 +236,7 @@ fn agents_of(plan: &str) -> Vec<&str> {
     let lines = plan.lines();
     let naming =
         lines.filter(|line| line.starts_with("agent = ") || line.starts_with("fallback = "));
-    naming
-        .flat_map(|line| line.split('"').skip(1).step_by(2))
-        .collect()
+    naming.flat_map(|line| line.split('"').skip(1).step_by(2)).collect()
 }
 
 /// Ctrl-Z, or a laptop that sleeps: the others take it for hung, and interrupt what it leads.
@@ -296,9 +257,7 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
     kill(pid, Signal::SIGSTOP).unwrap();
     let is_interrupted = |state: &State| {
         let flows = state.workflows();
-        flows
-            .iter()
-            .all(|flow| flow.status == WorkflowStatus::Interrupted)
+        flows.iter().all(|flow| flow.status == WorkflowStatus::Interrupted)
     };
     crate::bus::every_engine::until(&watching, is_interrupted).await;
     // Its beats are too slow for who is as impatient as this one.
@@ -307,9 +266,6 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
     kill(pid, Signal::SIGCONT).unwrap();
     let mut printed = String::new();
     let reading = pipes.stdout.read_to_string(&mut printed);
-    tokio::time::timeout(DEADLINE, reading)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(DEADLINE, reading).await.unwrap().unwrap();
     assert_eq!(child.exited().await.code, Some(0), "{printed}");
 }

@@ -155,11 +155,8 @@ async fn a_tree_that_is_longer_than_the_screen_shows_what_runs_and_is_whole_at_t
 
 #[tokio::test]
 async fn a_person_answers_below_the_tree_which_goes_on_meanwhile() {
-    let plan = DIAMOND.replacen(
-        "prompt = \"look\"",
-        "prompt = \"look\"\napprove = \"human\"",
-        1,
-    ) + "[[steps]]\nname = \"alone\"\nagent = \"grey\"\nprompt = \"take a while\"\n";
+    let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"look\"\napprove = \"human\"", 1)
+        + "[[steps]]\nname = \"alone\"\nagent = \"grey\"\nprompt = \"take a while\"\n";
     let stage = stage(&plan);
     let mut terminal = run(&stage, SIZE);
     let question = "May `top` begin? [y/N]";
@@ -224,10 +221,7 @@ async fn what_went_wrong_is_told_in_full_below_the_tree() {
     assert!(lines[0].starts_with(head), "{all:#?}");
     assert!(lines[1].starts_with("└─ ✗ top failed T red "), "{all:#?}");
     assert!(lines[1].ends_with('…'), "{all:#?}");
-    assert!(
-        lines[2].starts_with("   ├─ - left skipped blue "),
-        "{all:#?}"
-    );
+    assert!(lines[2].starts_with("   ├─ - left skipped blue "), "{all:#?}");
     let told = all.concat();
     assert!(told.contains("top has failed: "), "{all:#?}");
     assert!(told.contains("no way"), "{all:#?}");
@@ -240,9 +234,7 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
     let mut terminal = run(&stage, SIZE);
     terminal.until_shows("running").await;
     terminal.signal(Signal::SIGINT);
-    terminal
-        .until_shows("a second signal ends them at once")
-        .await;
+    terminal.until_shows("a second signal ends them at once").await;
     terminal.signal(Signal::SIGTERM);
     let code = terminal.ended("goes on with it").await;
     let all = terminal.all();
@@ -255,17 +247,11 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
 
 #[tokio::test]
 async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_yes() {
-    for (typed, decision) in [
-        ("y", "allow_once"),
-        ("always", "allow_always"),
-        ("", "reject"),
-    ] {
+    for (typed, decision) in [("y", "allow_once"), ("always", "allow_always"), ("", "reject")] {
         let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
         let stage = stage(&plan);
         let mut terminal = run(&stage, (24, 120));
-        terminal
-            .until_shows("May `red` do that? [y/N, a: always]")
-            .await;
+        terminal.until_shows("May `red` do that? [y/N, a: always]").await;
         terminal.press(&format!("{typed}\r"));
         let code = terminal.ended(") is done").await;
         let all = terminal.all();

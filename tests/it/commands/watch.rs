@@ -26,10 +26,7 @@ impl Watch {
         let mut arguments = vec!["watch"];
         arguments.extend(more);
         let (child, pipes) = stage.start(&arguments).await;
-        Self {
-            child,
-            lines: BufReader::new(pipes.stdout).lines(),
-        }
+        Self { child, lines: BufReader::new(pipes.stdout).lines() }
     }
 
     /// Waits for a line.
@@ -62,16 +59,13 @@ async fn each_message_is_one_short_line_as_it_comes_and_stays_unread() {
     let ann = stage.peer("ann").await;
     let mut watch = Watch::start(&stage, &[]).await;
 
-    let first = ann
-        .send("orchestrator", "Look at\n\"server.rs\"\nplease")
-        .await;
+    let first = ann.send("orchestrator", "Look at\n\"server.rs\"\nplease").await;
     let id = first["message_id"].as_str().unwrap();
     let expected =
         format!("[ann → you] message {id}: \"Look at 'server.rs' please\" (call check_messages)");
     assert_eq!(watch.line().await, expected);
 
-    ann.send("orchestrator", &"long words ".repeat(20_000))
-        .await;
+    ann.send("orchestrator", &"long words ".repeat(20_000)).await;
     let line = watch.line().await;
     assert_eq!(line.chars().count(), 300, "{line}");
     assert!(line.ends_with("…\" (call check_messages)"), "{line}");

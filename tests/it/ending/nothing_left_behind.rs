@@ -22,10 +22,7 @@ use crate::support::misbehaving_agents::{
 async fn what_escapes_dies_with_its_agent_however_that_ends() {
     let stage = Wild::new(ESCAPE, "");
     let lead = stage.lead().await;
-    for (count, end) in ["killed", "shut-down", "crashed", "shot"]
-        .into_iter()
-        .enumerate()
-    {
+    for (count, end) in ["killed", "shut-down", "crashed", "shot"].into_iter().enumerate() {
         lead.start(end).await;
         eventually("a daemon is there", || stage.escaped() > count).await;
         assert_eq!(stage.running("__shim").len(), 1);
@@ -33,11 +30,7 @@ async fn what_escapes_dies_with_its_agent_however_that_ends() {
         match end {
             "killed" => {
                 lead.kill(end).await;
-                assert_eq!(
-                    stage.left(),
-                    Vec::<u32>::new(),
-                    "it is gone when that is told"
-                );
+                assert_eq!(stage.left(), Vec::<u32>::new(), "it is gone when that is told");
             }
             "shut-down" => {
                 lead.call("shutdown_agent", json!({ "agent": end })).await;
@@ -58,10 +51,7 @@ async fn what_escapes_dies_with_its_agent_however_that_ends() {
         println!("{end}: {} ms", began.elapsed().as_millis());
     }
     // A presence goes after the end of its owner has been told.
-    eventually("only the orchestrator's presence is left", || {
-        stage.presences().len() == 1
-    })
-    .await;
+    eventually("only the orchestrator's presence is left", || stage.presences().len() == 1).await;
     lead.close().await;
 }
 
@@ -75,11 +65,7 @@ async fn nothing_is_left_when_the_orchestrator_is_killed() {
     eventually("the daemons are there", || stage.escaped() == 3).await;
     let presences = stage.presences();
     assert_eq!(presences.len(), 4);
-    assert!(
-        presences
-            .iter()
-            .all(|path| LifeLock::is_held(path).unwrap())
-    );
+    assert!(presences.iter().all(|path| LifeLock::is_held(path).unwrap()));
 
     lead.orchestrator.kill().await.unwrap();
     let held = |path: &&PathBuf| LifeLock::is_held(path).unwrap();
@@ -184,15 +170,10 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     let took = wild.nothing_is_left().await;
     assert!(took < PROMISED, "{took:?}");
     println!("by the next bridge: {} ms", took.as_millis());
-    eventually("their control groups are gone", || {
-        !groups.iter().any(|group| group.exists())
-    })
-    .await;
+    eventually("their control groups are gone", || !groups.iter().any(|group| group.exists()))
+        .await;
     next.says_dead("one").await;
-    eventually("only the next bridge's presence is left", || {
-        wild.presences().len() == 1
-    })
-    .await;
+    eventually("only the next bridge's presence is left", || wild.presences().len() == 1).await;
     let view = wild.folder.path().join(".claude/bridge/agents.json");
     eventually("the view names the next bridge alone", || {
         let view = fs::read_to_string(&view).unwrap_or_default();
@@ -243,9 +224,8 @@ async fn how_an_agent_runs_is_on_the_bus_before_its_first_prompt() {
     let lead = wild.lead().await;
     lead.start("agent").await;
     let log = fs::read_dir(wild.folder.path().join(".claude/bridge/log")).unwrap();
-    let text: String = log
-        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
-        .collect();
+    let text: String =
+        log.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
     let place = |what: &str| text.rfind(what).unwrap_or_else(|| panic!("no {what}"));
     assert!(place("\"acp_session\"") < place("\"task_started\""));
     let [agent] = wild.running("scripted-agent")[..] else {
@@ -255,10 +235,7 @@ async fn how_an_agent_runs_is_on_the_bus_before_its_first_prompt() {
         panic!("it has one shim");
     };
     for pid in [agent, shim] {
-        assert!(
-            text.contains(&format!("{{\"pid\":{pid},\"started\":")),
-            "{text}"
-        );
+        assert!(text.contains(&format!("{{\"pid\":{pid},\"started\":")), "{text}");
     }
     lead.close().await;
 }
@@ -268,10 +245,7 @@ async fn who_was_a_child_before_is_taken_for_no_agent() {
     let stage = Wild::new(ESCAPE, "");
     let stranger = format!("{MARK}={} sleep 1000 > /dev/null & ", stage.mark);
     let lead = stage.lead_after(&stranger).await;
-    eventually("the stranger is there", || {
-        stage.running("sleep").len() == 1
-    })
-    .await;
+    eventually("the stranger is there", || stage.running("sleep").len() == 1).await;
     let stranger = stage.left();
     lead.start("agent").await;
     eventually("a daemon is there", || stage.escaped() == 1).await;
@@ -320,16 +294,9 @@ async fn starting_and_killing_again_and_again_leaves_nothing_open() {
         }
     }
     let after = lead.open_files();
-    assert!(
-        after.len().abs_diff(before.len()) <= 2,
-        "{before:#?}\n{after:#?}"
-    );
+    assert!(after.len().abs_diff(before.len()) <= 2, "{before:#?}\n{after:#?}");
     assert_eq!(zombies_of(lead.pid()), Vec::<String>::new());
-    println!(
-        "{cycles} cycles: {} open files, then {}",
-        before.len(),
-        after.len()
-    );
+    println!("{cycles} cycles: {} open files, then {}", before.len(), after.len());
     lead.close().await;
 }
 
@@ -401,10 +368,7 @@ async fn an_agent_is_in_a_control_group_that_goes_with_it_where_there_can_be_one
 fn control_group(pid: u32) -> String {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
     let mut lines = groups.lines();
-    lines
-        .find_map(|line| line.strip_prefix("0::"))
-        .unwrap_or_default()
-        .to_owned()
+    lines.find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
 }
 
 /// Returns where a control group of version 2 is to be seen.
@@ -422,9 +386,7 @@ fn mounted(group: &str) -> PathBuf {
 async fn an_orchestrator_opens_as_many_files_as_it_may_and_its_agents_as_many_as_before() {
     let limits = |pid: u32| {
         let all = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
-        let line = all
-            .lines()
-            .find_map(|line| line.strip_prefix("Max open files"));
+        let line = all.lines().find_map(|line| line.strip_prefix("Max open files"));
         let mut words = line.unwrap().split_whitespace().map(str::to_owned);
         (words.next().unwrap(), words.next().unwrap())
     };

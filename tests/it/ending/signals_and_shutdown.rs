@@ -123,10 +123,7 @@ async fn a_second_signal_ends_agents_that_would_have_had_longer() {
     let task = lead.start("stubborn", "hang").await;
     lead.task_is(&task, "running").await;
     lead.signal(Signal::SIGTERM);
-    until("the agent is asked to end", || {
-        !stage.events_of("stop_asked").is_empty()
-    })
-    .await;
+    until("the agent is asked to end", || !stage.events_of("stop_asked").is_empty()).await;
     let began = std::time::Instant::now();
     lead.signal(Signal::SIGINT);
     assert_eq!(lead.exit().await.code, Some(0), "{}", lead.stderr());
@@ -150,16 +147,10 @@ async fn a_shutdown_ends_the_waits_of_a_turn_and_returns_queued_work() {
     assert_eq!(lead.done(&running).await, "heard shutdown");
     let returned = lead.ended(&queued).await;
     assert_eq!(returned["status"], "cancelled");
-    assert_eq!(
-        returned["error"],
-        json!({ "class": "cancelled", "message": "ann was stopped" })
-    );
-    lead.until_agent("ann", |agent| agent["status"] == "dead")
-        .await;
+    assert_eq!(returned["error"], json!({ "class": "cancelled", "message": "ann was stopped" }));
+    lead.until_agent("ann", |agent| agent["status"] == "dead").await;
     assert_eq!(lead.names().await, ["orchestrator", "gate"]);
-    let refused = lead
-        .refused("shutdown_agent", json!({ "agent": "gate" }))
-        .await;
+    let refused = lead.refused("shutdown_agent", json!({ "agent": "gate" })).await;
     assert!(
         refused.starts_with("`gate` is not an agent that a bridge started, but a peer: "),
         "{refused}"
@@ -179,9 +170,7 @@ async fn an_agent_that_is_being_stopped_takes_no_more_work_and_can_be_killed() {
     })
     .await;
     lead.call("shutdown_agent", json!({ "agent": "ann" })).await;
-    let refused = lead
-        .refused("assign_task", json!({ "agent": "ann", "prompt": "more" }))
-        .await;
+    let refused = lead.refused("assign_task", json!({ "agent": "ann", "prompt": "more" })).await;
     assert_eq!(
         refused,
         "`ann` is being stopped: assign the work to another agent, or to a new one of its profile"
@@ -199,25 +188,15 @@ async fn a_kill_ends_an_agent_that_ignores_cancel_its_input_and_sigterm() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let task = lead.start("stubborn", "go").await;
-    lead.until("get_task_result", json!({ "task_id": task }), |result| {
-        result["output"] == "never"
-    })
-    .await;
-    let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
-    assert_eq!(
-        cancelled,
-        json!({ "task_id": task, "cancelled": false, "status": "running" })
-    );
-    let began = std::time::Instant::now();
-    let killed = lead
-        .call("kill_agent", json!({ "agent": "stubborn" }))
+    lead.until("get_task_result", json!({ "task_id": task }), |result| result["output"] == "never")
         .await;
+    let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
+    assert_eq!(cancelled, json!({ "task_id": task, "cancelled": false, "status": "running" }));
+    let began = std::time::Instant::now();
+    let killed = lead.call("kill_agent", json!({ "agent": "stubborn" })).await;
     assert_eq!(killed, json!({ "killed": true }));
     let took = began.elapsed();
-    assert!(
-        (Duration::from_secs(4)..Duration::from_secs(10)).contains(&took),
-        "{took:?}"
-    );
+    assert!((Duration::from_secs(4)..Duration::from_secs(10)).contains(&took), "{took:?}");
     assert_eq!(stage.processes().len(), 1, "only the orchestrator is left");
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "cancelled", "{result}");
@@ -243,10 +222,8 @@ async fn an_agent_that_opens_no_second_session_ends_when_it_is_asked_to() {
         // A session may take a minute to open; nobody waits for it who wants the end.
         let took = began.elapsed();
         assert!(took < Duration::from_secs(10), "`{tool}` took {took:?}");
-        lead.until("list_agents", json!({}), |all| {
-            all["agents"].as_array().unwrap().len() == 1
-        })
-        .await;
+        lead.until("list_agents", json!({}), |all| all["agents"].as_array().unwrap().len() == 1)
+            .await;
     }
     lead.close().await;
     stage.check_nobody_is_left();
@@ -265,23 +242,16 @@ async fn a_killed_orchestrator_is_seen_dead_with_its_agents_and_another_goes_on(
     .await;
     one.die().await;
     // The agent is there until its shim has ended it, and no longer.
-    two.until_agent("ann", |agent| agent["status"] == "dead")
-        .await;
+    two.until_agent("ann", |agent| agent["status"] == "dead").await;
     assert_eq!(two.names().await, ["orchestrator-2", "ben"]);
     let result = two.ended(&task).await;
     assert_eq!(result["status"], "interrupted", "{result}");
     assert_eq!(result["output"], "for ever", "what it had said is kept");
-    assert_eq!(
-        two.assign_and_wait("ben", "go on").await,
-        "Your task: go on"
-    );
+    assert_eq!(two.assign_and_wait("ben", "go on").await, "Your task: go on");
     // Both names are free again.
     let again = stage.orchestrator().await;
     again.start_and_wait("ann", "hello").await;
-    assert_eq!(
-        two.names().await,
-        ["orchestrator-2", "ben", "orchestrator", "ann"]
-    );
+    assert_eq!(two.names().await, ["orchestrator-2", "ben", "orchestrator", "ann"]);
     again.close().await;
     assert_eq!(two.names().await, ["orchestrator-2", "ben"]);
     two.close().await;
@@ -307,34 +277,23 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     let bob = stage.peer("bob").await;
     let task = lead.start("crasher", "go").await;
     lead.until_waiting("crasher").await;
-    let asked = bob
-        .call("request_task", json!({ "description": "look" }))
-        .await;
+    let asked = bob.call("request_task", json!({ "description": "look" })).await;
     let request = asked["request_id"].as_str().unwrap();
     bob.hear(|message| message["claimed_by"] == "crasher").await;
 
     let result = lead.ended(&task).await;
     let why = "crasher has failed: exit code 7; its stderr ends: out of memory";
     assert_eq!(result["status"], "interrupted", "{result}");
-    assert_eq!(
-        result["error"],
-        json!({ "class": "crashed", "message": why })
-    );
+    assert_eq!(result["error"], json!({ "class": "crashed", "message": why }));
     assert_eq!(result["output"], "half of it", "what it had said is kept");
     let told = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
     lead.hear_notice(told).await;
-    bob.hear_notice(&format!(
-        "crasher is gone and held your request {request}: it is open again"
-    ))
-    .await;
-    let health = lead
-        .until_agent("crasher", |agent| agent["status"] == "dead")
+    bob.hear_notice(&format!("crasher is gone and held your request {request}: it is open again"))
         .await;
+    let health = lead.until_agent("crasher", |agent| agent["status"] == "dead").await;
     let told = "failed: exit code 7; its stderr ends: out of memory";
     assert_eq!(health["reason"], told, "{health}");
-    let claimed = lead
-        .call("claim_request", json!({ "request_id": request }))
-        .await;
+    let claimed = lead.call("claim_request", json!({ "request_id": request })).await;
     assert_eq!(claimed["claimed"], true, "{claimed}");
     lead.close().await;
     bob.close().await;
@@ -385,10 +344,7 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     let result = lead.ended(&slow).await;
     assert_eq!(result["error"]["class"], "start", "{result}");
     let message = result["error"]["message"].as_str().unwrap();
-    assert!(
-        message.contains("did not answer `initialize` within 1 s"),
-        "{message}"
-    );
+    assert!(message.contains("did not answer `initialize` within 1 s"), "{message}");
     assert!(message.contains("`start_seconds`"), "{message}");
 
     let silent = lead.assign("silent", "x").await;
@@ -418,27 +374,20 @@ async fn a_killed_peer_is_dead_at_once_and_its_claim_free_and_its_name_to_be_had
     let stage = Stage::new(AGENTS);
     let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
     let bob = stage.peer("bob").await;
-    let asked = ann
-        .call("request_task", json!({ "description": "look" }))
-        .await;
+    let asked = ann.call("request_task", json!({ "description": "look" })).await;
     let request = asked["request_id"].as_str().unwrap();
-    bob.call("claim_request", json!({ "request_id": request }))
-        .await;
+    bob.call("claim_request", json!({ "request_id": request })).await;
     bob.die().await;
     let names = lead.names().await;
     assert!(!names.contains(&"bob".to_owned()), "{names:?}");
-    ann.hear_notice(&format!(
-        "bob is gone and held your request {request}: it is open again"
-    ))
-    .await;
+    ann.hear_notice(&format!("bob is gone and held your request {request}: it is open again"))
+        .await;
 
     ann.send("bob", "for your return").await;
     let bob = stage.peer("bob").await;
     let message = bob.hear(|message| message["type"] == "message").await;
     assert_eq!(message["content"], "for your return");
-    let claimed = bob
-        .call("claim_request", json!({ "request_id": request }))
-        .await;
+    let claimed = bob.call("claim_request", json!({ "request_id": request })).await;
     assert_eq!(claimed["claimed"], true, "{claimed}");
 
     // Its holder is dead, and nobody has noticed yet.

@@ -28,10 +28,9 @@ async fn gone(wild: &Wild, lead: &Lead, name: &str, began: Instant, limit: Durat
 async fn an_agent_that_never_answers_and_ignores_sigterm_is_stopped_in_good_order_and_by_force() {
     let wild = Wild::of(&[MUTE]);
     let lead = wild.lead().await;
-    for (name, tool, limit) in [
-        ("asked", "shutdown_agent", IN_ORDER),
-        ("killed", "kill_agent", PROMISED),
-    ] {
+    for (name, tool, limit) in
+        [("asked", "shutdown_agent", IN_ORDER), ("killed", "kill_agent", PROMISED)]
+    {
         let given = json!({ "agent": "mute", "name": name, "prompt": "hello" });
         lead.call("assign_task", given).await;
         eventually("it runs", || wild.running("sleep").len() == 1).await;
@@ -67,11 +66,7 @@ async fn an_agent_that_reads_nothing_is_killed_behind_a_full_pipe_by_several_at_
     let began = Instant::now();
     let (one, two) = tokio::join!(lead.kill("clogged"), lead.kill("clogged"));
     assert!(one.max(two) < PROMISED);
-    assert_eq!(
-        wild.left(),
-        Vec::<u32>::new(),
-        "it is gone when that is told"
-    );
+    assert_eq!(wild.left(), Vec::<u32>::new(), "it is gone when that is told");
     gone(&wild, &lead, "clogged", began, PROMISED).await;
     lead.close().await;
 }
@@ -83,8 +78,7 @@ async fn a_kill_overtakes_a_stop_in_good_order_that_waits_for_a_turn() {
     clog(&wild, &lead, "both").await;
     let began = Instant::now();
     for _ in 0..2 {
-        lead.call("shutdown_agent", json!({ "agent": "both" }))
-            .await;
+        lead.call("shutdown_agent", json!({ "agent": "both" })).await;
     }
     lead.kill("both").await;
     gone(&wild, &lead, "both", began, PROMISED).await;

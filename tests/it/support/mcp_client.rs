@@ -36,11 +36,7 @@ impl Member {
             Ok(client) => client,
             Err(error) => panic!("{error}; its stderr: {}", child.stderr_tail()),
         };
-        let member = Self {
-            client,
-            child,
-            heard: Mutex::default(),
-        };
+        let member = Self { client, child, heard: Mutex::default() };
         member.names().await;
         member
     }
@@ -111,10 +107,8 @@ impl Member {
 
     /// Waits until a task has this status.
     pub(crate) async fn task_is(&self, task: &str, status: &str) {
-        self.until("get_task_status", json!({ "task_id": task }), |task| {
-            task["status"] == status
-        })
-        .await;
+        self.until("get_task_status", json!({ "task_id": task }), |task| task["status"] == status)
+            .await;
     }
 
     /// Sends a message.
@@ -154,16 +148,13 @@ impl Member {
 
     /// Waits until an agent has nothing to do and has read its mail.
     pub(crate) async fn until_idle(&self, name: &str) {
-        self.until_agent(name, |agent| {
-            agent["status"] == "idle" && agent["messages_pending"] == 0
-        })
-        .await;
+        self.until_agent(name, |agent| agent["status"] == "idle" && agent["messages_pending"] == 0)
+            .await;
     }
 
     /// Waits until an agent waits for a message.
     pub(crate) async fn until_waiting(&self, name: &str) {
-        self.until_agent(name, |agent| agent["status"] == "waiting")
-            .await;
+        self.until_agent(name, |agent| agent["status"] == "waiting").await;
     }
 
     /// Returns the names of all live members.
@@ -192,9 +183,8 @@ impl Member {
 
     /// Waits for a message from somebody, and returns what it says.
     pub(crate) async fn hear_from(&self, name: &str) -> String {
-        let message = self
-            .hear(|message| message["type"] == "message" && message["from"] == name)
-            .await;
+        let message =
+            self.hear(|message| message["type"] == "message" && message["from"] == name).await;
         id(&message, "content")
     }
 
@@ -202,9 +192,7 @@ impl Member {
     pub(crate) async fn hear_notice(&self, text: &str) {
         self.hear(|message| {
             message["type"] == "notice"
-                && message["content"]
-                    .as_str()
-                    .is_some_and(|content| content.contains(text))
+                && message["content"].as_str().is_some_and(|content| content.contains(text))
         })
         .await;
     }
@@ -225,11 +213,7 @@ impl Member {
 
     /// Sends the program a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        kill(
-            Pid::from_raw(i32::try_from(self.child.pid()).unwrap()),
-            signal,
-        )
-        .unwrap();
+        kill(Pid::from_raw(i32::try_from(self.child.pid()).unwrap()), signal).unwrap();
     }
 
     /// Kills the program at once, and returns when it is dead.
@@ -269,6 +253,5 @@ pub(crate) fn of_name<'a>(all: &'a Value, name: &str) -> Option<&'a Value> {
 
 fn id(value: &Value, key: &str) -> String {
     let text = value[key].as_str();
-    text.unwrap_or_else(|| panic!("no `{key}` in {value}"))
-        .to_owned()
+    text.unwrap_or_else(|| panic!("no `{key}` in {value}")).to_owned()
 }

@@ -59,12 +59,7 @@ impl Habit {
         before: &'static str,
         start: &'static str,
     ) -> Self {
-        Self {
-            profile,
-            before,
-            start,
-            settings: "",
-        }
+        Self { profile, before, start, settings: "" }
     }
 }
 
@@ -83,12 +78,7 @@ impl Wild {
         fs::create_dir(&hideout).unwrap();
         let mut profiles = String::new();
         for habit in habits {
-            let Habit {
-                profile,
-                before,
-                start,
-                settings,
-            } = habit;
+            let Habit { profile, before, start, settings } = habit;
             let script = format!(
                 "[agents.default.start]\n{start}\n\
                  [[agents.default.turns]]\nwhen = 'crash now'\nsteps = [{{ crash = 7 }}]\n\
@@ -134,10 +124,7 @@ impl Wild {
             .unwrap();
         let output = orchestrator.stdout.take().unwrap();
         let input = orchestrator.stdin.take().unwrap();
-        Lead {
-            client: Client::connect(output, input).await.unwrap(),
-            orchestrator,
-        }
+        Lead { client: Client::connect(output, input).await.unwrap(), orchestrator }
     }
 
     pub(crate) fn left(&self) -> Vec<u32> {
@@ -148,8 +135,7 @@ impl Wild {
     pub(crate) fn running(&self, word: &str) -> Vec<u32> {
         let runs = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0)
-                .any(|found| found == word.as_bytes())
+            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
         };
         self.left().into_iter().filter(runs).collect()
     }
@@ -164,9 +150,7 @@ impl Wild {
     }
 
     pub(crate) fn escaped(&self) -> usize {
-        fs::read_dir(self.folder.path().join("hideout"))
-            .unwrap()
-            .count()
+        fs::read_dir(self.folder.path().join("hideout")).unwrap().count()
     }
 
     pub(crate) fn presences(&self) -> Vec<PathBuf> {
@@ -235,10 +219,7 @@ impl Lead {
         loop {
             let status = self.call("get_agent_status", json!({})).await;
             let agents = status["agents"].as_array().unwrap();
-            if agents
-                .iter()
-                .any(|agent| agent["name"] == name && agent["status"] == "dead")
-            {
+            if agents.iter().any(|agent| agent["name"] == name && agent["status"] == "dead") {
                 return;
             }
             assert!(began.elapsed() < FAR, "`{name}` is still said to live");

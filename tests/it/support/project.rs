@@ -39,12 +39,7 @@ impl Stage {
         std::fs::create_dir_all(project.join(".claude")).unwrap();
         std::fs::create_dir(&home).unwrap();
         std::fs::write(home.join("script.toml"), script).unwrap();
-        Self {
-            root,
-            project,
-            home,
-            env: Vec::new(),
-        }
+        Self { root, project, home, env: Vec::new() }
     }
 
     /// Adds variables to the environment of the programs that are started.
@@ -94,10 +89,7 @@ impl Stage {
 
     /// Starts an orchestrator with further arguments, and connects to it.
     pub(crate) async fn orchestrator_with(&self, arguments: &[&str]) -> Member {
-        let all: Vec<&str> = std::iter::once(&"orchestrator")
-            .chain(arguments)
-            .copied()
-            .collect();
+        let all: Vec<&str> = std::iter::once(&"orchestrator").chain(arguments).copied().collect();
         let (child, pipes) = self.start(&all).await;
         Member::connect(child, pipes).await
     }
@@ -105,9 +97,8 @@ impl Stage {
     /// Starts an orchestrator in a directory, from which it finds its project itself, and connects to it.
     pub(crate) async fn orchestrator_in(&self, directory: &Path) -> Member {
         let program = env!("CARGO_BIN_EXE_cli-team-bridge").into();
-        let (child, pipes) = self
-            .spawn_in(directory, program, vec!["orchestrator".into()], None)
-            .await;
+        let (child, pipes) =
+            self.spawn_in(directory, program, vec!["orchestrator".into()], None).await;
         Member::connect(child, pipes).await
     }
 
@@ -115,17 +106,10 @@ impl Stage {
     pub(crate) fn copied(&self) -> Self {
         let root = tempfile::tempdir().unwrap();
         let project = root.path().canonicalize().unwrap().join("copy");
-        let copied = std::process::Command::new("cp")
-            .arg("-r")
-            .args([&self.project, &project])
-            .status();
+        let copied =
+            std::process::Command::new("cp").arg("-r").args([&self.project, &project]).status();
         assert!(copied.unwrap().success());
-        Self {
-            root,
-            project,
-            home: self.home.clone(),
-            env: self.env.clone(),
-        }
+        Self { root, project, home: self.home.clone(), env: self.env.clone() }
     }
 
     /// Starts an orchestrator whose client's user fills in forms, and connects to it.
@@ -156,8 +140,7 @@ impl Stage {
     pub(crate) async fn start(&self, arguments: &[&str]) -> (Supervised, Pipes) {
         let mut args: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         args.extend(["--project".into(), self.project.clone().into()]);
-        self.spawn(env!("CARGO_BIN_EXE_cli-team-bridge").into(), args)
-            .await
+        self.spawn(env!("CARGO_BIN_EXE_cli-team-bridge").into(), args).await
     }
 
     async fn spawn(&self, program: PathBuf, args: Vec<OsString>) -> (Supervised, Pipes) {
@@ -182,15 +165,9 @@ impl Stage {
         shim: Option<Shim>,
     ) -> (Supervised, Pipes) {
         let env = self.environment();
-        supervisor::spawn(ChildSpec {
-            program,
-            args,
-            env,
-            cwd: directory.to_owned(),
-            shim,
-        })
-        .await
-        .unwrap()
+        supervisor::spawn(ChildSpec { program, args, env, cwd: directory.to_owned(), shim })
+            .await
+            .unwrap()
     }
 
     /// Runs a command of this binary to its end, without a terminal; returns how it ended, and what it said on stdout and stderr.
@@ -230,8 +207,7 @@ impl Stage {
     pub(crate) fn running(&self, word: &str) -> Vec<u32> {
         let runs = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0)
-                .any(|found| found == word.as_bytes())
+            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
         };
         self.processes().into_iter().filter(runs).collect()
     }
@@ -262,9 +238,7 @@ impl Stage {
     /// Returns all events of one kind.
     pub(crate) fn events_of(&self, kind: &str) -> Vec<Value> {
         let events = self.events().into_iter();
-        events
-            .filter_map(|event| event.get(kind).cloned())
-            .collect()
+        events.filter_map(|event| event.get(kind).cloned()).collect()
     }
 
     /// Checks what the end of all members leaves: the log, and nobody.
@@ -297,10 +271,7 @@ impl Stage {
     fn left(&self) -> String {
         let described = self.processes().into_iter().map(|pid| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            format!(
-                "{pid} {}",
-                String::from_utf8_lossy(&line).replace('\0', " ")
-            )
+            format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
         });
         described.collect::<Vec<_>>().join("; ")
     }

@@ -85,10 +85,7 @@ impl Raw {
     /// Asks for the tools again and again, and reads no answer, until the program has read nothing for a second.
     pub(crate) async fn flood(&mut self) {
         let patience = Duration::from_secs(1);
-        while tokio::time::timeout(patience, self.request("tools/list", json!({})))
-            .await
-            .is_ok()
-        {
+        while tokio::time::timeout(patience, self.request("tools/list", json!({}))).await.is_ok() {
             assert!(self.calls < 20_000, "it reads on and on");
         }
     }

@@ -36,12 +36,7 @@ impl Terminal {
 
     /// Runs this binary with these arguments alone.
     pub(crate) fn run_with(stage: &Stage, arguments: &[&str], (rows, columns): (u16, u16)) -> Self {
-        let size = Winsize {
-            ws_row: rows,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(&size, None).unwrap();
         let end = || Stdio::from(terminal.slave.try_clone().unwrap());
         let program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
@@ -63,11 +58,7 @@ impl Terminal {
             bytes: Vec::new(),
         }));
         read(File::from(terminal.master.try_clone().unwrap()), &shown);
-        Self {
-            program,
-            keys: File::from(terminal.master),
-            shown,
-        }
+        Self { program, keys: File::from(terminal.master), shown }
     }
 
     /// Types something.
@@ -108,19 +99,14 @@ impl Terminal {
 
     /// Waits until the screen shows something.
     pub(crate) async fn until_shows(&self, text: &str) {
-        until(&format!("`{text}` is shown"), || {
-            self.screen().contains(text)
-        })
-        .await;
+        until(&format!("`{text}` is shown"), || self.screen().contains(text)).await;
     }
 
     /// Waits until the program has ended and the terminal has shown its last word; returns the program's exit code.
     pub(crate) async fn ended(&mut self, last: &str) -> Option<i32> {
         let program = Mutex::new(&mut self.program);
-        until("the program has ended", || {
-            program.lock().unwrap().try_wait().unwrap().is_some()
-        })
-        .await;
+        until("the program has ended", || program.lock().unwrap().try_wait().unwrap().is_some())
+            .await;
         let code = self.program.wait().unwrap().code();
         self.until_shows(last).await;
         code

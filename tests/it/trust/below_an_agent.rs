@@ -22,14 +22,8 @@ type Way = (Vec<(OsString, OsString)>, Option<Shim>);
 
 /// The ways to be below an agent: its mark, or its guard, behind which an environment says nothing.
 fn ways_below() -> [Way; 2] {
-    let marked = vec![(
-        "BRIDGE_RUN".into(),
-        "0198c0de-0000-7000-8000-000000000000".into(),
-    )];
-    let guard = Shim {
-        binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(),
-        presence: None,
-    };
+    let marked = vec![("BRIDGE_RUN".into(), "0198c0de-0000-7000-8000-000000000000".into())];
+    let guard = Shim { binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(), presence: None };
     #[cfg(target_os = "linux")]
     return [(marked, None), (Vec::new(), Some(guard))];
     #[cfg(not(target_os = "linux"))]
@@ -42,21 +36,11 @@ async fn below_an_agent_nobody_leads_joins_or_says_yes() {
         let stage = Stage::new("").with_env(env);
         let project = stage.project().to_str().unwrap().to_owned();
         let plan = stage.home().join("plan.toml");
-        std::fs::write(
-            &plan,
-            "name = 'x'\n[[steps]]\nagent = 'scripted'\nprompt = 'x'",
-        )
-        .unwrap();
+        std::fs::write(&plan, "name = 'x'\n[[steps]]\nagent = 'scripted'\nprompt = 'x'").unwrap();
         let plan = plan.to_str().unwrap();
         for (command, expected) in [
-            (
-                vec!["run", plan, "--project", &project],
-                "an agent cannot lead a team",
-            ),
-            (
-                vec!["trust", &project],
-                "an agent cannot say yes for its user",
-            ),
+            (vec!["run", plan, "--project", &project], "an agent cannot lead a team"),
+            (vec!["trust", &project], "an agent cannot say yes for its user"),
             (vec!["demo"], "an agent cannot lead a team"),
         ] {
             let (exit, said) = stage.ended(&command, shim.clone()).await;
@@ -75,9 +59,8 @@ async fn below_an_agent_nobody_leads_joins_or_says_yes() {
             let told = answer["result"]["content"][0]["text"].as_str().unwrap();
             assert!(told.contains("runs below an agent of a team"), "{answer}");
             assert!(told.contains("MCP server `bridge`"), "{answer}");
-            let answer = client
-                .call("assign_task", json!({ "agent": "scripted", "prompt": "x" }))
-                .await;
+            let answer =
+                client.call("assign_task", json!({ "agent": "scripted", "prompt": "x" })).await;
             assert!(answer["error"].is_object(), "{answer}");
             client.close().await;
         }
@@ -160,16 +143,10 @@ fn of_endpoint(stage: &Stage) -> BTreeMap<OsString, OsString> {
     use cli_team_bridge::sys::process::variable;
     let token = |pid: &u32| variable(*pid, "BRIDGE_TOKEN").is_some();
     let pid = stage.processes().into_iter().find(token).unwrap();
-    [
-        "BRIDGE_DIR",
-        "BRIDGE_MEMBER",
-        "BRIDGE_SESSION",
-        "BRIDGE_TOKEN",
-        "BRIDGE_RUN",
-    ]
-    .into_iter()
-    .map(|name| (name.into(), variable(pid, name).unwrap().into()))
-    .collect()
+    ["BRIDGE_DIR", "BRIDGE_MEMBER", "BRIDGE_SESSION", "BRIDGE_TOKEN", "BRIDGE_RUN"]
+        .into_iter()
+        .map(|name| (name.into(), variable(pid, name).unwrap().into()))
+        .collect()
 }
 
 /// Runs this binary in a PID namespace of its own, where it finds nobody above itself, with an environment that says nothing.
@@ -185,10 +162,7 @@ const UNSHARE: &[&str] = &["unshare", "-Urpf", "--kill-child", "--mount-proc"];
 /// Says whether the system lets this user make namespaces; where it does not, no agent can either.
 #[cfg(target_os = "linux")]
 fn can_seclude() -> bool {
-    let tried = std::process::Command::new(UNSHARE[0])
-        .args(&UNSHARE[1..])
-        .arg("true")
-        .status();
+    let tried = std::process::Command::new(UNSHARE[0]).args(&UNSHARE[1..]).arg("true").status();
     tried.is_ok_and(|status| status.success())
 }
 
@@ -218,10 +192,7 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
         let mut hidden = Raw::open(secluded(&stage, &command).await).await;
         let answer = hidden.call("list_agents", json!({})).await;
         let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(
-            told.contains("`ann` is an agent at work that cannot be seen"),
-            "{answer}"
-        );
+        assert!(told.contains("`ann` is an agent at work that cannot be seen"), "{answer}");
         assert!(told.contains("end `ann` first"), "{answer}");
         hidden.close().await;
     }
@@ -232,9 +203,7 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
     let contained = Member::connect(child, pipes).await;
     contained.start("bob", "wait").await;
     contained.until_waiting("bob").await;
-    contained
-        .call("kill_agent", json!({ "agent": "bob" }))
-        .await;
+    contained.call("kill_agent", json!({ "agent": "bob" })).await;
     contained.close().await;
     lead.close().await;
     stage.check_nobody_is_left();
@@ -250,21 +219,12 @@ async fn a_guard_is_found_from_a_namespace_that_shows_the_processes_around_it() 
     let project = stage.project().to_str().unwrap().to_owned();
     let [_, guard] = ways_below();
     // Its pid is 1, and that of its namespace; `/proc` is that of the namespace around it.
-    let own = [
-        "-Urpf",
-        env!("CARGO_BIN_EXE_cli-team-bridge"),
-        "trust",
-        &project,
-    ];
-    let (child, mut pipes) = stage
-        .spawn_below("unshare".into(), words(&own), guard.1)
-        .await;
+    let own = ["-Urpf", env!("CARGO_BIN_EXE_cli-team-bridge"), "trust", &project];
+    let (child, mut pipes) = stage.spawn_below("unshare".into(), words(&own), guard.1).await;
     drop(pipes.stdin);
     let mut said = String::new();
     pipes.stdout.read_to_string(&mut said).await.unwrap();
-    let exit = tokio::time::timeout(DEADLINE, child.exited())
-        .await
-        .unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
     let told = child.stderr_tail();
     assert_eq!(exit.code, Some(1), "{said}{told}");
     assert!(told.contains("runs below an agent of a team"), "{told}");
@@ -283,9 +243,8 @@ async fn a_process_that_sees_nothing_neither_leads_nor_says_yes() {
     let empty = stage.home().join("empty");
     std::fs::create_dir(&empty).unwrap();
     let run = |words: &[&str]| {
-        let mut all: Vec<OsString> = ["unshare", "-Urm", "sh", "-c", covered, "sh"]
-            .map(Into::into)
-            .into();
+        let mut all: Vec<OsString> =
+            ["unshare", "-Urm", "sh", "-c", covered, "sh"].map(Into::into).into();
         all.push(empty.clone().into());
         all.push(env!("CARGO_BIN_EXE_cli-team-bridge").into());
         all.extend(words.iter().map(OsString::from));
@@ -309,11 +268,7 @@ async fn no_agent_at_work_says_yes_from_a_namespace_or_a_session_of_its_own() {
     );
     let other = stage.home().join("other");
     std::fs::create_dir_all(other.join(".claude")).unwrap();
-    std::fs::write(
-        other.join(".claude/bridge.toml"),
-        "[agents.x]\ncommand = 'sh'",
-    )
-    .unwrap();
+    std::fs::write(other.join(".claude/bridge.toml"), "[agents.x]\ncommand = 'sh'").unwrap();
     let other = other.to_str().unwrap();
     let ask = [env!("CARGO_BIN_EXE_cli-team-bridge"), "trust", other];
     let (_, shown) = ended(&stage, words(&ask)).await;
@@ -326,10 +281,7 @@ async fn no_agent_at_work_says_yes_from_a_namespace_or_a_session_of_its_own() {
     // A terminal of its own does not make a process visible that is not.
     let at_a_terminal = format!("exec script -qec '{}' /dev/null", yes.join(" "));
     let at_a_terminal = ["sh", "-c", &at_a_terminal];
-    let mut ways = vec![(
-        [&["setsid", "--wait"], &yes[..]].concat(),
-        "has no terminal",
-    )];
+    let mut ways = vec![([&["setsid", "--wait"], &yes[..]].concat(), "has no terminal")];
     if can_seclude() {
         ways.push(([UNSHARE, &yes].concat(), "cannot be seen"));
         ways.push(([UNSHARE, &at_a_terminal].concat(), "cannot be seen"));

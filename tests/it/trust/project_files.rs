@@ -50,11 +50,7 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
     let refused = lead.refused("assign_task", assign()).await;
     let expected = "`scripted` is not started: the project's own bridge.toml says what it is. It would run \"sh\" [\"-c\", \"echo stolen";
     assert!(refused.starts_with(expected), "{refused}");
-    for part in [
-        "env_pass = [\"*\"]",
-        "permissions = \"allow\"",
-        "cli-team-bridge trust",
-    ] {
+    for part in ["env_pass = [\"*\"]", "permissions = \"allow\"", "cli-team-bridge trust"] {
         assert!(refused.contains(part), "{refused}");
     }
     let path = stage.project().to_str().unwrap().to_owned();
@@ -63,22 +59,14 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
         { "agent": "codex", "prompt": "x", "fallback": ["scripted"] },
     ] });
     let plan_refused = lead.refused("create_workflow", plan).await;
-    assert!(
-        plan_refused.starts_with("`scripted` is not started"),
-        "{plan_refused}"
-    );
+    assert!(plan_refused.starts_with("`scripted` is not started"), "{plan_refused}");
     std::fs::write(
         stage.project().join("plan.toml"),
         "name = 'x'\n[[steps]]\nagent = 'scripted'\nprompt = 'x'",
     )
     .unwrap();
-    let from_file = lead
-        .refused("create_workflow", json!({ "file": "plan.toml" }))
-        .await;
-    assert!(
-        from_file.starts_with("`scripted` is not started"),
-        "{from_file}"
-    );
+    let from_file = lead.refused("create_workflow", json!({ "file": "plan.toml" })).await;
+    assert!(from_file.starts_with("`scripted` is not started"), "{from_file}");
     let plan = stage.project().join("plan.toml");
     let run = ["run", plan.to_str().unwrap(), "--project", &path];
     let (exit, said) = stage.ended(&run, None).await;
@@ -88,10 +76,7 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
     // Nobody is at a terminal: it is shown, and counts no more than before.
     let (exit, shown) = trust(&stage, &[]).await;
     assert_eq!(exit.code, Some(1), "{shown}");
-    assert!(
-        shown.contains("[agents.scripted] would run \"sh\""),
-        "{shown}"
-    );
+    assert!(shown.contains("[agents.scripted] would run \"sh\""), "{shown}");
     let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
     let (exit, other) = trust(&stage, &["--yes", &"0".repeat(64)]).await;
     assert_eq!(exit.code, Some(1), "{other}");
@@ -139,19 +124,14 @@ async fn a_projects_file_does_not_let_an_interrupted_workflow_go_on_by_itself() 
         "[agents.scripted]\ncommand = 'sh'\nargs = ['-c', 'echo x > \"$HOME/ran\"']\n[workflows]\nresume = 'auto'",
     );
     let lead = stage.orchestrator().await;
-    lead.until("get_workflow_status", which.clone(), |status| {
-        status["status"] == "interrupted"
-    })
-    .await;
+    lead.until("get_workflow_status", which.clone(), |status| status["status"] == "interrupted")
+        .await;
     until("it says what does not count", || {
         lead.stderr().contains("`resume = \"auto\"` never counts")
     })
     .await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
-    assert!(
-        refused.starts_with("`scripted` is not started"),
-        "{refused}"
-    );
+    assert!(refused.starts_with("`scripted` is not started"), "{refused}");
     let status = lead.call("get_workflow_status", which).await;
     assert_eq!(status["status"], "interrupted", "{status}");
     assert!(!has_run(&stage));
@@ -180,11 +160,7 @@ async fn a_user_who_can_be_asked_says_yes_in_the_call_itself() {
         assert!(has_run(&stage));
         let shown = shown.lock().unwrap().clone();
         assert_eq!(shown.len(), 1, "{shown:?}");
-        for part in [
-            "[agents.scripted] would run \"sh\"",
-            "env_pass = [\"*\"]",
-            "[agents.other]",
-        ] {
+        for part in ["[agents.scripted] would run \"sh\"", "env_pass = [\"*\"]", "[agents.other]"] {
             assert!(shown[0].contains(part), "{shown:?}");
         }
         lead.close().await;
@@ -203,10 +179,7 @@ async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
             let lead = stage.orchestrator_of(lifecycle, forms).await;
             for _ in 0..2 {
                 let refused = lead.refused("assign_task", assign()).await;
-                assert!(
-                    refused.starts_with("`scripted` is not started"),
-                    "{refused}"
-                );
+                assert!(refused.starts_with("`scripted` is not started"), "{refused}");
             }
             assert_eq!(shown.lock().unwrap().len(), 1);
             assert!(!has_run(&stage));
@@ -219,18 +192,13 @@ async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
 async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
     let stage = hostile();
     let project = stage.project().to_str().unwrap().to_owned();
-    for (typed, code, last) in [
-        ("\n", 1, "not trusted"),
-        ("yep\n", 1, "not trusted"),
-        ("y\n", 0, "Trusted, as it is now"),
-    ] {
+    for (typed, code, last) in
+        [("\n", 1, "not trusted"), ("yep\n", 1, "not trusted"), ("y\n", 0, "Trusted, as it is now")]
+    {
         let mut terminal = Terminal::run_with(&stage, &["trust", &project], (40, 200));
         terminal.until_shows("Trust it? [y/N]").await;
         let screen = terminal.screen();
-        assert!(
-            screen.contains("[agents.scripted] would run \"sh\""),
-            "{screen}"
-        );
+        assert!(screen.contains("[agents.scripted] would run \"sh\""), "{screen}");
         terminal.press(typed);
         assert_eq!(terminal.ended(last).await, Some(code), "{typed:?}");
     }
@@ -282,11 +250,7 @@ async fn no_agent_gets_a_further_process_once_the_yes_is_taken_back() {
         let lead = stage.orchestrator().await;
         assert_eq!(lead.start_and_wait("ann", "x").await, "done");
         trust(&stage, &["--revoke"]).await;
-        let (prompt, fresh) = if one_session {
-            ("x", true)
-        } else {
-            ("die", false)
-        };
+        let (prompt, fresh) = if one_session { ("x", true) } else { ("die", false) };
         let work = json!({ "agent": "ann", "prompt": prompt, "fresh": fresh, "wait": true });
         lead.call("assign_task", work).await;
         let ended = |agent: &Value| agent["status"] == "dead";
@@ -336,34 +300,22 @@ async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_
         ),
         "{refused}"
     );
-    assert!(
-        refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"),
-        "{refused}"
-    );
+    assert!(refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"), "{refused}");
     let dry = json!({ "file": "plan.toml", "dry_run": true });
     lead.call("create_workflow", dry).await;
     let trusting = ["trust", plan.to_str().unwrap()];
     let (_, shown) = stage.ended(&trusting, None).await;
-    assert!(
-        shown.contains("the gate of step \"a\" would run [\"sh\""),
-        "{shown}"
-    );
+    assert!(shown.contains("the gate of step \"a\" would run [\"sh\""), "{shown}");
     let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
     let yes = [trusting[0], trusting[1], "--yes", &hash];
     assert_eq!(stage.ended(&yes, None).await.0.code, Some(0));
     let created = lead.call("create_workflow", create).await;
     let which = json!({ "workflow_id": created["workflow_id"] });
-    let over = lead
-        .until("get_workflow_status", which, |status| {
-            status["status"] != "running"
-        })
-        .await;
+    let over =
+        lead.until("get_workflow_status", which, |status| status["status"] != "running").await;
     let reason = over["steps"][0]["reason"].as_str().unwrap();
     let home = stage.home().display();
-    assert!(
-        reason.ends_with(&format!("token: home:{home} db:db")),
-        "{reason}"
-    );
+    assert!(reason.ends_with(&format!("token: home:{home} db:db")), "{reason}");
     lead.close().await;
 }
 
@@ -395,9 +347,7 @@ async fn take_back(stage: &Stage, plan: &str) {
 pub(crate) async fn asking(lead: &Member, stage: &Stage) -> Value {
     std::fs::write(stage.project().join("plan.toml"), MARKING).unwrap();
     agree_to(stage, "plan.toml").await;
-    let created = lead
-        .call("create_workflow", json!({ "file": "plan.toml" }))
-        .await;
+    let created = lead.call("create_workflow", json!({ "file": "plan.toml" })).await;
     let which = json!({ "workflow_id": created["workflow_id"] });
     lead.until("get_workflow_status", which.clone(), |status| {
         status["steps"][0]["status"] == "asking"
@@ -422,10 +372,7 @@ async fn approved(lead: &Member, which: &Value) -> Value {
 
 /// Returns how a workflow ended.
 pub(crate) async fn over(lead: &Member, which: &Value) -> Value {
-    lead.until("get_workflow_status", which.clone(), |status| {
-        status["status"] != "running"
-    })
-    .await
+    lead.until("get_workflow_status", which.clone(), |status| status["status"] != "running").await
 }
 
 #[tokio::test]
@@ -490,9 +437,7 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
     assert!(refused.starts_with("the plan"), "{refused}");
     lead.close().await;
     let elsewhere = stage.home().join("elsewhere").into();
-    let copy = stage
-        .copied()
-        .with_env(vec![("XDG_STATE_HOME".into(), elsewhere)]);
+    let copy = stage.copied().with_env(vec![("XDG_STATE_HOME".into(), elsewhere)]);
     let lead = copy.orchestrator_with(&["--adopt"]).await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
     assert!(refused.starts_with("the plan"), "{refused}");
@@ -512,13 +457,7 @@ async fn a_plan_that_the_user_runs_by_name_needs_no_yes() {
     let plan = stage.project().join("plan.toml");
     std::fs::write(&plan, MARKING).unwrap();
     let project = stage.project().to_str().unwrap().to_owned();
-    let run = [
-        "run",
-        plan.to_str().unwrap(),
-        "--yes",
-        "--project",
-        &project,
-    ];
+    let run = ["run", plan.to_str().unwrap(), "--yes", "--project", &project];
     let (exit, said) = stage.ended(&run, None).await;
     assert_eq!(exit.code, Some(0), "{said}");
     assert!(has_run(&stage));
@@ -541,11 +480,8 @@ async fn what_a_projects_file_lets_into_gates_ends_with_its_yes() {
         let plan = json!({ "name": "x", "steps": [step] });
         let created = lead.call("create_workflow", plan).await;
         let which = json!({ "workflow_id": created["workflow_id"] });
-        let over = lead
-            .until("get_workflow_status", which, |status| {
-                status["status"] != "running"
-            })
-            .await;
+        let over =
+            lead.until("get_workflow_status", which, |status| status["status"] != "running").await;
         let reason = over["steps"][0]["reason"].as_str().unwrap();
         assert!(reason.ends_with(told), "{reason}");
         if takes_back {

@@ -34,11 +34,8 @@ async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
     let which = asking(&lead, &stage).await;
     open_to(&stage, 0o770);
     approve(&lead, &which).await;
-    until("people are told", || {
-        lead.stderr()
-            .contains("what you have said yes to cannot be read")
-    })
-    .await;
+    until("people are told", || lead.stderr().contains("what you have said yes to cannot be read"))
+        .await;
     let status = lead.call("get_workflow_status", which.clone()).await;
     assert_eq!(status["status"], "running", "{status}");
     assert!(!has_run(&stage));
@@ -118,10 +115,7 @@ async fn however_often_the_bus_changes_a_workflow_without_a_yes_is_tried_once_a_
         .with_env(vec![("BRIDGE_LOG".into(), "debug".into())]);
     let lead = stage.orchestrator().await;
     let which = asking(&lead, &stage).await;
-    let refused = format!(
-        "{} is not resumed here",
-        which["workflow_id"].as_str().unwrap()
-    );
+    let refused = format!("{} is not resumed here", which["workflow_id"].as_str().unwrap());
     lead.die().await;
     let plan = stage.project().join("plan.toml");
     let revoking = ["trust", plan.to_str().unwrap(), "--revoke"];
@@ -175,12 +169,7 @@ async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
 #[tokio::test]
 async fn what_the_list_of_yeses_shows_can_be_pasted_behind_revoke() {
     let stage = Stage::new(BY_PLAN);
-    for name in [
-        "it's $HOME.toml",
-        "a\\b.toml",
-        "\u{1b}[2J\n.toml",
-        "\"q\".toml",
-    ] {
+    for name in ["it's $HOME.toml", "a\\b.toml", "\u{1b}[2J\n.toml", "\"q\".toml"] {
         let plan = stage.project().join(name);
         std::fs::write(
             &plan,
@@ -190,9 +179,8 @@ async fn what_the_list_of_yeses_shows_can_be_pasted_behind_revoke() {
         agree_to(&stage, name).await;
         let (_, listed) = stage.ended(&["trust", "--list"], None).await;
         let word = listed.trim_end().split_once(' ').unwrap().1;
-        let shell = std::process::Command::new("sh")
-            .args(["-c", &format!("printf %s {word}")])
-            .output();
+        let shell =
+            std::process::Command::new("sh").args(["-c", &format!("printf %s {word}")]).output();
         let word = String::from_utf8(shell.unwrap().stdout).unwrap();
         let (exit, said) = stage.ended(&["trust", "--revoke", &word], None).await;
         assert_eq!(exit.code, Some(0), "{listed}: {said}");

@@ -84,10 +84,7 @@ async fn agents_work_where_their_leader_stands_and_in_any_worktree_of_the_reposi
     assert_eq!(here(&stage, &lead, "a", None).await, topic);
     let src = topic.join("src");
     assert_eq!(here(&stage, &lead, "b", Some(Path::new("src"))).await, src);
-    assert_eq!(
-        here(&stage, &lead, "c", Some(stage.project())).await,
-        stage.project()
-    );
+    assert_eq!(here(&stage, &lead, "c", Some(stage.project())).await, stage.project());
     let root = stage.project().parent().unwrap();
     for outside in [root, stage.home()] {
         let new = json!({ "agent": "scripted", "name": "d", "prompt": "where", "cwd": outside });
@@ -121,19 +118,11 @@ async fn rules_and_files_follow_the_worktree_of_the_agent() {
     gate.send("a", "go on").await;
     let result = lead.ended(task).await;
     let said = result["output"].as_str().unwrap();
-    assert!(
-        said.starts_with("allow_once reject_once this file is not"),
-        "{result}"
-    );
+    assert!(said.starts_with("allow_once reject_once this file is not"), "{result}");
     assert_eq!(result["git"], "compared", "{result}");
     let files = result["files"].as_array().unwrap().iter();
-    let told: Vec<_> = files
-        .map(|file| (file["path"].clone(), file["sources"].clone()))
-        .collect();
-    let expected = [
-        (json!("kept.txt"), json!(["tool_call"])),
-        (json!("made.txt"), json!(["git"])),
-    ];
+    let told: Vec<_> = files.map(|file| (file["path"].clone(), file["sources"].clone())).collect();
+    let expected = [(json!("kept.txt"), json!(["tool_call"])), (json!("made.txt"), json!(["git"]))];
     assert_eq!(told, expected, "{result}");
     assert!(topic.join("made.txt").exists());
     let main = std::fs::read_to_string(stage.project().join("kept.txt")).unwrap();

@@ -27,20 +27,12 @@ async fn an_idle_agent_that_was_started_for_a_step_gives_way_to_one_of_another_p
     )
     .await;
     let steps = ended(&lead, &id, "done").await;
-    for (name, agent) in [
-        ("a", "writer"),
-        ("b", "judge"),
-        ("c", "writer"),
-        ("d", "judge"),
-    ] {
+    for (name, agent) in [("a", "writer"), ("b", "judge"), ("c", "writer"), ("d", "judge")] {
         assert_eq!(steps[name]["agent"], agent);
         assert_eq!(steps[name]["attempts"], 1, "{}", steps[name]);
     }
     let left = stage.events_of("member_left");
-    assert!(
-        left.iter().all(|left| left["departure"] == "stopped"),
-        "{left:?}"
-    );
+    assert!(left.iter().all(|left| left["departure"] == "stopped"), "{left:?}");
     lead.close().await;
     stage.check_nobody_is_left();
 }
@@ -79,10 +71,7 @@ async fn nobody_gives_way_who_was_named_or_had_other_work_and_then_the_step_fail
     let reason = steps["a"]["reason"].as_str().unwrap();
     assert!(reason.contains(NO_ROOM), "{reason}");
     let names = lead.names().await;
-    assert!(
-        names.contains(&"ann".into()) && names.contains(&"writer".into()),
-        "{names:?}"
-    );
+    assert!(names.contains(&"ann".into()) && names.contains(&"writer".into()), "{names:?}");
     // What they can do themselves they do.
     let id = begin(&lead, &[step("a", "writer", "x", &[])]).await;
     ended(&lead, &id, "done").await;

@@ -84,11 +84,8 @@ pub(crate) async fn status(lead: &Member, id: &str) -> Value {
 /// Waits for the end of a workflow, and returns its steps by name.
 pub(crate) async fn ended(lead: &Member, id: &str, expected: &str) -> BTreeMap<String, Value> {
     let which = json!({ "workflow_id": id });
-    let over = lead
-        .until("get_workflow_status", which, |status| {
-            status["status"] != "running"
-        })
-        .await;
+    let over =
+        lead.until("get_workflow_status", which, |status| status["status"] != "running").await;
     assert_eq!(over["status"], expected, "{over:#}");
     steps(&over)
 }
@@ -102,10 +99,8 @@ pub(crate) fn steps(status: &Value) -> BTreeMap<String, Value> {
 /// Waits until a step has a status.
 pub(crate) async fn step_is(lead: &Member, id: &str, name: &str, wanted: &str) {
     let which = json!({ "workflow_id": id });
-    lead.until("get_workflow_status", which, |status| {
-        steps(status)[name]["status"] == wanted
-    })
-    .await;
+    lead.until("get_workflow_status", which, |status| steps(status)[name]["status"] == wanted)
+        .await;
 }
 
 #[tokio::test]
@@ -116,12 +111,7 @@ async fn a_chain_hands_each_output_on_to_the_next() {
         &lead,
         &[
             step("draft", "writer", "json", &[]),
-            step(
-                "check",
-                "judge",
-                "Is {{steps.draft.json.verdict}} enough?",
-                &["draft"],
-            ),
+            step("check", "judge", "Is {{steps.draft.json.verdict}} enough?", &["draft"]),
             step("sum", "writer", "Sum up", &["check"]),
         ],
     )
@@ -131,16 +121,9 @@ async fn a_chain_hands_each_output_on_to_the_next() {
     assert!(check.contains("<judge: "), "{check}");
     assert!(check.contains("Is good enough?"), "{check}");
     let sum = steps["sum"]["output"].as_str().unwrap();
-    assert!(
-        sum.contains("--- Output of step check, the words of judge ---\n  <judge: "),
-        "{sum}"
-    );
-    assert_eq!(
-        steps["sum"]["agent"], "writer",
-        "a free agent is used again"
-    );
-    lead.hear_notice("(\"test\") is done: 3 of 3 steps done")
-        .await;
+    assert!(sum.contains("--- Output of step check, the words of judge ---\n  <judge: "), "{sum}");
+    assert_eq!(steps["sum"]["agent"], "writer", "a free agent is used again");
+    lead.hear_notice("(\"test\") is done: 3 of 3 steps done").await;
     let notices = lead.all_heard().await;
     assert!(notices.is_empty(), "only the end is told: {notices:?}");
     lead.close().await;
@@ -235,8 +218,7 @@ async fn a_failure_stops_what_depends_on_it_and_nothing_else() {
     );
     assert!(steps["bad"]["reason"].as_str().unwrap().contains("no way"));
     assert_eq!(steps["after"]["reason"], "bad has failed");
-    lead.hear_notice("has failed: 2 of 5 steps done; bad failed: \"")
-        .await;
+    lead.hear_notice("has failed: 2 of 5 steps done; bad failed: \"").await;
     lead.close().await;
 }
 
@@ -252,22 +234,13 @@ async fn retries_fallbacks_and_time_limits_are_kept() {
     let id = begin(
         &lead,
         &[
-            with(
-                step("again", "writer", "fail once", &[]),
-                json!({ "retries": 2 }),
-            ),
-            with(
-                step("other", "absent", "x", &[]),
-                json!({ "fallback": ["judge"] }),
-            ),
+            with(step("again", "writer", "fail once", &[]), json!({ "retries": 2 })),
+            with(step("other", "absent", "x", &[]), json!({ "fallback": ["judge"] })),
             with(
                 step("crashed", "judge", "crash", &[]),
                 json!({ "fallback": ["absent", "writer"] }),
             ),
-            with(
-                step("slow", "writer", "hang", &[]),
-                json!({ "timeout_seconds": 1 }),
-            ),
+            with(step("slow", "writer", "hang", &[]), json!({ "timeout_seconds": 1 })),
         ],
     )
     .await;
@@ -275,12 +248,7 @@ async fn retries_fallbacks_and_time_limits_are_kept() {
     assert_eq!(steps["again"]["status"], "done");
     assert_eq!(steps["again"]["attempts"], 2);
     assert_eq!(steps["other"]["status"], "done");
-    assert!(
-        steps["other"]["agent"]
-            .as_str()
-            .unwrap()
-            .starts_with("judge")
-    );
+    assert!(steps["other"]["agent"].as_str().unwrap().starts_with("judge"));
     assert_eq!(steps["crashed"]["status"], "failed");
     assert_eq!(steps["crashed"]["attempts"], 2);
     assert_eq!(steps["slow"]["status"], "failed");
@@ -300,15 +268,10 @@ async fn a_step_waits_for_approval_and_one_that_is_refused_stops_what_follows() 
     };
     let id = begin(
         &lead,
-        &[
-            gated("yes", "writer"),
-            gated("no", "judge"),
-            step("after", "writer", "x", &["no"]),
-        ],
+        &[gated("yes", "writer"), gated("no", "judge"), step("after", "writer", "x", &["no"])],
     )
     .await;
-    lead.hear_notice("the step `yes` waits for your user's approval")
-        .await;
+    lead.hear_notice("the step `yes` waits for your user's approval").await;
     step_is(&lead, &id, "no", "asking").await;
     let answer = |step: &str, approved: bool| {
         let reason = (!approved).then_some("not today");
@@ -330,10 +293,7 @@ async fn a_step_waits_for_approval_and_one_that_is_refused_stops_what_follows() 
 async fn a_cancelled_workflow_ends_its_running_steps_and_begins_no_more() {
     let stage = stage();
     let lead = stage.orchestrator().await;
-    let chain = [
-        step("a", "writer", "hang", &[]),
-        step("b", "judge", "x", &["a"]),
-    ];
+    let chain = [step("a", "writer", "hang", &[]), step("b", "judge", "x", &["a"])];
     let id = begin(&lead, &chain).await;
     step_is(&lead, &id, "a", "running").await;
     let which = json!({ "workflow_id": id });
@@ -401,16 +361,8 @@ async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
                 three,
                 json!({ "repeat": 5, "repeat_steps": ["write"] }),
             ),
-            gated(
-                step("never", "writer", "x", &[]),
-                "echo no >&2; exit 3",
-                json!({}),
-            ),
-            gated(
-                step("slow", "writer", "x", &[]),
-                "sleep 60",
-                json!({ "gate_seconds": 1 }),
-            ),
+            gated(step("never", "writer", "x", &[]), "echo no >&2; exit 3", json!({})),
+            gated(step("slow", "writer", "x", &[]), "sleep 60", json!({ "gate_seconds": 1 })),
         ],
     )
     .await;
@@ -426,14 +378,8 @@ async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
     );
     assert_eq!(steps["never"]["status"], "failed");
     let reason = steps["never"]["reason"].as_str().unwrap();
-    assert!(
-        reason.contains("ended with") && reason.ends_with("\nno"),
-        "{reason}"
-    );
-    assert_eq!(
-        steps["slow"]["reason"],
-        "`sh -c sleep 60` took longer than 1 s"
-    );
+    assert!(reason.contains("ended with") && reason.ends_with("\nno"), "{reason}");
+    assert_eq!(steps["slow"]["reason"], "`sh -c sleep 60` took longer than 1 s");
     lead.close().await;
     stage.check_nobody_is_left();
 }
@@ -447,9 +393,7 @@ async fn a_gate_dies_with_its_workflow() {
     let id = begin(&lead, &[slow]).await;
     let began = stage.home().join("began");
     until("the gate is being looked at", || began.exists()).await;
-    let cancelled = lead
-        .call("cancel_workflow", json!({ "workflow_id": id }))
-        .await;
+    let cancelled = lead.call("cancel_workflow", json!({ "workflow_id": id })).await;
     assert_eq!(cancelled["status"], "cancelled");
     lead.close().await;
     stage.check_nobody_is_left();
@@ -477,24 +421,14 @@ depends_on = ["one"]
     let slip = plan.replace("depends_on", "depend_on");
     std::fs::write(stage.project().join("slip.toml"), slip).unwrap();
     let lead = stage.orchestrator().await;
-    let created = lead
-        .call("create_workflow", json!({ "file": "plan.toml" }))
-        .await;
+    let created = lead.call("create_workflow", json!({ "file": "plan.toml" })).await;
     let steps = ended(&lead, created["workflow_id"].as_str().unwrap(), "done").await;
-    assert!(
-        steps["one"]["output"]
-            .as_str()
-            .unwrap()
-            .contains("several\nlines")
-    );
+    assert!(steps["one"]["output"].as_str().unwrap().contains("several\nlines"));
     assert_eq!(
-        lead.refused("create_workflow", json!({ "file": "slip.toml" }))
-            .await,
+        lead.refused("create_workflow", json!({ "file": "slip.toml" })).await,
         "slip.toml:14:1: unknown key `depend_on` in a step: did you mean `depends_on`?"
     );
-    let neither = lead
-        .refused("create_workflow", json!({ "name": "x" }))
-        .await;
+    let neither = lead.refused("create_workflow", json!({ "name": "x" })).await;
     assert!(neither.contains("or `file` alone"), "{neither}");
     lead.close().await;
 }
@@ -503,14 +437,9 @@ depends_on = ["one"]
 async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it_alone() {
     let stage = stage();
     let lead = stage.orchestrator().await;
-    let id = begin(
-        &lead,
-        &[
-            step("long", "writer", "long", &[]),
-            step("next", "judge", "x", &["long"]),
-        ],
-    )
-    .await;
+    let id =
+        begin(&lead, &[step("long", "writer", "long", &[]), step("next", "judge", "x", &["long"])])
+            .await;
     let steps = ended(&lead, &id, "done").await;
     let task = steps["long"]["task_id"].as_str().unwrap();
     assert_eq!(steps["long"]["output_bytes"], 70_010);
@@ -538,10 +467,7 @@ async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it
     assert_eq!(read, 70_010 - 32_768);
     let gate = stage.peer("gate").await;
     let refused = gate.refused("check_messages", json!({ "id": task })).await;
-    assert_eq!(
-        refused,
-        format!("there is no task `{task}`, or it is too old to be found")
-    );
+    assert_eq!(refused, format!("there is no task `{task}`, or it is too old to be found"));
     gate.close().await;
     lead.close().await;
 }

@@ -23,20 +23,14 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     // Its turn ends in good order: it hears of the end, and that is what it says.
     lead.close().await;
     let lead = stage.orchestrator().await;
-    lead.hear_notice("is interrupted with 1 of 3 steps over: resume_workflow goes on")
-        .await;
+    lead.hear_notice("is interrupted with 1 of 3 steps over: resume_workflow goes on").await;
     let which = json!({ "workflow_id": id });
     let resumed = lead.call("resume_workflow", which).await;
     assert_eq!(resumed["status"], "running");
     let steps = ended(&lead, &id, "done").await;
     assert_eq!(steps["a"]["attempts"], 1);
     assert_eq!(steps["b"]["attempts"], 1);
-    assert!(
-        steps["c"]["output"]
-            .as_str()
-            .unwrap()
-            .contains("heard the bridge is closing")
-    );
+    assert!(steps["c"]["output"].as_str().unwrap().contains("heard the bridge is closing"));
     lead.close().await;
     gate.close().await;
     stage.check_nobody_is_left();
@@ -48,10 +42,7 @@ async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself
     let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
     let stage = stage.with_profiles(&profiles);
     let lead = stage.orchestrator().await;
-    let mut chain = [
-        step("a", "writer", "x", &[]),
-        step("b", "judge", "hang", &["a"]),
-    ];
+    let mut chain = [step("a", "writer", "x", &[]), step("b", "judge", "hang", &["a"])];
     // So it has the same prompt once more.
     chain[1]["fresh"] = json!(true);
     let id = begin(&lead, &chain).await;
@@ -60,9 +51,7 @@ async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself
     let lead = stage.orchestrator().await;
     let which = json!({ "workflow_id": id });
     let again = lead
-        .until("get_workflow_status", which.clone(), |status| {
-            steps(status)["b"]["attempts"] == 2
-        })
+        .until("get_workflow_status", which.clone(), |status| steps(status)["b"]["attempts"] == 2)
         .await;
     assert_eq!(steps(&again)["a"]["attempts"], 1);
     lead.call("cancel_workflow", which).await;
@@ -116,9 +105,7 @@ const AT_ONCE: usize = 4;
 /// A workflow moves by its beginning and its end, and four times a step.
 async fn check_killed_at_each_boundary(plan: &[Value]) {
     let boundaries = futures::stream::iter(1..=2 + 4 * plan.len());
-    boundaries
-        .for_each_concurrent(AT_ONCE, |count| check_killed_after(plan, count))
-        .await;
+    boundaries.for_each_concurrent(AT_ONCE, |count| check_killed_after(plan, count)).await;
 }
 
 /// Kills the orchestrator when so many events have moved the workflow, and lets the next one go on.
@@ -141,11 +128,7 @@ async fn check_killed_after(plan: &[Value], count: usize) {
     for (name, step) in &steps {
         let (begun, done) = before.get(name).copied().unwrap_or_default();
         if done == 1 {
-            assert_eq!(
-                after[name],
-                (begun, 1),
-                "{name} ran again after {count} moves"
-            );
+            assert_eq!(after[name], (begun, 1), "{name} ran again after {count} moves");
         }
         assert_eq!(after[name].1, 1, "{name}");
         let output = step["output"].as_str().unwrap();

@@ -17,10 +17,7 @@ fn stage_that_remembers() -> Stage {
 
 /// Waits until so many turns of tasks have begun.
 async fn until_begun(stage: &Stage, count: usize) {
-    until("the turns have begun", || {
-        stage.events_of("task_started").len() >= count
-    })
-    .await;
+    until("the turns have begun", || stage.events_of("task_started").len() >= count).await;
 }
 
 /// Kills the orchestrator in the middle of steps, and lets the next one go on.
@@ -35,8 +32,7 @@ async fn next(stage: &Stage, lead: Member, id: &str) -> Member {
 /// Returns the ACP sessions that the agents have had, one for each process.
 fn acp_sessions(stage: &Stage) -> Vec<Value> {
     let runs = stage.events_of("agent_runs").into_iter();
-    runs.filter_map(|run| run.get("acp_session").cloned())
-        .collect()
+    runs.filter_map(|run| run.get("acp_session").cloned()).collect()
 }
 
 #[tokio::test]
@@ -71,10 +67,7 @@ async fn interrupted_steps_go_on_each_in_the_session_of_its_own_agent() {
     let mut expected = before;
     expected.sort_by_key(ToString::to_string);
     assert_eq!(after, expected, "and nobody else was started");
-    assert_eq!(
-        steps["last"]["context"], "kept",
-        "who is free is used again"
-    );
+    assert_eq!(steps["last"]["context"], "kept", "who is free is used again");
     lead.close().await;
     stage.check_nobody_is_left();
 }
@@ -114,8 +107,7 @@ async fn a_step_begins_anew_with_its_own_prompt_where_nothing_is_to_be_remembere
     lead.until_waiting("judge").await;
     lead.die().await;
     let lead = stage.orchestrator().await;
-    lead.until_agent("judge", |agent| agent["status"] == "dead")
-        .await;
+    lead.until_agent("judge", |agent| agent["status"] == "dead").await;
     // Somebody else has that name now, and the step of that name is for them.
     let other = json!({ "agent": "writer", "name": "judge", "prompt": "x" });
     let other = lead.call("assign_task", other).await;

@@ -47,13 +47,7 @@ async fn a_step_is_done_for_each_item_of_a_list_and_all_of_it_flows_on() {
         &lead,
         &[
             step("list", "writer", "list", &[]),
-            with(
-                look,
-                &[
-                    ("for_each", json!("steps.list.json.files")),
-                    ("retries", json!(5)),
-                ],
-            ),
+            with(look, &[("for_each", json!("steps.list.json.files")), ("retries", json!(5))]),
             with(mark, &[("for_each", json!("steps.look.json"))]),
             step(
                 "sum",
@@ -86,10 +80,7 @@ async fn steps_that_are_not_needed_are_left_out_and_what_comes_after_them_goes_o
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let on = |name: &str, before: &str, when: &str| {
-        with(
-            step(name, "writer", "Say something", &[before]),
-            &[("when", json!(when))],
-        )
+        with(step(name, "writer", "Say something", &[before]), &[("when", json!(when))])
     };
     let id = begin(
         &lead,
@@ -145,10 +136,7 @@ async fn a_step_can_look_at_the_failure_of_another_and_a_list_that_is_none_fails
     assert!(clean.contains("It failed"), "{clean}");
     assert_eq!(steps["next"]["status"], "skipped");
     assert_eq!(steps["none"]["status"], "failed");
-    assert_eq!(
-        steps["none"]["reason"],
-        "the output of step `words` has no JSON in it"
-    );
+    assert_eq!(steps["none"]["reason"], "the output of step `words` has no JSON in it");
     lead.close().await;
 }
 
@@ -164,9 +152,7 @@ async fn a_list_that_is_half_done_goes_on_after_a_kill() {
     let id = begin(&lead, &[step("list", "writer", "list", &[]), wait]).await;
     let which = json!({ "workflow_id": id });
     let is = |status: &Value, name: &str, wanted: &str| {
-        steps(status)
-            .get(name)
-            .is_some_and(|step| step["status"] == wanted)
+        steps(status).get(name).is_some_and(|step| step["status"] == wanted)
     };
     lead.until("get_workflow_status", which.clone(), |status| {
         is(status, "wait.1", "done")
@@ -178,9 +164,7 @@ async fn a_list_that_is_half_done_goes_on_after_a_kill() {
     let next = stage.orchestrator().await;
     next.call("resume_workflow", which.clone()).await;
     let status = next
-        .until("get_workflow_status", which, |status| {
-            steps(status)["wait.2"]["attempts"] == 2
-        })
+        .until("get_workflow_status", which, |status| steps(status)["wait.2"]["attempts"] == 2)
         .await;
     let agent = steps(&status)["wait.2"]["agent"].clone();
     next.until_waiting(agent.as_str().unwrap()).await;

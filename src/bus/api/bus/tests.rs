@@ -38,10 +38,7 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
     let other = LockFile::open_present(&directory.join("lock")).unwrap();
     let _guard = other.try_acquire().unwrap().unwrap();
     let claim = Arc::new(Claim::default());
-    let turn = Lost {
-        claim: Arc::clone(&claim),
-        times: Mutex::default(),
-    };
+    let turn = Lost { claim: Arc::clone(&claim), times: Mutex::default() };
     let (reply, mut answer) = oneshot::channel();
     let ask = Ask::Join(Box::new(crate::bus::rules::NewMember {
         session: random_ids::session(),
@@ -54,17 +51,8 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
         dead: Vec::new(),
         put_aside: None,
     }));
-    let command = Command {
-        id: random_ids::command(),
-        by: None,
-        taken: Vec::new(),
-        ask,
-    };
-    let queued = Queued {
-        command,
-        claim,
-        reply,
-    };
+    let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
+    let queued = Queued { command, claim, reply };
     waiting_commands::serve(&Arc::downgrade(&bus.shared), &turn, queued);
     assert!(answer.try_recv().is_err(), "nobody waits for it any more");
     assert_eq!(*turn.times.lock().unwrap(), 3);

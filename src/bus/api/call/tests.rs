@@ -114,10 +114,7 @@ async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_
             permissions: None,
             step: None,
         };
-        let assign = Ask::Assign {
-            session: agent,
-            task,
-        };
+        let assign = Ask::Assign { session: agent, task };
         let assigned = first.ask(assign).await.unwrap();
         let task = assigned.events.iter().find_map(|event| match event {
             Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
@@ -138,9 +135,6 @@ async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_
     first.leave(Departure::Closed).await.unwrap();
     let next = lead().await;
     let told = bus.look(|state| state.unread(next.name()).count());
-    assert_eq!(
-        told, 1,
-        "the last append puts together what those before it have told"
-    );
+    assert_eq!(told, 1, "the last append puts together what those before it have told");
     bus.close().await;
 }

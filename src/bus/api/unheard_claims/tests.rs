@@ -18,11 +18,8 @@ async fn wins(call: &mut crate::bus::Call, request: &RequestId) -> bool {
 async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
-    let (bob, ann, carl) = (
-        join(&bus, "bob").await,
-        join(&bus, "ann").await,
-        join(&bus, "carl").await,
-    );
+    let (bob, ann, carl) =
+        (join(&bus, "bob").await, join(&bus, "ann").await, join(&bus, "carl").await);
     let hour = Duration::from_hours(1);
     let mut open = bob.call();
     let request = open.open_request("do it".into(), None, hour, hour);
@@ -31,16 +28,10 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
     let (mut first, mut second) = (ann.call(), ann.call());
     assert!(wins(&mut first, &request).await && wins(&mut second, &request).await);
     first.give_back().await.unwrap();
-    assert!(
-        !wins(&mut carl.call(), &request).await,
-        "ann was told that it is hers"
-    );
+    assert!(!wins(&mut carl.call(), &request).await, "ann was told that it is hers");
     second.give_back().await.unwrap();
     let mut of_carl = carl.call();
-    assert!(
-        wins(&mut of_carl, &request).await,
-        "nobody was told of a claim"
-    );
+    assert!(wins(&mut of_carl, &request).await, "nobody was told of a claim");
     of_carl.answered().await;
     // That it calls again shows that it was told.
     let mut again = carl.call();
@@ -70,10 +61,7 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
         let next = endpoint();
         let mut again = next.call();
         assert!(wins(&mut again, &request).await);
-        assert!(
-            again.answered_by(Answer::given()).await,
-            "something hangs on it"
-        );
+        assert!(again.answered_by(Answer::given()).await, "something hangs on it");
         if is_proven {
             next.call().answered().await;
         }
@@ -100,12 +88,7 @@ async fn offered(faults: &Faults) -> Offered {
     let mut open = bob.call();
     let request = open.open_request("do it".into(), None, hour, hour);
     let request = request.await.unwrap();
-    Offered {
-        bus,
-        lead,
-        agent,
-        request,
-    }
+    Offered { bus, lead, agent, request }
 }
 
 impl Offered {
@@ -147,11 +130,7 @@ async fn a_call_that_is_cancelled_late_takes_no_claim_that_another_endpoint_has_
 async fn a_call_that_is_cancelled_late_takes_no_claim_that_its_claimer_has_written_about() {
     for (is_agent, writes) in [(true, true), (true, false), (false, true), (false, false)] {
         let offered = offered(&Faults::default()).await;
-        let claimer = if is_agent {
-            offered.endpoint()
-        } else {
-            join(&offered.bus, "ann").await
-        };
+        let claimer = if is_agent { offered.endpoint() } else { join(&offered.bus, "ann").await };
         let stuck = offered.claim(&claimer, Answer::default()).await;
         if writes {
             let mut call = claimer.call();
@@ -171,15 +150,9 @@ async fn that_an_answer_was_written_is_noted_behind_a_busy_moment() {
     let offered = offered(&faults).await;
     let endpoint = offered.endpoint();
     let call = offered.claim(&endpoint, Answer::given()).await;
-    faults.fail_at(2, Fault::Busy, |event| {
-        matches!(event, Event::AnswerWritten(_))
-    });
+    faults.fail_at(2, Fault::Busy, |event| matches!(event, Event::AnswerWritten(_)));
     endpoint.written(call).await.unwrap();
-    let is_written = || {
-        offered
-            .bus
-            .look(|state| state.is_written(offered.agent, call))
-    };
+    let is_written = || offered.bus.look(|state| state.is_written(offered.agent, call));
     let mut changes = offered.bus.changes();
     let noted = async {
         while !is_written() {

@@ -21,14 +21,7 @@ fn claimed() -> Claimed {
     let request = world.open(asker);
     let call = world.call();
     world.ask(agent, Ask::Claim(request.clone(), call));
-    Claimed {
-        world,
-        lead,
-        agent,
-        other,
-        request,
-        call,
-    }
+    Claimed { world, lead, agent, other, request, call }
 }
 
 impl Claimed {
@@ -49,10 +42,7 @@ fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
     let events = claimed.end_turn();
     claimed.check(RequestStatus::Open);
     let told = notices(&events, "asker");
-    assert!(
-        told[0].contains("was not told that it had won it"),
-        "{told:?}"
-    );
+    assert!(told[0].contains("was not told that it had won it"), "{told:?}");
     assert!(claimed.end_turn().is_empty(), "once");
     let (other, request) = (claimed.other, claimed.request.clone());
     claimed.world.ask(other, Ask::Claim(request, CALL));
@@ -78,12 +68,7 @@ fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     claimed.world.send(claimed.other, "codex", "x");
-    let take = Ask::Take {
-        session: agent,
-        call,
-        way: Way::Piggyback,
-        pick: all(),
-    };
+    let take = Ask::Take { session: agent, call, way: Way::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
     assert_eq!(claimed.world.ask(agent, Ask::Written(call)).len(), 1);
     claimed.world.pass(limits::HANDED_MS);
@@ -99,11 +84,7 @@ fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
 #[test]
 fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
     let mut by_turn = claimed();
-    let settle = Ask::Settle {
-        session: by_turn.agent,
-        call: by_turn.call,
-        seen: true,
-    };
+    let settle = Ask::Settle { session: by_turn.agent, call: by_turn.call, seen: true };
     by_turn.world.ask(by_turn.lead, settle);
     let mut by_call = claimed();
     let mut later = by_call.world.command(by_call.agent, Ask::Taken);
@@ -138,26 +119,13 @@ fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     let beside = claimed.world.send(claimed.other, "codex", "x");
-    let take = Ask::Take {
-        session: agent,
-        call,
-        way: Way::Piggyback,
-        pick: all(),
-    };
+    let take = Ask::Take { session: agent, call, way: Way::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
-    assert_eq!(
-        claimed.world.held(agent, call),
-        std::slice::from_ref(&beside)
-    );
+    assert_eq!(claimed.world.held(agent, call), std::slice::from_ref(&beside));
     let reply_to = claimed.request.to_string();
     claimed.world.reply(agent, "other", &reply_to);
-    assert_eq!(
-        claimed.world.held(agent, call),
-        std::slice::from_ref(&beside)
-    );
-    let again = claimed
-        .world
-        .command(agent, sending("other", "y", Some(&reply_to)));
+    assert_eq!(claimed.world.held(agent, call), std::slice::from_ref(&beside));
+    let again = claimed.world.command(agent, sending("other", "y", Some(&reply_to)));
     let events = claimed.world.run(&again).unwrap();
     assert_eq!(events.len(), 1, "it is known by now: {events:?}");
     claimed.end_turn();
@@ -177,11 +145,7 @@ fn of_several_calls_that_claim_the_last_one_decides() {
         claimed.check(RequestStatus::Claimed);
         claimed.world.settle(agent, second, told);
         claimed.end_turn();
-        claimed.check(if told {
-            RequestStatus::Claimed
-        } else {
-            RequestStatus::Open
-        });
+        claimed.check(if told { RequestStatus::Claimed } else { RequestStatus::Open });
     }
 }
 
@@ -227,12 +191,7 @@ fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
     claimed.world.pass(1_000);
     let (world, from) = (&mut claimed.world, claimed.other);
     world.send(from, "codex", "words");
-    let take = Ask::Take {
-        session: agent,
-        call,
-        way: Way::Piggyback,
-        pick: all(),
-    };
+    let take = Ask::Take { session: agent, call, way: Way::Piggyback, pick: all() };
     world.ask(agent, take);
     assert!(!holds_by(&claimed.world, begun), "it has got more since");
     assert!(holds_by(&claimed.world, claimed.world.now.tick.ms));

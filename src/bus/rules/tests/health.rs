@@ -13,10 +13,7 @@ use crate::domain::task::TaskStatus;
 const AFTER_MS: u64 = 30_000;
 
 fn runs(session: SessionId) -> Ask {
-    let mark = |pid| ProcessMark {
-        pid,
-        started: Some(7),
-    };
+    let mark = |pid| ProcessMark { pid, started: Some(7) };
     Ask::Runs(Box::new(Runs {
         session,
         agent: mark(10),
@@ -27,11 +24,7 @@ fn runs(session: SessionId) -> Ask {
 }
 
 fn crash(session: SessionId, task: Broken) -> Ask {
-    Ask::Crash {
-        session,
-        detail: "exit code 7".into(),
-        task,
-    }
+    Ask::Crash { session, detail: "exit code 7".into(), task }
 }
 
 fn status(world: &World, session: SessionId) -> &'static str {
@@ -75,12 +68,9 @@ fn only_its_bridge_says_how_an_agent_is_doing() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
-    for ask in [
-        runs(agent),
-        Ask::Stir(agent),
-        Ask::Stall(agent, AFTER_MS),
-        crash(agent, Broken::Kept),
-    ] {
+    for ask in
+        [runs(agent), Ask::Stir(agent), Ask::Stall(agent, AFTER_MS), crash(agent, Broken::Kept)]
+    {
         assert_eq!(world.refuse(other, ask), Refusal::NotTheOwner);
     }
 }
@@ -121,21 +111,12 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     assert!(told[0].contains("was interrupted: \"codex does not end the turn before"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
-    assert_eq!(
-        ended_behind.error.as_ref().unwrap().class,
-        error_class::STUCK
-    );
+    assert_eq!(ended_behind.error.as_ref().unwrap().class, error_class::STUCK);
     assert_eq!(status(&world, agent), "stuck");
     assert!(world.ask(lead, Ask::Stuck(agent)).is_empty());
-    let again = Ask::Assign {
-        session: agent,
-        task: task(),
-    };
+    let again = Ask::Assign { session: agent, task: task() };
     let refused = world.refuse(lead, again);
-    assert!(
-        refused.to_string().contains("kill_agent ends it"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("kill_agent ends it"), "{refused}");
     world.ask(lead, Ask::Free(agent));
     assert_eq!(status(&world, agent), "idle");
     assert!(world.ask(lead, Ask::Free(agent)).is_empty());
@@ -200,21 +181,13 @@ fn a_restart_gives_back_what_the_old_process_had() {
     let events = world.ask(lead, crash(agent, Broken::Interrupted));
     let told = notices(&events, "orchestrator");
     let says = |words: &str| told.iter().any(|text| text.contains(words));
-    assert!(says(
-        "codex has crashed and is started again: \"exit code 7"
-    ));
+    assert!(says("codex has crashed and is started again: \"exit code 7"));
     assert!(says("was interrupted"), "{told:?}");
     assert!(world.unread("codex").contains(&message));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
-    assert_eq!(
-        world.state.task(&running).unwrap().status,
-        TaskStatus::Interrupted
-    );
+    assert_eq!(world.state.task(&running).unwrap().status, TaskStatus::Interrupted);
     let session = world.state.session(agent).unwrap();
-    assert_eq!(
-        (session.queue.front(), session.restarts),
-        (Some(&queued), 1)
-    );
+    assert_eq!((session.queue.front(), session.restarts), (Some(&queued), 1));
     assert_eq!(session.status(), "starting");
     assert_eq!(world.state.live(&name("codex")).unwrap().id, agent);
 }
@@ -228,36 +201,21 @@ fn a_task_that_may_be_resumed_stays_through_a_restart() {
     world.ask(lead, Ask::StartTask(task.clone()));
     world.ask(lead, crash(agent, Broken::Kept));
     assert_eq!(world.state.task(&task).unwrap().status, TaskStatus::Running);
-    assert_eq!(
-        world.state.session(agent).unwrap().running,
-        Some(task.clone())
-    );
+    assert_eq!(world.state.session(agent).unwrap().running, Some(task.clone()));
     world.ready(lead, agent);
     let events = world.ask(lead, Ask::ResumeTask(task.clone()));
     assert!(notices(&events, "orchestrator")[0].contains("is resumed"));
     assert_eq!(status(&world, agent), "running");
     let unknown = TaskId::from_bits(9);
-    assert!(matches!(
-        world.refuse(lead, Ask::ResumeTask(unknown)),
-        Refusal::UnknownTask { .. }
-    ));
+    assert!(matches!(world.refuse(lead, Ask::ResumeTask(unknown)), Refusal::UnknownTask { .. }));
 }
 
 #[test]
 fn limits_hold_for_everybody_once_they_are_set() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
-    let limits = TeamLimits {
-        agents: 2,
-        queued_tasks: 1,
-        unread: 3,
-        ..TeamLimits::default()
-    };
-    assert!(
-        world
-            .ask(lead, Ask::Limit(TeamLimits::default()))
-            .is_empty()
-    );
+    let limits = TeamLimits { agents: 2, queued_tasks: 1, unread: 3, ..TeamLimits::default() };
+    assert!(world.ask(lead, Ask::Limit(TeamLimits::default())).is_empty());
     world.ask(lead, Ask::Limit(limits));
     assert!(world.ask(lead, Ask::Limit(limits)).is_empty());
 
@@ -269,13 +227,7 @@ fn limits_hold_for_everybody_once_they_are_set() {
 
     world.assign(lead, agent);
     let session = agent;
-    let refused = world.refuse(
-        lead,
-        Ask::Assign {
-            session,
-            task: task(),
-        },
-    );
+    let refused = world.refuse(lead, Ask::Assign { session, task: task() });
     assert!(matches!(refused, Refusal::QueueFull { limit: 1, .. }));
 
     for _ in 0..3 {
@@ -284,11 +236,7 @@ fn limits_hold_for_everybody_once_they_are_set() {
     let refused = world.refuse(lead, sending("peer", "x", None));
     assert!(matches!(refused, Refusal::InboxFull { limit: 3, .. }));
     let request = world.open(lead);
-    assert_eq!(
-        world.unread("peer").len(),
-        3,
-        "a full inbox gets no requests"
-    );
+    assert_eq!(world.unread("peer").len(), 3, "a full inbox gets no requests");
     world.ask(peer, Ask::Claim(request, CALL));
 }
 
@@ -299,12 +247,7 @@ fn nobody_has_more_requests_than_anybody_can_follow() {
     for _ in 0..limits::MAX_OWN_REQUESTS {
         world.open(peer);
     }
-    let open = Ask::Open {
-        description: text("one more"),
-        context: None,
-        nudge_ms: 1,
-        ttl_ms: 1,
-    };
+    let open = Ask::Open { description: text("one more"), context: None, nudge_ms: 1, ttl_ms: 1 };
     let limit = limits::MAX_OWN_REQUESTS;
     assert_eq!(world.refuse(peer, open), Refusal::TooManyRequests { limit });
 }
@@ -313,10 +256,7 @@ fn nobody_has_more_requests_than_anybody_can_follow() {
 fn the_bus_itself_does_not_fill_an_inbox_without_end() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
-    let limits = TeamLimits {
-        unread: 2,
-        ..TeamLimits::default()
-    };
+    let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
     world.ask(lead, Ask::Limit(limits));
     let request = world.open(peer);
     for _ in 0..6 {

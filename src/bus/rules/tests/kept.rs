@@ -100,11 +100,7 @@ fn agents_that_come_and_go_leave_no_more_than_is_kept() {
     let lead = world.lead();
     let mut come_and_go = |rounds: usize| {
         for number in 0..rounds {
-            let departure = if number % 8 == 0 {
-                Departure::Stopped
-            } else {
-                Departure::Dead
-            };
+            let departure = if number % 8 == 0 { Departure::Stopped } else { Departure::Dead };
             come_and_go(&mut world, lead, departure);
         }
         held(&world.state)
@@ -162,28 +158,18 @@ fn of_what_agents_say_the_state_keeps_only_so_much() {
     assert!(of_task(&world, &task) < 8_000, "{}", of_task(&world, &task));
     let runs = Runs {
         session: agent,
-        agent: ProcessMark {
-            pid: 7,
-            started: None,
-        },
+        agent: ProcessMark { pid: 7, started: None },
         shim: None,
         acp_session: Some(long()),
         place: None,
     };
     world.ask(lead, Ask::Runs(Box::new(runs)));
-    let model = Ask::Model {
-        session: agent,
-        model: long(),
-    };
+    let model = Ask::Model { session: agent, model: long() };
     world.ask(lead, model);
     let live = world.state.session(agent).unwrap();
     let bytes = serde_json::to_string(live).unwrap().len();
     assert!(bytes < 8_000, "{bytes}");
-    let leave = Ask::Leave {
-        session: agent,
-        departure: Departure::Failed,
-        detail: Some(long()),
-    };
+    let leave = Ask::Leave { session: agent, departure: Departure::Failed, detail: Some(long()) };
     world.ask(lead, leave);
     let left = world.state.departed().last().unwrap();
     let bytes = serde_json::to_string(left).unwrap().len();

@@ -141,10 +141,7 @@ fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
     assert_eq!(told.len(), 1);
     assert!(told[0].contains(&id.to_string()), "{told:?}");
     assert!(world.state.member(&name("a")).is_none());
-    assert!(matches!(
-        world.refuse(b, sending("a", "again", None)),
-        Refusal::UnknownMember { .. }
-    ));
+    assert!(matches!(world.refuse(b, sending("a", "again", None)), Refusal::UnknownMember { .. }));
 }
 
 #[test]
@@ -202,10 +199,7 @@ fn mail_of_an_orchestrator_waits_for_the_next_one() {
         world.pass(limits::ABSENT_MAIL_MS - 1);
         world.due();
         let next = world.lead();
-        assert_eq!(
-            world.state.session(next).unwrap().name,
-            name("orchestrator")
-        );
+        assert_eq!(world.state.session(next).unwrap().name, name("orchestrator"));
         assert!(world.take(next).1.contains(&mail));
     }
 }
@@ -265,11 +259,7 @@ fn shutdown_and_nudge_never_wait_for_a_return() {
     let mail = world.send(asker, "codex", "kept");
     world.pass(30_000);
     world.due();
-    let stop = Ask::Stop {
-        agent: "codex".into(),
-        reason: None,
-        kill: false,
-    };
+    let stop = Ask::Stop { agent: "codex".into(), reason: None, kill: false };
     world.ask(lead, stop);
     let kinds = world.kinds("codex");
     assert!(kinds.contains(&MessageKind::Nudge) && kinds.contains(&MessageKind::Shutdown));
@@ -286,11 +276,7 @@ fn a_session_that_has_left_cannot_do_anything() {
     world.leave(a);
     assert_eq!(world.refuse(a, sending("b", "x", None)), Refusal::Left);
     assert_eq!(world.refuse(a, Ask::Taken), Refusal::Left);
-    let leave = Ask::Leave {
-        session: a,
-        departure: Departure::Closed,
-        detail: None,
-    };
+    let leave = Ask::Leave { session: a, departure: Departure::Closed, detail: None };
     assert_eq!(world.refuse(a, leave), Refusal::Left);
 }
 
@@ -299,18 +285,12 @@ fn the_dead_are_buried_once() {
     let mut world = World::new();
     let a = world.peer("a");
     let left = |events: &[Event]| {
-        let left = events
-            .iter()
-            .filter(|event| matches!(event, Event::MemberLeft { .. }));
+        let left = events.iter().filter(|event| matches!(event, Event::MemberLeft { .. }));
         left.count()
     };
     assert_eq!(left(&world.bury(&[a, a])), 1);
     assert!(world.bury(&[a]).is_empty());
-    let departed: Vec<_> = world
-        .state
-        .departed()
-        .map(|departed| departed.departure)
-        .collect();
+    let departed: Vec<_> = world.state.departed().map(|departed| departed.departure).collect();
     assert_eq!(departed, [Departure::Dead]);
 }
 
@@ -323,10 +303,7 @@ fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
     world.ask(owner, Ask::Claim(request, CALL));
     world.wait(waiter);
     for order in [[waiter, owner], [owner, waiter]] {
-        let mut world = World {
-            state: world.state.clone(),
-            ..world
-        };
+        let mut world = World { state: world.state.clone(), ..world };
         world.bury(&order);
         let holders = |message: &&crate::bus::state::Message| {
             let delivery = message.delivery(&name("c"));
@@ -343,18 +320,11 @@ fn whoever_dies_together_leaves_no_mail_behind() {
     let agent = world.agent(lead, "codex");
     world.assign(lead, agent);
     for order in [[lead, agent], [agent, lead]] {
-        let mut world = World {
-            state: world.state.clone(),
-            ..world
-        };
+        let mut world = World { state: world.state.clone(), ..world };
         world.bury(&order);
         world.pass(limits::ABSENT_MAIL_MS);
         world.due();
-        assert_eq!(
-            world.state.names().count(),
-            0,
-            "made-up names are forgotten"
-        );
+        assert_eq!(world.state.names().count(), 0, "made-up names are forgotten");
     }
 }
 
@@ -412,10 +382,7 @@ fn an_agent_is_its_bridges_alone_to_speak_for() {
     };
     assert_eq!(world.refuse(other, leave(agent)), Refusal::NotTheOwner);
     let events = world.ask(lead, leave(agent));
-    assert_eq!(
-        notices(&events, "orchestrator"),
-        ["codex has failed: \"exit code 1\""]
-    );
+    assert_eq!(notices(&events, "orchestrator"), ["codex has failed: \"exit code 1\""]);
     assert!(notices(&events, "orchestrator-2").is_empty());
 }
 
@@ -435,15 +402,8 @@ fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
     let mut world = World::new();
     let (lead, _peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
-    let stop = |agent: &str, kill| Ask::Stop {
-        agent: agent.into(),
-        reason: None,
-        kill,
-    };
-    assert!(matches!(
-        world.refuse(lead, stop("b", true)),
-        Refusal::NotAnAgent { .. }
-    ));
+    let stop = |agent: &str, kill| Ask::Stop { agent: agent.into(), reason: None, kill };
+    assert!(matches!(world.refuse(lead, stop("b", true)), Refusal::NotAnAgent { .. }));
     assert!(matches!(
         world.refuse(lead, stop("codx", true)),
         Refusal::UnknownMember { nearest, .. } if nearest == ["codex"]
@@ -453,23 +413,14 @@ fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
     assert!(world.ask(lead, stop("codex", false)).is_empty(), "once");
     assert!(!world.ask(lead, stop("codex", true)).is_empty());
     assert!(world.ask(lead, stop("codex", false)).is_empty());
-    let again = Ask::Assign {
-        session: agent,
-        task: task(),
-    };
-    assert!(matches!(
-        world.refuse(lead, again),
-        Refusal::Stopping { .. }
-    ));
+    let again = Ask::Assign { session: agent, task: task() };
+    assert!(matches!(world.refuse(lead, again), Refusal::Stopping { .. }));
 }
 
 #[test]
 fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     let mut world = World::new();
-    let client = |pid| ProcessMark {
-        pid,
-        started: Some(7),
-    };
+    let client = |pid| ProcessMark { pid, started: Some(7) };
     let mut join = |called: &str, kind, pid| {
         let mut new = world.joining(Wish::Chosen(name(called)), kind, &[]);
         new.client = Some(client(pid));
@@ -488,16 +439,10 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     assert_eq!(serving(&[30, 10]), Some(outer));
     assert_eq!(serving(&[30]), None);
     assert_eq!(serving(&[]), None);
-    let reused = ProcessMark {
-        pid: 20,
-        started: Some(8),
-    };
+    let reused = ProcessMark { pid: 20, started: Some(8) };
     assert_eq!(world.state.serving(&[reused]), None);
     world.bury(&[lead]);
-    assert_eq!(
-        world.state.serving(&[client(20)]).map(|session| session.id),
-        Some(first)
-    );
+    assert_eq!(world.state.serving(&[client(20)]).map(|session| session.id), Some(first));
 }
 
 #[test]
@@ -516,20 +461,14 @@ fn why_an_agent_ended_is_told_once_however_much_waited_for_it() {
         .collect();
     // Each takes six bytes in a line, and seven in a quote.
     let detail = "\u{1}".repeat(limits::ERROR_CHARS - 100);
-    let leave = Ask::Leave {
-        session: agent,
-        departure: Departure::Failed,
-        detail: Some(detail.clone()),
-    };
+    let leave =
+        Ask::Leave { session: agent, departure: Departure::Failed, detail: Some(detail.clone()) };
     world.ask(lead, leave);
     let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
     assert!(error(&tasks[0]).message.contains(&detail));
     for task in &tasks[1..] {
         let told = error(task).message;
-        assert_eq!(
-            told,
-            format!("codex has failed: {} has the reason", tasks[0])
-        );
+        assert_eq!(told, format!("codex has failed: {} has the reason", tasks[0]));
     }
     let left = world.state.departed().last().unwrap();
     assert_eq!(left.detail.as_ref(), Some(&detail));

@@ -19,11 +19,7 @@ fn one_message_is_taken_however_long_it_is_and_then_as_many_as_fit() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids: Vec<_> = (0..3).map(|_| world.send(a, "b", "0123456789")).collect();
-    let bytes = |bytes, head_bytes| Pick {
-        bytes,
-        head_bytes,
-        ..all()
-    };
+    let bytes = |bytes, head_bytes| Pick { bytes, head_bytes, ..all() };
     assert_eq!(world.take_with(b, bytes(5, 100)).1, ids[..1]);
     assert_eq!(world.take_with(b, bytes(5, 2)).1, ids[1..]);
 }
@@ -34,15 +30,9 @@ fn a_pick_looks_at_sender_and_kind() {
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let from_a = world.send(a, "c", "x");
     let from_b = world.send(b, "c", "y");
-    let only_b = Pick {
-        from: Some(name("B")),
-        ..all()
-    };
+    let only_b = Pick { from: Some(name("B")), ..all() };
     assert_eq!(world.take_with(c, only_b).1, [from_b]);
-    let only_requests = Pick {
-        kind: Some(MessageKind::Request),
-        ..all()
-    };
+    let only_requests = Pick { kind: Some(MessageKind::Request), ..all() };
     assert!(world.take_with(c, only_requests).1.is_empty());
     assert_eq!(world.take(c).1, [from_a]);
 }
@@ -53,10 +43,7 @@ fn seen_needs_proof_by_a_later_call() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    assert!(matches!(
-        world.delivery(&id, "b"),
-        Some(Delivery::Handed { .. })
-    ));
+    assert!(matches!(world.delivery(&id, "b"), Some(Delivery::Handed { .. })));
     let mut next = world.command(b, Ask::Taken);
     next.taken = vec![call];
     world.run(&next).unwrap();
@@ -82,11 +69,7 @@ fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
     world.pass(limits::HANDED_MS - 1);
     assert!(world.take(b).1.is_empty());
     world.pass(1);
-    assert_eq!(
-        world.take(b).1,
-        [id],
-        "the command itself writes what is due"
-    );
+    assert_eq!(world.take(b).1, [id], "the command itself writes what is due");
 }
 
 #[test]
@@ -99,20 +82,11 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
     world.due();
     let mut take = world.command(
         b,
-        Ask::Take {
-            session: b,
-            call: CallId(Uuid::max()),
-            way: Way::Pull,
-            pick: all(),
-        },
+        Ask::Take { session: b, call: CallId(Uuid::max()), way: Way::Pull, pick: all() },
     );
     take.taken = vec![call];
     let events = world.run(&take).unwrap();
-    assert!(
-        !events
-            .iter()
-            .any(|event| matches!(event, Event::MessageHanded { .. }))
-    );
+    assert!(!events.iter().any(|event| matches!(event, Event::MessageHanded { .. })));
     assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
 }
 
@@ -148,20 +122,11 @@ fn what_a_turn_carries_has_no_deadline_but_the_turns() {
         let agent = world.agent(lead, "codex");
         let id = world.send(lead, "codex", "x");
         let call = world.call();
-        let take = Ask::Take {
-            session: agent,
-            call,
-            way,
-            pick: all(),
-        };
+        let take = Ask::Take { session: agent, call, way, pick: all() };
         world.ask(lead, take);
         world.pass(10 * limits::HANDED_MS);
         assert!(world.due().is_empty());
-        let seen = Ask::Settle {
-            session: agent,
-            call,
-            seen: true,
-        };
+        let seen = Ask::Settle { session: agent, call, seen: true };
         world.ask(lead, seen);
         assert_eq!(world.delivery(&id, "codex"), Some(Delivery::Seen));
     }
@@ -175,19 +140,10 @@ fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
     let id = world.send(lead, "codex", "x");
     let mut take = |way| {
         let call = world.call();
-        let take = Ask::Take {
-            session: agent,
-            call,
-            way,
-            pick: all(),
-        };
+        let take = Ask::Take { session: agent, call, way, pick: all() };
         world.ask(lead, take);
         let held = world.held(agent, call);
-        let back = Ask::Settle {
-            session: agent,
-            call,
-            seen: way != Way::Steer,
-        };
+        let back = Ask::Settle { session: agent, call, seen: way != Way::Steer };
         let nothing_else = world.take(agent).1;
         world.ask(lead, back);
         (held, nothing_else)
@@ -204,10 +160,7 @@ fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let stranger = world.peer("a");
-    let ways = || Ask::Ways {
-        session: agent,
-        ways: vec![Way::Steer, Way::Prompt],
-    };
+    let ways = || Ask::Ways { session: agent, ways: vec![Way::Steer, Way::Prompt] };
     assert_eq!(world.refuse(stranger, ways()), Refusal::NotTheOwner);
     assert_eq!(world.ask(lead, ways()).len(), 1);
     assert_eq!(world.ask(lead, ways()), [], "that is known");
@@ -223,12 +176,7 @@ fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
     let call = world.call();
     let mut pick = all();
     pick.limit = 1;
-    let take = Ask::Take {
-        session: b,
-        call,
-        way: Way::Hook,
-        pick,
-    };
+    let take = Ask::Take { session: b, call, way: Way::Hook, pick };
     world.ask(b, take);
     let (pull, _) = world.take(b);
     assert_eq!(world.state.calls_handed_by(b, Way::Hook), [call]);
@@ -248,18 +196,9 @@ fn nobody_takes_or_settles_for_a_stranger() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    let take = Ask::Take {
-        session: b,
-        call,
-        way: Way::Pull,
-        pick: all(),
-    };
+    let take = Ask::Take { session: b, call, way: Way::Pull, pick: all() };
     assert_eq!(world.refuse(a, take), Refusal::NotTheOwner);
-    let settle = Ask::Settle {
-        session: b,
-        call,
-        seen: true,
-    };
+    let settle = Ask::Settle { session: b, call, seen: true };
     assert_eq!(world.refuse(a, settle), Refusal::NotTheOwner);
 }
 
@@ -292,38 +231,20 @@ fn replies_form_a_thread() {
 fn bad_words_are_refused_with_a_sentence() {
     let mut world = World::new();
     let (a, _codex) = (world.peer("a"), world.peer("codex"));
-    assert_eq!(
-        world.refuse(a, sending("A", "x", None)),
-        Refusal::ToYourself
-    );
+    assert_eq!(world.refuse(a, sending("A", "x", None)), Refusal::ToYourself);
     let refusal = world.refuse(a, sending("cdex", "x", None));
-    assert_eq!(
-        refusal.to_string(),
-        "nobody here is called `cdex`: did you mean `codex`?"
-    );
+    assert_eq!(refusal.to_string(), "nobody here is called `cdex`: did you mean `codex`?");
     for everybody in ["all", "*"] {
-        assert_eq!(
-            world.refuse(a, sending(everybody, "x", None)),
-            Refusal::ToAll
-        );
+        assert_eq!(world.refuse(a, sending(everybody, "x", None)), Refusal::ToAll);
     }
     for reserved in ["human", "you", "s12"] {
         let refusal = world.refuse(a, sending(reserved, "x", None));
         assert!(matches!(refusal, Refusal::Name(_)), "{reserved}");
     }
-    assert!(matches!(
-        world.refuse(a, sending("codex", " \n", None)),
-        Refusal::Empty { .. }
-    ));
+    assert!(matches!(world.refuse(a, sending("codex", " \n", None)), Refusal::Empty { .. }));
     let long = "x".repeat(limits::MAX_CONTENT_BYTES + 1);
-    assert!(matches!(
-        world.refuse(a, sending("codex", &long, None)),
-        Refusal::TooLong { .. }
-    ));
-    assert!(matches!(
-        world.refuse(a, sending("codex", "x", Some("nonsense"))),
-        Refusal::Id(_)
-    ));
+    assert!(matches!(world.refuse(a, sending("codex", &long, None)), Refusal::TooLong { .. }));
+    assert!(matches!(world.refuse(a, sending("codex", "x", Some("nonsense"))), Refusal::Id(_)));
     assert!(matches!(
         world.refuse(a, sending("codex", "x", Some("req-aaaaaaaa"))),
         Refusal::UnknownRequest { .. }
@@ -343,10 +264,7 @@ fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
     }
     assert_eq!(
         world.refuse(a, sending("b", "x", None)),
-        Refusal::InboxFull {
-            name: name("b"),
-            limit: limits::MAX_UNREAD
-        }
+        Refusal::InboxFull { name: name("b"), limit: limits::MAX_UNREAD }
     );
     let events = world.ask(a, Ask::Broadcast(text("to all")));
     assert_eq!(sent(&events).to.named(), [name("c")]);
@@ -360,10 +278,7 @@ fn an_inbox_has_a_limit_of_bytes_too() {
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let long = || Ask::Send {
         to: "b".into(),
-        body: Body::Blob {
-            id: Uuid::nil(),
-            bytes: limits::MAX_CONTENT_BYTES as u64,
-        },
+        body: Body::Blob { id: Uuid::nil(), bytes: limits::MAX_CONTENT_BYTES as u64 },
         reply_to: None,
         priority: Priority::Normal,
     };

@@ -79,17 +79,11 @@ fn said(sent: &Sent) -> String {
 
 impl World {
     fn new() -> Self {
-        let tick = Tick {
-            boot: 1,
-            ms: 1_000_000,
-        };
+        let tick = Tick { boot: 1, ms: 1_000_000 };
         Self {
             state: State::default(),
             next_seq: 1,
-            now: Now {
-                wall_ms: 1_770_000_000_000,
-                tick,
-            },
+            now: Now { wall_ms: 1_770_000_000_000, tick },
             ids: 0,
             appends: 0,
             longest: 0,
@@ -136,17 +130,11 @@ impl World {
             events: proposal.events,
         };
         let bytes = line_format::encode(&entry).len();
-        assert!(
-            bytes <= line_format::MAX_LINE_BYTES,
-            "{bytes} bytes in a line"
-        );
+        assert!(bytes <= line_format::MAX_LINE_BYTES, "{bytes} bytes in a line");
         self.longest = self.longest.max(bytes);
         self.appends += 1;
         let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
-        let place = Place {
-            segment: 0,
-            offset: entry.seq,
-        };
+        let place = Place { segment: 0, offset: entry.seq };
         self.state.apply(&entry, &indices, place);
         self.next_seq = entry.next_seq();
         entry
@@ -162,12 +150,7 @@ impl World {
     }
 
     fn command(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Command {
-        Command {
-            id: CommandId(self.fresh()),
-            by: by.into(),
-            taken: Vec::new(),
-            ask,
-        }
+        Command { id: CommandId(self.fresh()), by: by.into(), taken: Vec::new(), ask }
     }
 
     #[track_caller]
@@ -245,20 +228,12 @@ impl World {
 
     #[track_caller]
     fn ready(&mut self, owner: SessionId, session: SessionId) {
-        let ready = Ask::Ready {
-            session,
-            model: None,
-            pid: 8,
-        };
+        let ready = Ask::Ready { session, model: None, pid: 8 };
         self.ask(owner, ready);
     }
 
     fn leave_with(&mut self, session: SessionId, departure: Departure) -> Vec<Event> {
-        let leave = Ask::Leave {
-            session,
-            departure,
-            detail: None,
-        };
+        let leave = Ask::Leave { session, departure, detail: None };
         self.ask(session, leave)
     }
 
@@ -312,12 +287,7 @@ impl World {
     #[track_caller]
     fn take_with(&mut self, session: SessionId, pick: Pick) -> (CallId, Vec<MessageId>) {
         let call = self.call();
-        let take = Ask::Take {
-            session,
-            call,
-            way: Way::Pull,
-            pick,
-        };
+        let take = Ask::Take { session, call, way: Way::Pull, pick };
         self.ask(session, take);
         (call, self.held(session, call))
     }
@@ -342,22 +312,14 @@ impl World {
         request: Option<&RequestId>,
     ) -> CallId {
         let call = self.call();
-        let wait = Ask::Wait {
-            call,
-            from: from.map(name),
-            request: request.cloned(),
-            timeout_ms: 60_000,
-        };
+        let wait =
+            Ask::Wait { call, from: from.map(name), request: request.cloned(), timeout_ms: 60_000 };
         self.ask(session, wait);
         call
     }
 
     fn settle(&mut self, session: SessionId, call: CallId, seen: bool) -> Vec<Event> {
-        let settle = Ask::Settle {
-            session,
-            call,
-            seen,
-        };
+        let settle = Ask::Settle { session, call, seen };
         self.ask(session, settle)
     }
 
@@ -383,13 +345,7 @@ impl World {
 
     #[track_caller]
     fn assign(&mut self, by: SessionId, session: SessionId) -> TaskId {
-        let events = self.ask(
-            by,
-            Ask::Assign {
-                session,
-                task: task(),
-            },
-        );
+        let events = self.ask(by, Ask::Assign { session, task: task() });
         assigned(&events)
     }
 }
@@ -403,13 +359,7 @@ fn assigned(events: &[Event]) -> TaskId {
 }
 
 fn task() -> NewTask {
-    NewTask {
-        prompt: text("work"),
-        model: None,
-        fresh: false,
-        permissions: None,
-        step: None,
-    }
+    NewTask { prompt: text("work"), model: None, fresh: false, permissions: None, step: None }
 }
 
 fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Ask {

@@ -55,11 +55,7 @@ fn the_first_answer_of_any_orchestrator_is_the_only_one() {
     let id = asked(&mut world, lead, agent, Asking::Orchestrator);
     assert_eq!(world.state.open_permissions_of(agent).len(), 1);
     world.ask(other, says(&id, Decision::AllowOnce));
-    let expected = (
-        Decision::AllowOnce,
-        Decider::Orchestrator,
-        Some(name("orchestrator-2")),
-    );
+    let expected = (Decision::AllowOnce, Decider::Orchestrator, Some(name("orchestrator-2")));
     assert_eq!(answer(&world, &id), Some(expected.clone()));
     assert_eq!(
         world.refuse(lead, says(&id, Decision::Reject)),
@@ -78,10 +74,7 @@ fn no_process_of_an_agent_answers_its_question() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let mark = |pid| ProcessMark {
-        pid,
-        started: Some(7),
-    };
+    let mark = |pid| ProcessMark { pid, started: Some(7) };
     world.ask(
         lead,
         Ask::Runs(Box::new(Runs {
@@ -119,10 +112,7 @@ fn a_question_is_a_notice_until_it_is_answered() {
     let id = world.state.open_permissions()[0].id.clone();
     assert_eq!(told.len(), 1);
     assert!(told[0].contains(&id.to_string()), "{told:?}");
-    assert!(
-        told[0].contains(r#""rm -rf target\n--- End at /p/target""#),
-        "{told:?}"
-    );
+    assert!(told[0].contains(r#""rm -rf target\n--- End at /p/target""#), "{told:?}");
     assert_eq!(world.unread("orchestrator").len(), 1);
     world.ask(lead, says(&id, Decision::Reject));
     assert!(world.unread("orchestrator").is_empty());
@@ -140,16 +130,9 @@ fn a_question_for_a_human_is_a_notice_only_once_the_human_was_asked_in_vain() {
     assert_eq!(world.unread("orchestrator").len(), 1);
     let human = Saying::Human(Decision::AllowOnce);
     world.ask(lead, Ask::AnswerPermission(id.clone(), human));
-    let expected = (
-        Decision::AllowOnce,
-        Decider::Human,
-        Some(name("orchestrator")),
-    );
+    let expected = (Decision::AllowOnce, Decider::Human, Some(name("orchestrator")));
     assert_eq!(answer(&world, &id), Some(expected));
-    assert!(matches!(
-        world.refuse(lead, Ask::TellPermission(id)),
-        Refusal::PermissionOver { .. }
-    ));
+    assert!(matches!(world.refuse(lead, Ask::TellPermission(id)), Refusal::PermissionOver { .. }));
 }
 
 #[test]
@@ -159,10 +142,7 @@ fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
     let agent = world.agent(lead, "codex");
     let task = world.assign(other, agent);
     let of_task = Ask::AskPermission(Box::new(NewQuestion {
-        question: Question {
-            task: Some(task),
-            ..question(agent)
-        },
+        question: Question { task: Some(task), ..question(agent) },
         offers: Vec::new(),
         timeout_ms: 1,
         to: Asking::Orchestrator,
@@ -180,10 +160,7 @@ fn only_what_is_offered_can_be_answered_but_no_always() {
     let agent = world.agent(lead, "codex");
     let id = asked(&mut world, lead, agent, Asking::Orchestrator);
     let refusal = world.refuse(lead, says(&id, Decision::AllowAlways));
-    assert!(
-        refusal.to_string().contains("allow_once, reject"),
-        "{refusal}"
-    );
+    assert!(refusal.to_string().contains("allow_once, reject"), "{refusal}");
     world.ask(lead, says(&id, Decision::Reject));
 }
 
@@ -200,10 +177,7 @@ fn only_orchestrators_answer_and_only_the_holder_asks() {
             Refusal::NotAnOrchestrator
         );
     }
-    assert_eq!(
-        world.refuse(other, new(agent, Asking::Orchestrator)),
-        Refusal::NotTheOwner
-    );
+    assert_eq!(world.refuse(other, new(agent, Asking::Orchestrator)), Refusal::NotTheOwner);
     let unknown = PermissionId::from_bits(9);
     assert!(matches!(
         world.refuse(lead, says(&unknown, Decision::Reject)),
@@ -222,14 +196,8 @@ fn nobody_in_time_is_a_no() {
     assert_eq!(answer(&world, &id), None);
     world.pass(1);
     world.due();
-    assert_eq!(
-        answer(&world, &id),
-        Some((Decision::Reject, Decider::Deadline, None))
-    );
-    assert!(
-        world.unread("orchestrator").is_empty(),
-        "the notice is superfluous"
-    );
+    assert_eq!(answer(&world, &id), Some((Decision::Reject, Decider::Deadline, None)));
+    assert!(world.unread("orchestrator").is_empty(), "the notice is superfluous");
 }
 
 #[test]
@@ -240,25 +208,14 @@ fn questions_end_with_their_turn_or_their_agent() {
     let first = asked(&mut world, lead, agent, Asking::Orchestrator);
     let second = asked(&mut world, lead, agent, Asking::Orchestrator);
     let ended = Some((Decision::Cancelled, Decider::Ended, None));
-    let end = Ask::EndPermissions {
-        session: agent,
-        ids: vec![first.clone()],
-    };
+    let end = Ask::EndPermissions { session: agent, ids: vec![first.clone()] };
     world.ask(lead, end);
     assert_eq!(answer(&world, &first), ended);
     assert_eq!(answer(&world, &second), None);
-    let events = world.ask(
-        lead,
-        Ask::Leave {
-            session: agent,
-            departure: Departure::Failed,
-            detail: None,
-        },
-    );
+    let events =
+        world.ask(lead, Ask::Leave { session: agent, departure: Departure::Failed, detail: None });
     assert_eq!(answer(&world, &second), ended);
-    let answered = events
-        .iter()
-        .filter(|event| matches!(event, Event::PermissionAnswered(_)));
+    let answered = events.iter().filter(|event| matches!(event, Event::PermissionAnswered(_)));
     assert_eq!(answered.count(), 1, "{events:?}");
     assert!(world.state.open_permissions().is_empty());
 }
@@ -270,14 +227,8 @@ fn what_a_policy_answers_is_one_event_and_nobodys_business() {
     let agent = world.agent(lead, "codex");
     let record = Ask::RecordPermission(Box::new(question(agent)), Decision::AllowOnce, Some(7));
     let events = world.ask(lead, record);
-    let [
-        Event::PermissionAnswered(Answered {
-            by,
-            question,
-            times: Some(7),
-            ..
-        }),
-    ] = events.as_slice()
+    let [Event::PermissionAnswered(Answered { by, question, times: Some(7), .. })] =
+        events.as_slice()
     else {
         panic!("{events:?}")
     };

@@ -49,14 +49,8 @@ fn a_claim_tells_the_requester_in_the_same_append() {
     assert!(matches!(&events[0], Event::RequestClaimed { session, .. } if *session == b));
     let told = sent(&events);
     assert_eq!(told.kind, MessageKind::Response);
-    assert_eq!(
-        (said(told).as_str(), told.to.named()),
-        ("claimed by b", [name("a")].as_slice())
-    );
-    assert_eq!(
-        (told.claimed_by.clone(), told.request.clone()),
-        (Some(name("b")), Some(id))
-    );
+    assert_eq!((said(told).as_str(), told.to.named()), ("claimed by b", [name("a")].as_slice()));
+    assert_eq!((told.claimed_by.clone(), told.request.clone()), (Some(name("b")), Some(id)));
 }
 
 #[test]
@@ -69,18 +63,11 @@ fn a_request_has_one_owner() {
         Refusal::OwnRequest { id: id.clone() }
     );
     world.ask(b, Ask::Claim(id.clone(), CALL));
-    assert!(
-        world.ask(b, Ask::Claim(id.clone(), CALL)).is_empty(),
-        "again by its owner"
-    );
+    assert!(world.ask(b, Ask::Claim(id.clone(), CALL)).is_empty(), "again by its owner");
     let lost = world.refuse(c, Ask::Claim(id.clone(), CALL));
     assert_eq!(
         lost,
-        Refusal::ClaimLost {
-            id,
-            status: RequestStatus::Claimed,
-            by: Some(name("b")),
-        }
+        Refusal::ClaimLost { id, status: RequestStatus::Claimed, by: Some(name("b")) }
     );
     let unknown = RequestId::from_bits(77);
     assert_eq!(
@@ -92,20 +79,12 @@ fn a_request_has_one_owner() {
 #[test]
 fn a_claim_withdraws_the_request_where_it_was_not_yet_handed() {
     let mut world = World::new();
-    let (a, b, c, _d) = (
-        world.peer("a"),
-        world.peer("b"),
-        world.peer("c"),
-        world.peer("d"),
-    );
+    let (a, b, c, _d) = (world.peer("a"), world.peer("b"), world.peer("c"), world.peer("d"));
     let id = world.open(a);
     let shown = world.shown(&id);
     let (call, _) = world.take(c);
     world.ask(b, Ask::Claim(id, CALL));
-    assert!(matches!(
-        world.delivery(&shown, "c"),
-        Some(Delivery::Handed { .. })
-    ));
+    assert!(matches!(world.delivery(&shown, "c"), Some(Delivery::Handed { .. })));
     assert_eq!(world.delivery(&shown, "d"), Some(Delivery::Superseded));
     world.settle(c, call, false);
     assert!(
@@ -137,28 +116,15 @@ fn the_owners_answer_to_the_requester_completes_it_and_nobody_elses() {
     world.reply(b, "c", &id.to_string());
     check_status(&world, &id, RequestStatus::Claimed);
     let answer = world.reply(b, "a", &shown.to_string());
-    assert_eq!(
-        answer.kind,
-        MessageKind::Response,
-        "its message stands for it"
-    );
-    assert_eq!(
-        (answer.request, answer.thread),
-        (Some(id.clone()), Some(shown))
-    );
+    assert_eq!(answer.kind, MessageKind::Response, "its message stands for it");
+    assert_eq!((answer.request, answer.thread), (Some(id.clone()), Some(shown)));
     check_status(&world, &id, RequestStatus::Completed);
     assert!(matches!(
         world.refuse(c, Ask::Claim(id.clone(), CALL)),
-        Refusal::ClaimLost {
-            status: RequestStatus::Completed,
-            ..
-        }
+        Refusal::ClaimLost { status: RequestStatus::Completed, .. }
     ));
     assert!(
-        matches!(
-            world.refuse(b, Ask::Claim(id, CALL)),
-            Refusal::ClaimLost { .. }
-        ),
+        matches!(world.refuse(b, Ask::Claim(id, CALL)), Refusal::ClaimLost { .. }),
         "closed for its owner too"
     );
 }
@@ -182,10 +148,7 @@ fn an_unclaimed_request_is_nudged_once_and_stays_open() {
     world.pass(1);
     let events = world.due();
     let nudge = sent(&events);
-    assert_eq!(
-        (nudge.kind, nudge.to.named()),
-        (MessageKind::Nudge, [name("b")].as_slice())
-    );
+    assert_eq!((nudge.kind, nudge.to.named()), (MessageKind::Nudge, [name("b")].as_slice()));
     assert_eq!(notices(&events, "a").len(), 1);
     check_status(&world, &id, RequestStatus::Open);
     world.pass(30_000);
@@ -200,19 +163,9 @@ fn an_unclaimed_request_expires_and_the_requester_is_told() {
     world.pass(900_000);
     let events = world.due();
     check_status(&world, &id, RequestStatus::Expired);
-    assert!(
-        notices(&events, "a")
-            .iter()
-            .any(|told| told.contains("expired"))
-    );
-    assert_eq!(
-        world.delivery(&world.shown(&id), "b"),
-        Some(Delivery::Superseded)
-    );
-    assert!(matches!(
-        world.refuse(b, Ask::Claim(id, CALL)),
-        Refusal::ClaimLost { .. }
-    ));
+    assert!(notices(&events, "a").iter().any(|told| told.contains("expired")));
+    assert_eq!(world.delivery(&world.shown(&id), "b"), Some(Delivery::Superseded));
+    assert!(matches!(world.refuse(b, Ask::Claim(id, CALL)), Refusal::ClaimLost { .. }));
 }
 
 #[test]
@@ -222,14 +175,7 @@ fn what_is_due_is_decided_before_what_is_asked() {
     let id = world.open(a);
     world.pass(900_000);
     let refusal = world.refuse(b, Ask::Claim(id, CALL));
-    assert!(matches!(
-        refusal,
-        Refusal::ClaimLost {
-            status: RequestStatus::Expired,
-            by: None,
-            ..
-        }
-    ));
+    assert!(matches!(refusal, Refusal::ClaimLost { status: RequestStatus::Expired, by: None, .. }));
 }
 
 #[test]
@@ -260,14 +206,7 @@ fn the_owners_death_reopens_the_request_where_it_was_withdrawn() {
     let id = world.open(a);
     let shown = world.shown(&id);
     world.ask(b, Ask::Claim(id.clone(), CALL));
-    let fence = world
-        .state
-        .request(&id)
-        .unwrap()
-        .owner
-        .clone()
-        .unwrap()
-        .fence;
+    let fence = world.state.request(&id).unwrap().owner.clone().unwrap().fence;
     let events = world.bury(&[b]);
     check_status(&world, &id, RequestStatus::Open);
     assert!(world.unread("c").contains(&shown));
@@ -298,10 +237,7 @@ fn the_return_of_an_owner_does_not_bring_its_claim_back() {
     let new = world.joining(Wish::Chosen(name("b")), MemberKind::Peer, &[b]);
     world.ask(None, Ask::Join(Box::new(new)));
     check_status(&world, &id, RequestStatus::Open);
-    assert!(
-        world.unread("b").contains(&world.shown(&id)),
-        "it may claim again"
-    );
+    assert!(world.unread("b").contains(&world.shown(&id)), "it may claim again");
 }
 
 #[test]
@@ -327,10 +263,7 @@ fn a_request_of_a_chosen_name_outlives_its_session() {
     world.ask(b, Ask::Claim(id.clone(), CALL));
     world.reply(b, "a", &id.to_string());
     check_status(&world, &id, RequestStatus::Completed);
-    assert_eq!(
-        world.kinds("a"),
-        [MessageKind::Response, MessageKind::Response]
-    );
+    assert_eq!(world.kinds("a"), [MessageKind::Response, MessageKind::Response]);
 }
 
 #[test]
@@ -369,11 +302,7 @@ fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
         by: None,
         events,
     });
-    assert!(
-        line.len() < crate::bus::storage::file::line_format::MAX_LINE_BYTES,
-        "{}",
-        line.len()
-    );
+    assert!(line.len() < crate::bus::storage::file::line_format::MAX_LINE_BYTES, "{}", line.len());
 }
 
 #[test]

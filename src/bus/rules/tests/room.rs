@@ -16,9 +16,7 @@ impl World {
     /// Peers with names of so many characters.
     fn team(&mut self, members: usize, width: usize) -> Vec<SessionId> {
         let called = |number: usize| format!("{}-{number:05}", "n".repeat(width - 6));
-        (0..members)
-            .map(|number| self.peer(&called(number)))
-            .collect()
+        (0..members).map(|number| self.peer(&called(number))).collect()
     }
 
     #[track_caller]
@@ -153,25 +151,15 @@ fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
 fn of_very_many_who_wait_some_are_answered_at_once_and_the_others_as_soon_as_they_look() {
     let mut world = World::new();
     let team = world.team(1_000, 64);
-    let calls: Vec<_> = team[1..]
-        .iter()
-        .map(|who| (*who, world.wait(*who)))
-        .collect();
+    let calls: Vec<_> = team[1..].iter().map(|who| (*who, world.wait(*who))).collect();
     world.ask(team[0], Ask::Broadcast(text("all of you")));
     let answered = |world: &World| {
-        let held = calls
-            .iter()
-            .map(|(who, call)| world.held(*who, *call).len());
+        let held = calls.iter().map(|(who, call)| world.held(*who, *call).len());
         held.sum::<usize>()
     };
     assert_eq!(answered(&world), limits::HANDED_AT_ONCE);
     for (who, call) in &calls {
-        let wait = Ask::Wait {
-            call: *call,
-            from: None,
-            request: None,
-            timeout_ms: 60_000,
-        };
+        let wait = Ask::Wait { call: *call, from: None, request: None, timeout_ms: 60_000 };
         world.ask(*who, wait);
     }
     assert_eq!(answered(&world), calls.len());
@@ -203,10 +191,7 @@ fn a_name_whose_dead_holder_stands_among_very_many_dead_is_free_at_once() {
     let mut world = World::new();
     let team = world.team(2_000, 64);
     for number in 0..team.len() {
-        let to = world
-            .state
-            .session(team[(number + 1) % team.len()])
-            .unwrap();
+        let to = world.state.session(team[(number + 1) % team.len()]).unwrap();
         let to = to.name.to_string();
         world.send(team[number], &to, "read this");
     }
@@ -245,18 +230,9 @@ fn team() -> impl Strategy<Value = Team> {
         1..40usize,
         0..40usize,
     )
-        .prop_map(
-            |(members, width, orchestrators, waiting, requests, claimed, dead, hung)| Team {
-                members,
-                width,
-                orchestrators,
-                waiting,
-                requests,
-                claimed,
-                dead,
-                hung,
-            },
-        )
+        .prop_map(|(members, width, orchestrators, waiting, requests, claimed, dead, hung)| {
+            Team { members, width, orchestrators, waiting, requests, claimed, dead, hung }
+        })
 }
 
 proptest! {

@@ -43,11 +43,7 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     }
     world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done())));
     for agent in agents {
-        let leave = Ask::Leave {
-            session: agent,
-            departure: Departure::Stopped,
-            detail: None,
-        };
+        let leave = Ask::Leave { session: agent, departure: Departure::Stopped, detail: None };
         world.ask(lead, leave);
     }
     world.leave(lead);
@@ -120,11 +116,7 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
             text.contains(&format!("{running} of codex was interrupted"))
                 && text.contains(&format!("{queued} of codex was cancelled"))
         };
-        assert_eq!(
-            told.iter().filter(of_both).count(),
-            1,
-            "order {number}: {told:?}"
-        );
+        assert_eq!(told.iter().filter(of_both).count(), 1, "order {number}: {told:?}");
     }
 }
 
@@ -179,8 +171,7 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
     let events = world.bury(&[agent]);
     let of_it = |name: &&str| {
         let told = notices(&events, name);
-        told.iter()
-            .any(|text| text.contains(&format!("{task} of codex was interrupted")))
+        told.iter().any(|text| text.contains(&format!("{task} of codex was interrupted")))
     };
     let told = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
     assert_eq!(told.count(), 1);

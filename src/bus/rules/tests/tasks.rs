@@ -36,10 +36,7 @@ fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
     let id = world.assign(other, agent);
-    assert_eq!(
-        world.refuse(other, Ask::StartTask(id.clone())),
-        Refusal::NotTheOwner
-    );
+    assert_eq!(world.refuse(other, Ask::StartTask(id.clone())), Refusal::NotTheOwner);
     world.ask(lead, Ask::StartTask(id.clone()));
     assert!(world.ask(lead, Ask::StartTask(id.clone())).is_empty());
     assert_eq!(world.state.session(agent).unwrap().status(), "running");
@@ -90,10 +87,7 @@ fn a_queued_task_is_cancelled_at_once_and_a_running_one_is_asked_to_end() {
     assert_eq!(status(&world, &first), TaskStatus::Running);
     assert!(world.state.task(&first).unwrap().cancel_asked);
     assert!(world.ask(lead, Ask::CancelTask(first)).is_empty());
-    assert!(matches!(
-        world.refuse(lead, Ask::CancelTask(second)),
-        Refusal::TaskOver { .. }
-    ));
+    assert!(matches!(world.refuse(lead, Ask::CancelTask(second)), Refusal::TaskOver { .. }));
 }
 
 #[test]
@@ -106,11 +100,7 @@ fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
     let events = world.bury(&[agent]);
     assert_eq!(status(&world, &running), TaskStatus::Interrupted);
     assert_eq!(status(&world, &queued), TaskStatus::Cancelled);
-    assert_eq!(
-        notices(&events, "orchestrator").len(),
-        3,
-        "two tasks and the agent"
-    );
+    assert_eq!(notices(&events, "orchestrator").len(), 3, "two tasks and the agent");
 }
 
 #[test]
@@ -129,19 +119,10 @@ fn work_of_an_agent_that_could_not_start_has_failed() {
 fn work_is_for_agents_only() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
-    let assign = Ask::Assign {
-        session: peer,
-        task: task(),
-    };
-    assert!(matches!(
-        world.refuse(lead, assign),
-        Refusal::NotAnAgent { .. }
-    ));
+    let assign = Ask::Assign { session: peer, task: task() };
+    assert!(matches!(world.refuse(lead, assign), Refusal::NotAnAgent { .. }));
     let unknown = TaskId::from_bits(9);
-    assert!(matches!(
-        world.refuse(lead, Ask::CancelTask(unknown)),
-        Refusal::UnknownTask { .. }
-    ));
+    assert!(matches!(world.refuse(lead, Ask::CancelTask(unknown)), Refusal::UnknownTask { .. }));
 }
 
 #[test]
@@ -153,17 +134,9 @@ fn the_end_of_an_agent_ends_also_the_work_whose_end_was_lost_with_a_line() {
     let [first, second] = tasks.clone();
     world.ask(lead, Ask::StartTask(first));
     // The line with the end of the first was damaged.
-    world.append(crate::bus::storage::contract::proposal(vec![
-        Event::TaskStarted { id: second },
-    ]));
-    let events = world.ask(
-        lead,
-        Ask::Leave {
-            session: agent,
-            departure: Departure::Failed,
-            detail: None,
-        },
-    );
+    world.append(crate::bus::storage::contract::proposal(vec![Event::TaskStarted { id: second }]));
+    let events =
+        world.ask(lead, Ask::Leave { session: agent, departure: Departure::Failed, detail: None });
     for id in &tasks {
         assert_eq!(status(&world, id), TaskStatus::Interrupted);
         let ends = |event: &&Event| matches!(event, Event::TaskFinished(ended) if ended.id == *id);

@@ -55,10 +55,7 @@ fn mail_for_the_absent_ends_after_thirty_days_although_the_machine_boots_each_da
     let id = world.send(b, "a", "hello");
     for day in 0..30 {
         let delivery = world.delivery(&id, "a");
-        assert!(
-            matches!(delivery, Some(Delivery::Unread { .. })),
-            "day {day}"
-        );
+        assert!(matches!(delivery, Some(Delivery::Unread { .. })), "day {day}");
         world.day();
         world.reboot();
         world.stir(b);
@@ -122,10 +119,7 @@ fn mail_for_the_absent_waits_for_thirty_days_also_after_weeks_in_which_nobody_wo
         world.stir(b);
         world.due();
         let delivery = world.delivery(&id, "a");
-        assert!(
-            matches!(delivery, Some(Delivery::Unread { .. })),
-            "hour {hour}"
-        );
+        assert!(matches!(delivery, Some(Delivery::Unread { .. })), "hour {hour}");
     }
     world.pass(HOUR_MS);
     world.due();

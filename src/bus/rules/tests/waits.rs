@@ -37,12 +37,7 @@ fn a_look_without_time_writes_nothing_when_nothing_fits() {
     let mut world = World::new();
     let a = world.peer("a");
     let call = world.call();
-    let look = Ask::Wait {
-        call,
-        from: None,
-        request: None,
-        timeout_ms: 0,
-    };
+    let look = Ask::Wait { call, from: None, request: None, timeout_ms: 0 };
     assert!(world.ask(a, look).is_empty());
 }
 
@@ -77,15 +72,8 @@ fn a_shutdown_ends_every_wait_whatever_its_filters() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let (first, second) = (
-        world.wait_for(agent, Some("nobody"), None),
-        world.wait(agent),
-    );
-    let stop = Ask::Stop {
-        agent: "codex".into(),
-        reason: Some("enough".into()),
-        kill: false,
-    };
+    let (first, second) = (world.wait_for(agent, Some("nobody"), None), world.wait(agent));
+    let stop = Ask::Stop { agent: "codex".into(), reason: Some("enough".into()), kill: false };
     let events = world.ask(lead, stop);
     assert_eq!(world.held(agent, first), [sent(&events).id.clone()]);
     assert!(!world.state.waits(agent, first));
@@ -221,15 +209,7 @@ fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
     let (taken, _) = world.take(b);
     world.settle(b, taken, false);
     let call = world.call();
-    let mut wait = world.command(
-        b,
-        Ask::Wait {
-            call,
-            from: None,
-            request: None,
-            timeout_ms: 1,
-        },
-    );
+    let mut wait = world.command(b, Ask::Wait { call, from: None, request: None, timeout_ms: 1 });
     wait.taken = vec![taken];
     world.run(&wait).unwrap();
     assert!(world.held(b, call).is_empty());
@@ -243,30 +223,16 @@ fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
     let (agent, _) = (world.agent(lead, "codex"), world.peer("ann"));
     let steer = |world: &mut World| {
         let call = world.call();
-        let take = Ask::Take {
-            session: agent,
-            call,
-            way: Way::Steer,
-            pick: all(),
-        };
+        let take = Ask::Take { session: agent, call, way: Way::Steer, pick: all() };
         world.ask(lead, take);
         call
     };
     let wait = |world: &mut World, from: Option<&str>| {
         let call = world.call();
-        let wait = Ask::Wait {
-            call,
-            from: from.map(name),
-            request: None,
-            timeout_ms: 60_000,
-        };
+        let wait = Ask::Wait { call, from: from.map(name), request: None, timeout_ms: 60_000 };
         (call, world.ask(agent, wait))
     };
-    let settle = |call, seen| Ask::Settle {
-        session: agent,
-        call,
-        seen,
-    };
+    let settle = |call, seen| Ask::Settle { session: agent, call, seen };
     let id = world.send(lead, "codex", "x");
     let steered = steer(&mut world);
     assert_eq!(wait(&mut world, Some("ann")).1, [], "it does not fit");
@@ -280,8 +246,5 @@ fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
     let steered = steer(&mut world);
     world.ask(lead, settle(steered, true));
     let (_, began) = wait(&mut world, None);
-    assert!(
-        matches!(began[..], [Event::WaitStarted { .. }]),
-        "{began:?}"
-    );
+    assert!(matches!(began[..], [Event::WaitStarted { .. }]), "{began:?}");
 }

@@ -20,10 +20,8 @@ struct Led {
 }
 
 fn new_workflow() -> Ask {
-    let steps = vec![
-        Step::new(name("a"), "codex", &[]),
-        Step::new(name("b"), "codex", &[name("a")]),
-    ];
+    let steps =
+        vec![Step::new(name("a"), "codex", &[]), Step::new(name("b"), "codex", &[name("a")])];
     Ask::CreateWorkflow(Box::new(NewWorkflow {
         name: "test".into(),
         steps,
@@ -46,26 +44,15 @@ impl Led {
         let lead = world.lead();
         let agent = world.agent(lead, "codex");
         let id = created(&world.ask(lead, new_workflow()));
-        Self {
-            world,
-            lead,
-            agent,
-            id,
-        }
+        Self { world, lead, agent, id }
     }
 
     fn begin(&self, step: &str) -> Ask {
         let task = NewTask {
-            step: Some(StepOf {
-                workflow: self.id.clone(),
-                step: name(step),
-            }),
+            step: Some(StepOf { workflow: self.id.clone(), step: name(step) }),
             ..task()
         };
-        Ask::Assign {
-            session: self.agent,
-            task,
-        }
+        Ask::Assign { session: self.agent, task }
     }
 
     fn moving(&self, step: &str, step_move: StepMove) -> Ask {
@@ -84,8 +71,7 @@ impl Led {
             error: None,
             report: Report::default(),
         };
-        self.world
-            .ask(self.lead, Ask::FinishTask(id, Box::new(ending)))
+        self.world.ask(self.lead, Ask::FinishTask(id, Box::new(ending)))
     }
 
     fn status(&self) -> WorkflowStatus {
@@ -109,14 +95,8 @@ fn a_step_begins_with_its_task_in_one_append_and_not_twice_nor_too_early() {
     let (a, b) = (led.begin("a"), led.begin("b"));
     assert!(matches!(led.refuse(b), Refusal::StepElsewhere { .. }));
     let events = led.world.ask(led.lead, a.clone());
-    assert!(matches!(
-        events.as_slice(),
-        [Event::TaskAssigned(_), Event::StepStarted(_)]
-    ));
-    assert_eq!(
-        led.refuse(a).to_string(),
-        "the step `a` is running, so this cannot happen to it"
-    );
+    assert!(matches!(events.as_slice(), [Event::TaskAssigned(_), Event::StepStarted(_)]));
+    assert_eq!(led.refuse(a).to_string(), "the step `a` is running, so this cannot happen to it");
     let unknown = led.begin("zebra");
     assert!(matches!(led.refuse(unknown), Refusal::UnknownStep { .. }));
 }
@@ -154,10 +134,7 @@ fn a_step_moves_only_as_its_task_and_its_dependencies_allow() {
     assert!(matches!(led.refuse(finish), Refusal::StepElsewhere { .. }));
     let both = Ask::MoveSteps(
         led.id.clone(),
-        vec![
-            (name("b"), StepMove::Fail("x".into())),
-            (name("b"), StepMove::Finish),
-        ],
+        vec![(name("b"), StepMove::Fail("x".into())), (name("b"), StepMove::Finish)],
     );
     assert!(matches!(led.refuse(both), Refusal::StepElsewhere { .. }));
 }
@@ -175,10 +152,7 @@ fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
     let by_other = led.world.refuse(other, resume).to_string();
     assert_eq!(
         by_other,
-        format!(
-            "the workflow `{}` is led by `orchestrator`, who is at it",
-            led.id
-        )
+        format!("the workflow `{}` is led by `orchestrator`, who is at it", led.id)
     );
 }
 
@@ -219,10 +193,7 @@ fn a_step_that_returns_can_begin_again() {
     assert_eq!(led.step("a"), StepStatus::Waiting);
     led.play("a", TaskStatus::Done);
     let workflow = led.world.state.workflow(&led.id).unwrap();
-    assert_eq!(
-        (workflow.steps[0].attempts, workflow.steps[0].failures),
-        (2, 1)
-    );
+    assert_eq!((workflow.steps[0].attempts, workflow.steps[0].failures), (2, 1));
 }
 
 #[test]
@@ -260,24 +231,12 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
         plan_file: None,
     };
     for approval in [Approval::Given, Approval::Refused(Some("too late".into()))] {
-        led.id = created(
-            &led.world
-                .ask(led.lead, Ask::CreateWorkflow(Box::new(new.clone()))),
-        );
+        led.id = created(&led.world.ask(led.lead, Ask::CreateWorkflow(Box::new(new.clone()))));
         let begin = led.begin("a");
-        assert!(matches!(
-            led.refuse(begin.clone()),
-            Refusal::StepElsewhere { .. }
-        ));
-        let step = StepOf {
-            workflow: led.id.clone(),
-            step: name("a"),
-        };
+        assert!(matches!(led.refuse(begin.clone()), Refusal::StepElsewhere { .. }));
+        let step = StepOf { workflow: led.id.clone(), step: name("a") };
         let approve = Ask::ApproveStep(step, approval.clone());
-        assert!(matches!(
-            led.refuse(approve.clone()),
-            Refusal::StepElsewhere { .. }
-        ));
+        assert!(matches!(led.refuse(approve.clone()), Refusal::StepElsewhere { .. }));
         let ask = led.moving("a", StepMove::Ask);
         let events = led.world.ask(led.lead, ask);
         assert!(notices(&events, "orchestrator")[0].contains("`a` waits for your user's approval"));
@@ -289,10 +248,7 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
         } else {
             assert_eq!(led.step("a"), StepStatus::Cancelled);
             let workflow = led.world.state.workflow(&led.id).unwrap();
-            assert_eq!(
-                workflow.steps[0].why.as_deref(),
-                Some("not approved: too late")
-            );
+            assert_eq!(workflow.steps[0].why.as_deref(), Some("not approved: too late"));
         }
     }
 }
@@ -338,10 +294,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let mut world = World::new();
     let leader = world.lead();
     let mut listed = Step::new(name("b"), "codex", &[name("a")]);
-    listed.for_each = Some(Source {
-        step: name("a"),
-        field: Field::Json(Vec::new()),
-    });
+    listed.for_each = Some(Source { step: name("a"), field: Field::Json(Vec::new()) });
     let new = NewWorkflow {
         name: "test".into(),
         steps: vec![Step::new(name("a"), "codex", &[]), listed],
@@ -350,17 +303,9 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     };
     let id = created(&world.ask(leader, Ask::CreateWorkflow(Box::new(new))));
     let agent = world.agent(leader, "codex");
-    let mut led = Led {
-        world,
-        lead: leader,
-        agent,
-        id,
-    };
+    let mut led = Led { world, lead: leader, agent, id };
     let spread = |led: &Led, step: &str, count: u32| {
-        let step = StepOf {
-            workflow: led.id.clone(),
-            step: name(step),
-        };
+        let step = StepOf { workflow: led.id.clone(), step: name(step) };
         let items = text("[1]");
         Ask::SpreadStep(step, NewItems { count, items })
     };
@@ -405,11 +350,7 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
     for told in ["orchestrator", "orchestrator-2"] {
         let notices = notices(&events, told);
         let told_so = |text: &String| text.contains("is interrupted with 0 of 2 steps over");
-        assert_eq!(
-            notices.iter().filter(|text| told_so(text)).count(),
-            1,
-            "{told}"
-        );
+        assert_eq!(notices.iter().filter(|text| told_so(text)).count(), 1, "{told}");
     }
     led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);

@@ -35,10 +35,7 @@ pub(crate) struct WriteTurn {
 
 impl WriteTurn {
     pub(crate) fn of(lock: &LockFile, directory: &Path) -> Self {
-        Self {
-            queue: lock.queue(),
-            path: directory.join("lock"),
-        }
+        Self { queue: lock.queue(), path: directory.join("lock") }
     }
 }
 
@@ -94,11 +91,7 @@ impl FileLog {
             };
             attempts += 1;
             let before = (replica.place, replica.next_seq);
-            let limit = if attempts < UNLOCKED_READS {
-                CHUNK_BYTES
-            } else {
-                usize::MAX
-            };
+            let limit = if attempts < UNLOCKED_READS { CHUNK_BYTES } else { usize::MAX };
             let mut walked = self.read_locked(replica, limit)?;
             if walked.stop == Stop::Limit {
                 // Who was away has much to read: not while others wait for it.
@@ -176,9 +169,7 @@ impl FileLog {
     }
 
     pub(crate) fn try_lock(&self) -> Result<Option<Guard>, LogError> {
-        self.lock
-            .try_acquire()
-            .map_err(|error| failed("lock", &self.directory.join("lock"), error))
+        self.lock.try_acquire().map_err(|error| failed("lock", &self.directory.join("lock"), error))
     }
 
     /// Writes a line behind everything that has been read under the lock.
@@ -200,13 +191,9 @@ impl FileLog {
         let path = self.segments.path(target.segment);
         let end = target.offset + prepared.line.len() as u64;
         self.syncer.goes_on_in(target.segment);
-        self.syncer
-            .appended((target.segment, end), &target.file, path);
+        self.syncer.appended((target.segment, end), &target.file, path);
         let before = replica.next_seq.max(1);
-        replica.place = Place {
-            segment: target.segment,
-            offset: target.offset,
-        };
+        replica.place = Place { segment: target.segment, offset: target.offset };
         apply(replica, &prepared);
         let line = prepared.line.strip_suffix(b"\n");
         self.tail = line.and_then(|line| Tail::of(line, replica.place));
@@ -225,8 +212,7 @@ impl FileLog {
     /// Says whether the log has grown so much since the last snapshot that another one is worth its length.
     fn has_grown(&self, place: Place) -> bool {
         let percent = self.options.snapshot_percent;
-        self.snapshots
-            .is_due(percent, |from| self.segments.bytes_between(from, place))
+        self.snapshots.is_due(percent, |from| self.segments.bytes_between(from, place))
     }
 
     /// Writes with one call, or leaves the segment without a part of the line.
@@ -240,11 +226,7 @@ impl FileLog {
             // The next holder of the lock cuts it off.
             tracing::warn!(%error, "failed to take back an unfinished line of the log");
         }
-        Err(failed(
-            "write to",
-            &self.segments.path(target.segment),
-            error,
-        ))
+        Err(failed("write to", &self.segments.path(target.segment), error))
     }
 
     /// Finds the segment to write to, which may be a new one, and makes its end clean.
@@ -256,8 +238,7 @@ impl FileLog {
         let file = self.segments.file(segment)?.ok_or(LogError::Removed)?;
         let path = self.segments.path(segment);
         if unfinished > 0 {
-            file.truncate(offset)
-                .map_err(|error| failed("heal", &path, error))?;
+            file.truncate(offset).map_err(|error| failed("heal", &path, error))?;
         }
         if offset >= self.options.segment_bytes {
             if self.syncer.sync_segment(segment, &file, path.clone()) {
@@ -270,20 +251,12 @@ impl FileLog {
         if is_young(replica) {
             self.segments.sync_directory()?;
         }
-        Ok(Target {
-            segment,
-            file,
-            offset,
-        })
+        Ok(Target { segment, file, offset })
     }
 
     fn new_segment(&mut self, seq: u64) -> Result<Target, LogError> {
         let file = self.segments.create(seq)?;
-        Ok(Target {
-            segment: seq,
-            file,
-            offset: 0,
-        })
+        Ok(Target { segment: seq, file, offset: 0 })
     }
 
     /// Ends a command that has nothing to append, which is acknowledged as soon as this process has synced.
@@ -312,10 +285,7 @@ fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError>
     };
     let line = line_format::encode(&entry);
     if line.len() > line_format::MAX_LINE_BYTES {
-        return Err(LogError::TooLong {
-            bytes: line.len(),
-            limit: line_format::MAX_LINE_BYTES,
-        });
+        return Err(LogError::TooLong { bytes: line.len(), limit: line_format::MAX_LINE_BYTES });
     }
     Ok(Prepared { entry, line })
 }

@@ -35,9 +35,7 @@ pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
         // From the outside in: a name is worth nothing while the directory around it has none.
         let project = parent.parent().unwrap_or(parent);
         for changed in [project, parent, directory] {
-            RealDisk
-                .sync_directory(changed)
-                .map_err(|error| failed("sync", changed, error))?;
+            RealDisk.sync_directory(changed).map_err(|error| failed("sync", changed, error))?;
         }
     }
     if let Some(project) = parent.parent()
@@ -131,9 +129,8 @@ fn trust(path: &Path, found: PrivateDirectory, made: &mut Vec<PathBuf>) -> Resul
             made.push(path.to_owned());
             Ok(())
         }
-        PrivateDirectory::Untrusted(reason) => Err(LogError::Refused {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-        }),
+        PrivateDirectory::Untrusted(reason) => {
+            Err(LogError::Refused { path: path.to_owned(), reason: reason.to_owned() })
+        }
     }
 }

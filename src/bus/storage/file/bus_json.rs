@@ -68,13 +68,9 @@ pub(crate) fn load_or_create(
     if let Some(id) = load(disk, directory)? {
         return Ok(id);
     }
-    let guard = lock
-        .acquire(patience)
-        .map_err(|error| failed("lock", directory, error))?;
+    let guard = lock.acquire(patience).map_err(|error| failed("lock", directory, error))?;
     let Some(_guard) = guard else {
-        return Err(LogError::Busy {
-            holder: lock.queue().holder(),
-        });
+        return Err(LogError::Busy { holder: lock.queue().holder() });
     };
     if let Some(id) = load(disk, directory)? {
         return Ok(id);

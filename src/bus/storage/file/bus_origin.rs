@@ -117,11 +117,7 @@ impl Opening<'_> {
         for _ in 0..ATTEMPTS {
             match self.attempt(&mut put_aside) {
                 Ok(Some((lock, bus))) => {
-                    return Ok(Opened {
-                        lock,
-                        bus,
-                        put_aside,
-                    });
+                    return Ok(Opened { lock, bus, put_aside });
                 }
                 Ok(None) => {}
                 // Another process has put it aside, or removed it, while this one looked.
@@ -162,9 +158,7 @@ impl Opening<'_> {
         let guard = lock.acquire(self.options.patience);
         let guard = guard.map_err(|error| failed("lock", directory, error))?;
         let Some(guard) = guard else {
-            return Err(LogError::Busy {
-                holder: lock.queue().holder(),
-            });
+            return Err(LogError::Busy { holder: lock.queue().holder() });
         };
         if !lock.is_in_place() {
             return Ok(None);
@@ -178,9 +172,7 @@ impl Opening<'_> {
                     return Err(LogError::Newer);
                 }
                 let known = bus_json::look(self.disk, directory)?.unwrap_or_default();
-                let secret = self
-                    .secret_to_keep(&known)?
-                    .unwrap_or_else(random_ids::token);
+                let secret = self.secret_to_keep(&known)?.unwrap_or_else(random_ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
                 self.make(known.id.unwrap_or_else(random_ids::blob), secret)?
             }
@@ -206,10 +198,7 @@ impl Opening<'_> {
     }
 
     fn sighting(&self) -> io::Result<Sighting> {
-        Ok(Sighting {
-            site: Site::of(self.directory)?,
-            boot: (self.options.clock)().tick.boot,
-        })
+        Ok(Sighting { site: Site::of(self.directory)?, boot: (self.options.clock)().tick.boot })
     }
 
     fn seen_now(&self) -> Result<Sighting, LogError> {
@@ -276,11 +265,7 @@ impl Opening<'_> {
         let (id, secret) = bus;
         let seen = self.sighting()?;
         let name = name(id, &seen.site);
-        let counterpart = Counterpart {
-            path: self.directory.to_owned(),
-            secret,
-            seen,
-        };
+        let counterpart = Counterpart { path: self.directory.to_owned(), secret, seen };
         let text = serde_json::to_vec(&counterpart)?;
         counterparts.write(&name, &text)
     }
@@ -340,17 +325,13 @@ impl Opening<'_> {
 
     fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
         let state = self.proof.state.as_ref();
-        let state = state.ok_or(Unprovable(
-            "there is no place to keep what proves where it was made",
-        ))?;
+        let state =
+            state.ok_or(Unprovable("there is no place to keep what proves where it was made"))?;
         Ok(state.inner(COUNTERPARTS))
     }
 
     fn refused(&self, reason: String) -> LogError {
-        LogError::Refused {
-            path: self.directory.to_owned(),
-            reason,
-        }
+        LogError::Refused { path: self.directory.to_owned(), reason }
     }
 }
 

@@ -32,10 +32,7 @@ impl Follower {
         on_change: OnRing,
     ) -> Result<Option<Self>, LogError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let options = Options {
-            origin,
-            ..Options::default()
-        };
+        let options = Options { origin, ..Options::default() };
         let opened = FileLog::open_present(directory, &disk, options)?;
         let Some(mut log) = opened else {
             return Ok(None);

@@ -41,9 +41,7 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
                 make_directory(&info)?;
             }
             Ok(_) => {
-                return Err(io::Error::other(
-                    "it is not a directory of the repository's own",
-                ));
+                return Err(io::Error::other("it is not a directory of the repository's own"));
             }
             Err(error) => return Err(error),
         }
@@ -68,11 +66,7 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
     if present.lines().any(|present| present.trim_end() == line) {
         return Ok(());
     }
-    let before = if present.is_empty() || present.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
+    let before = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
     // One write, so that two who come at once at worst both add the line.
     file.write_all(format!("{before}{line}\n").as_bytes())
 }
@@ -109,10 +103,7 @@ mod tests {
             from_git(&project, &project.join(".claude/bridge")).unwrap();
         }
         let (path, text) = expected;
-        assert_eq!(
-            fs::read_to_string(directory.path().join(path)).unwrap_or_default(),
-            text
-        );
+        assert_eq!(fs::read_to_string(directory.path().join(path)).unwrap_or_default(), text);
     }
 
     #[test]

@@ -120,10 +120,8 @@ mod tests {
         /// Opens or makes a bus, and closes it; says whether one was put aside.
         fn open(&self, project: &str) -> bool {
             let (state, foreign) = (Some(self.state.clone()), Foreign::PutAside);
-            let options = Options {
-                origin: Origin::Proven(Proof { state, foreign }),
-                ..Options::default()
-            };
+            let options =
+                Options { origin: Origin::Proven(Proof { state, foreign }), ..Options::default() };
             fs::create_dir_all(self.base.path().join(project)).unwrap();
             let log = FileLog::open(&self.bus(project), Arc::new(RealDisk), options);
             log.unwrap().put_aside().is_some()
@@ -150,10 +148,7 @@ mod tests {
         let soon = crate::sys::clock::now().wall_ms;
         assert_eq!(forget_the_gone(&user.state, soon).unwrap(), 0);
         assert_eq!(forget_the_gone(&user.state, i64::MAX).unwrap(), 2);
-        assert_eq!(
-            user.known(),
-            ["kept", "made anew"].map(|name| user.bus(name))
-        );
+        assert_eq!(user.known(), ["kept", "made anew"].map(|name| user.bus(name)));
         assert!(!user.open("kept") && !user.open("made anew"));
     }
 
@@ -180,9 +175,7 @@ mod tests {
         let mut kept: Value = serde_json::from_slice(&text).unwrap();
         kept["device"] = u32::MAX.into();
         kept["file_system"] = 1.into();
-        counterparts
-            .write(&name, &serde_json::to_vec(&kept).unwrap())
-            .unwrap();
+        counterparts.write(&name, &serde_json::to_vec(&kept).unwrap()).unwrap();
         assert_eq!(forget_the_gone(&user.state, i64::MAX).unwrap(), 0);
     }
 }

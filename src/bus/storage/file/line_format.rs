@@ -107,18 +107,13 @@ pub(crate) struct Sealing<W> {
 
 impl<W: Write> Sealing<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self {
-            out,
-            crc: crc32fast::Hasher::new(),
-            last: None,
-        }
+        Self { out, crc: crc32fast::Hasher::new(), last: None }
     }
 
     /// Ends the object.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let crc = self.crc.finalize();
-        self.out
-            .write_all(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes())
+        self.out.write_all(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes())
     }
 
     fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -164,11 +159,7 @@ pub fn decode(line: &[u8]) -> Decoded {
         }
         let count = head.events.len();
         let indices = (0..).take(count).collect();
-        return Decoded::Entry {
-            entry: head.into_entry(),
-            indices,
-            count: count as u64,
-        };
+        return Decoded::Entry { entry: head.into_entry(), indices, count: count as u64 };
     }
     decode_slowly(line)
 }
@@ -193,19 +184,9 @@ fn decode_slowly(line: &[u8]) -> Decoded {
             Err(_) => return Decoded::Newer,
         }
     }
-    let entry = Entry {
-        seq: head.seq,
-        ts: head.ts,
-        tick: head.tick,
-        id: head.id,
-        by: head.by,
-        events,
-    };
-    Decoded::Entry {
-        entry,
-        indices,
-        count,
-    }
+    let entry =
+        Entry { seq: head.seq, ts: head.ts, tick: head.tick, id: head.id, by: head.by, events };
+    Decoded::Entry { entry, indices, count }
 }
 
 /// Says whether an unknown event is marked as one that older versions may pass over.
@@ -214,9 +195,7 @@ fn may_be_skipped(raw: &RawValue) -> bool {
         return false;
     };
     event.len() == 1
-        && event
-            .values()
-            .all(|body| body.get("skip") == Some(&serde_json::Value::Bool(true)))
+        && event.values().all(|body| body.get("skip") == Some(&serde_json::Value::Bool(true)))
 }
 
 /// Returns the bytes that the checksum covers, if it fits.
@@ -262,17 +241,12 @@ mod tests {
             tick: Tick { boot: 1, ms: 2 },
             id: CommandId(uuid::Uuid::from_u128(3)),
             by: Some(SessionId(uuid::Uuid::from_u128(4))),
-            events: vec![Event::RequestNudged {
-                id: RequestId::from_bits(5),
-            }],
+            events: vec![Event::RequestNudged { id: RequestId::from_bits(5) }],
         }
     }
 
     fn with_crc(body: &str) -> String {
-        format!(
-            "{body},\"crc\":\"{:08x}\"}}",
-            crc32fast::hash(body.as_bytes())
-        )
+        format!("{body},\"crc\":\"{:08x}\"}}", crc32fast::hash(body.as_bytes()))
     }
 
     #[test]
@@ -291,14 +265,7 @@ mod tests {
         let line = encode(&entry());
         let (newline, line) = line.split_last().unwrap();
         assert_eq!(*newline, b'\n');
-        assert_eq!(
-            decode(line),
-            Decoded::Entry {
-                entry: entry(),
-                indices: vec![0],
-                count: 1
-            }
-        );
+        assert_eq!(decode(line), Decoded::Entry { entry: entry(), indices: vec![0], count: 1 });
     }
 
     #[test]
@@ -421,12 +388,7 @@ mod tests {
         let head = r#"{"seq":7,"ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":["#;
         let known = r#"{"request_nudged":{"id":"req-aaaaaaaf"}}"#;
         let skippable = with_crc(&format!(r#"{head}{{"comet":{{"skip":true}}}},{known}]"#));
-        let Decoded::Entry {
-            entry,
-            indices,
-            count,
-        } = decode(skippable.as_bytes())
-        else {
+        let Decoded::Entry { entry, indices, count } = decode(skippable.as_bytes()) else {
             panic!("{skippable}")
         };
         assert_eq!((entry.events.len(), indices, count), (1, vec![1], 2));
@@ -454,13 +416,7 @@ mod tests {
             let line = encode(&Entry { seq, ..entry() });
             assert_eq!(decode(&line[..line.len() - 1]), Decoded::Damaged, "{seq}");
         }
-        let line = encode(&Entry {
-            seq: MAX_SEQ - 1,
-            ..entry()
-        });
-        assert!(matches!(
-            decode(&line[..line.len() - 1]),
-            Decoded::Entry { .. }
-        ));
+        let line = encode(&Entry { seq: MAX_SEQ - 1, ..entry() });
+        assert!(matches!(decode(&line[..line.len() - 1]), Decoded::Entry { .. }));
     }
 }

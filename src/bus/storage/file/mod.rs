@@ -154,11 +154,7 @@ impl FileLog {
             let path = directory.join("lock");
             let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
             let bus = bus_json::load_or_create(&*disk, directory, &lock, options.patience)?;
-            bus_origin::Opened {
-                lock,
-                bus,
-                put_aside: None,
-            }
+            bus_origin::Opened { lock, bus, put_aside: None }
         };
         let mut log = Self::of(directory, (disk, opened.lock, opened.bus), options)?;
         log.put_aside = opened.put_aside;
@@ -351,26 +347,14 @@ fn opening<'a>(
     options: &'a Options,
     proof: &'a Proof,
 ) -> bus_origin::Opening<'a> {
-    bus_origin::Opening {
-        directory,
-        disk,
-        options,
-        proof,
-    }
+    bus_origin::Opening { directory, disk, options, proof }
 }
 
 /// Names what the operating system said no to; a file that cannot be trusted is refused.
 fn failed(action: &'static str, path: &Path, error: io::Error) -> LogError {
     let path = path.to_owned();
     if error.kind() == io::ErrorKind::InvalidData {
-        return LogError::Refused {
-            path,
-            reason: error.to_string(),
-        };
+        return LogError::Refused { path, reason: error.to_string() };
     }
-    LogError::Io {
-        action,
-        path,
-        source: Arc::new(error),
-    }
+    LogError::Io { action, path, source: Arc::new(error) }
 }

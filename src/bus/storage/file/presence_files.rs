@@ -105,9 +105,7 @@ fn is_old(path: &Path, now_ms: i128) -> bool {
 /// Returns when something in a directory was last touched.
 fn newest_ms(directory: &Path) -> Option<i128> {
     let entries = fs::read_dir(directory).ok()?;
-    let times = entries
-        .flatten()
-        .filter_map(|entry| touched_ms(&entry.path()));
+    let times = entries.flatten().filter_map(|entry| touched_ms(&entry.path()));
     times.max()
 }
 

@@ -120,10 +120,7 @@ impl FileLog {
             "the log does not reach the place of its newest snapshot"
         );
         self.syncer.give_up(segment);
-        replica.place = Place {
-            segment,
-            offset: length,
-        };
+        replica.place = Place { segment, offset: length };
         Ok(())
     }
 
@@ -203,51 +200,44 @@ impl FileLog {
         let from = replica.place;
         if self.is_cut_off(from)? {
             return match holding {
-                Holding::Nothing => Ok(Walked {
-                    place: from,
-                    unfinished: 0,
-                    stop: Stop::Unclear,
-                }),
+                Holding::Nothing => Ok(Walked { place: from, unfinished: 0, stop: Stop::Unclear }),
                 Holding::Lock => Err(self.cut_off(from)),
             };
         }
         let (damaged_end, last, tail) = (&mut self.damaged_end, &mut self.last, &mut self.tail);
-        let walked = self
-            .segments
-            .walk(from, limit, scope, &mut |place, next, line| {
-                match take(replica, place, &line)? {
-                    Taken::Known => {}
-                    Taken::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
-                    Taken::Applied(events) => {
-                        *damaged_end = None;
-                        let is_short = next.offset - place.offset <= KEPT_LINE_BYTES;
-                        *last = is_short.then_some(LastLine { place, events });
-                    }
-                    Taken::Damaged => {
-                        let bytes = match line {
-                            RawLine::Whole(line) => line.len() as u64,
-                            RawLine::Unreadable(bytes) => bytes,
-                        };
-                        let free = FREE_SEQS.max(bytes / SHORTEST_EVENT_BYTES);
-                        let before = damaged_end
-                            .take_if(|(end, _)| *end == place)
-                            .map_or(0, |(_, free)| free);
-                        *damaged_end = Some((next, before.saturating_add(free)));
-                        replica.damaged_lines += 1;
-                        tracing::warn!(
-                            segment = place.segment,
-                            offset = place.offset,
-                            "passed over a damaged line of the log"
-                        );
-                    }
+        let walked = self.segments.walk(from, limit, scope, &mut |place, next, line| {
+            match take(replica, place, &line)? {
+                Taken::Known => {}
+                Taken::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
+                Taken::Applied(events) => {
+                    *damaged_end = None;
+                    let is_short = next.offset - place.offset <= KEPT_LINE_BYTES;
+                    *last = is_short.then_some(LastLine { place, events });
                 }
-                *tail = match line {
-                    RawLine::Whole(line) => Tail::of(line, next),
-                    RawLine::Unreadable(_) => None,
-                };
-                replica.place = next;
-                Ok(Next::On)
-            })?;
+                Taken::Damaged => {
+                    let bytes = match line {
+                        RawLine::Whole(line) => line.len() as u64,
+                        RawLine::Unreadable(bytes) => bytes,
+                    };
+                    let free = FREE_SEQS.max(bytes / SHORTEST_EVENT_BYTES);
+                    let before =
+                        damaged_end.take_if(|(end, _)| *end == place).map_or(0, |(_, free)| free);
+                    *damaged_end = Some((next, before.saturating_add(free)));
+                    replica.damaged_lines += 1;
+                    tracing::warn!(
+                        segment = place.segment,
+                        offset = place.offset,
+                        "passed over a damaged line of the log"
+                    );
+                }
+            }
+            *tail = match line {
+                RawLine::Whole(line) => Tail::of(line, next),
+                RawLine::Unreadable(_) => None,
+            };
+            replica.place = next;
+            Ok(Next::On)
+        })?;
         // An empty segment at the end moves the place without a line.
         replica.place = walked.place;
         Ok(walked)
@@ -334,21 +324,16 @@ impl FileLog {
         max: usize,
         entries: &mut Vec<(Place, Entry)>,
     ) -> Result<Walked, LogError> {
-        self.segments
-            .walk(from, usize::MAX, Scope::Log, &mut |place, _, line| {
-                if let RawLine::Whole(line) = line {
-                    match line_format::decode(line) {
-                        Decoded::Entry { entry, .. } => entries.push((place, entry)),
-                        Decoded::Damaged => {}
-                        Decoded::Newer => return Err(LogError::Newer),
-                    }
+        self.segments.walk(from, usize::MAX, Scope::Log, &mut |place, _, line| {
+            if let RawLine::Whole(line) = line {
+                match line_format::decode(line) {
+                    Decoded::Entry { entry, .. } => entries.push((place, entry)),
+                    Decoded::Damaged => {}
+                    Decoded::Newer => return Err(LogError::Newer),
                 }
-                Ok(if entries.len() < max {
-                    Next::On
-                } else {
-                    Next::Enough
-                })
-            })
+            }
+            Ok(if entries.len() < max { Next::On } else { Next::Enough })
+        })
     }
 
     /// Reads one event of the line at a place.
@@ -362,23 +347,22 @@ impl FileLog {
         }
         let mut found = Err(LogError::Gone);
         let place = self.segments.standing(place)?;
-        self.segments
-            .walk(place, usize::MAX, Scope::Segment, &mut |at, _, line| {
-                if let RawLine::Whole(line) = line
-                    && at == place
-                {
-                    found = match line_format::decode(line) {
-                        Decoded::Entry { entry, indices, .. } => indices
-                            .iter()
-                            .position(|known| *known == index)
-                            .map(|known| entry.events[known].clone())
-                            .ok_or(LogError::Gone),
-                        Decoded::Damaged => Err(LogError::Gone),
-                        Decoded::Newer => Err(LogError::Newer),
-                    };
-                }
-                Ok(Next::Enough)
-            })?;
+        self.segments.walk(place, usize::MAX, Scope::Segment, &mut |at, _, line| {
+            if let RawLine::Whole(line) = line
+                && at == place
+            {
+                found = match line_format::decode(line) {
+                    Decoded::Entry { entry, indices, .. } => indices
+                        .iter()
+                        .position(|known| *known == index)
+                        .map(|known| entry.events[known].clone())
+                        .ok_or(LogError::Gone),
+                    Decoded::Damaged => Err(LogError::Gone),
+                    Decoded::Newer => Err(LogError::Newer),
+                };
+            }
+            Ok(Next::Enough)
+        })?;
         found
     }
 }
@@ -404,17 +388,11 @@ fn take(replica: &mut Replica, place: Place, line: &RawLine<'_>) -> Result<Taken
         }
         // A seq that was there already cannot be: the line was put there by something else than an append.
         Decoded::Entry { entry, .. } if entry.seq < replica.next_seq => Ok(Taken::Damaged),
-        Decoded::Entry {
-            entry,
-            indices,
-            count,
-        } => {
+        Decoded::Entry { entry, indices, count } => {
             replica.state.apply(&entry, &indices, place);
             replica.next_seq = entry.seq.saturating_add(count);
             replica.skipped_events |= (indices.len() as u64) < count;
-            Ok(Taken::Applied(
-                indices.into_iter().zip(entry.events).collect(),
-            ))
+            Ok(Taken::Applied(indices.into_iter().zip(entry.events).collect()))
         }
         Decoded::Damaged => Ok(Taken::Damaged),
         Decoded::Newer => Err(LogError::Newer),

@@ -86,14 +86,8 @@ impl Segments {
         let Some(segment) = self.next(place.segment) else {
             return Ok(place);
         };
-        let is_copy = self
-            .first_seq(segment)?
-            .is_some_and(|first| first < segment);
-        Ok(if is_copy {
-            Place { segment, ..place }
-        } else {
-            place
-        })
+        let is_copy = self.first_seq(segment)?.is_some_and(|first| first < segment);
+        Ok(if is_copy { Place { segment, ..place } } else { place })
     }
 
     /// Makes a segment of these lines, which is on disk before anybody can see it, and found after a power cut when this returns.
@@ -135,13 +129,8 @@ impl FileLog {
     pub(crate) fn replace(&mut self, replica: &Replica, broken: u64) -> Result<(), LogError> {
         let path = self.segments.path(broken);
         // Others are to know why it is replaced, also after a power cut.
-        self.syncer
-            .mark(&path)
-            .map_err(|error| failed("mark", &path, error))?;
-        let mut lines = self
-            .disk
-            .read(&path)
-            .map_err(|error| failed("read", &path, error))?;
+        self.syncer.mark(&path).map_err(|error| failed("mark", &path, error))?;
+        let mut lines = self.disk.read(&path).map_err(|error| failed("read", &path, error))?;
         let whole = lines.iter().rposition(|byte| *byte == b'\n');
         lines.truncate(whole.map_or(0, |end| end + 1));
         let behind_all = self.segments.newest().unwrap_or(0).saturating_add(1);

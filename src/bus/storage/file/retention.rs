@@ -46,10 +46,7 @@ pub(crate) fn kept_ms(state: &State) -> i64 {
 /// Returns the segments that are there, oldest first.
 pub(crate) fn segments_of(disk: &dyn Disk, parts: &Parts) -> io::Result<Vec<u64>> {
     let names = disk.list(&parts.log)?;
-    let mut present: Vec<u64> = names
-        .iter()
-        .filter_map(|name| segments::parse(name))
-        .collect();
+    let mut present: Vec<u64> = names.iter().filter_map(|name| segments::parse(name)).collect();
     present.sort_unstable();
     Ok(present)
 }
@@ -68,10 +65,7 @@ pub(crate) fn apply(
     };
     let oldest_text = state.oldest_text_alive();
     let is_needed = |segment: u64| {
-        [Some(older), oldest_text]
-            .iter()
-            .flatten()
-            .any(|place| place.segment <= segment)
+        [Some(older), oldest_text].iter().flatten().any(|place| place.segment <= segment)
     };
     let present = segments_of(disk, parts)?;
     let path = |segment: u64| parts.log.join(segments::file_name(segment));
@@ -105,12 +99,7 @@ fn remove(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),
     };
-    let Some(Named {
-        texts,
-        tasks,
-        at_ms,
-    }) = named_in(&bytes)
-    else {
+    let Some(Named { texts, tasks, at_ms }) = named_in(&bytes) else {
         return Ok(false);
     };
     if at_ms.range(young_ms).next().is_some() {

@@ -104,9 +104,7 @@ pub(crate) type OnLine<'a> = dyn FnMut(Place, Place, RawLine<'_>) -> Result<Next
 
 impl Segments {
     pub(crate) fn open(disk: Arc<dyn Disk>, directory: PathBuf) -> Result<Self, LogError> {
-        let identity = disk
-            .stamp(&directory)
-            .map_err(|error| failed("open", &directory, error))?;
+        let identity = disk.stamp(&directory).map_err(|error| failed("open", &directory, error))?;
         Ok(Self {
             disk,
             directory,
@@ -163,8 +161,7 @@ impl Segments {
     /// Makes sure that the files in use are still what their paths name; those that are gone are closed.
     fn look_at_open_files(&mut self) -> Result<(), LogError> {
         let present = &self.names;
-        self.open
-            .retain(|segment, _| present.binary_search(segment).is_ok());
+        self.open.retain(|segment, _| present.binary_search(segment).is_ok());
         let mut retired = Vec::new();
         for (segment, file) in &self.open {
             let path = self.path(*segment);
@@ -199,10 +196,7 @@ impl Segments {
 
     /// Returns the beginning of each segment, as last looked, oldest first.
     pub(crate) fn beginnings(&self) -> Vec<Place> {
-        let begins = |segment: &u64| Place {
-            segment: *segment,
-            offset: 0,
-        };
+        let begins = |segment: &u64| Place { segment: *segment, offset: 0 };
         self.names.iter().map(begins).collect()
     }
 
@@ -309,10 +303,7 @@ impl Segments {
     /// Makes a segment, which is found after a power cut when this returns.
     pub(crate) fn create(&mut self, segment: u64) -> Result<Arc<dyn DiskFile>, LogError> {
         let path = self.path(segment);
-        let file = self
-            .disk
-            .create_new(&path)
-            .map_err(|error| failed("create", &path, error))?;
+        let file = self.disk.create_new(&path).map_err(|error| failed("create", &path, error))?;
         self.settled = None;
         self.sync_directory()?;
         self.keep_open(segment, &file);
@@ -333,11 +324,7 @@ impl Segments {
         scope: Scope,
         on_line: &mut OnLine<'_>,
     ) -> Result<Walked, LogError> {
-        let mut walked = Walked {
-            place: from,
-            unfinished: 0,
-            stop: Stop::AtTheEnd,
-        };
+        let mut walked = Walked { place: from, unfinished: 0, stop: Stop::AtTheEnd };
         let mut left = limit;
         if walked.place.segment == 0 {
             self.refresh()?;
@@ -370,10 +357,7 @@ impl Segments {
             if walked.stop != Stop::AtTheEnd {
                 return Ok(walked);
             }
-            let next = Place {
-                segment: next,
-                offset: 0,
-            };
+            let next = Place { segment: next, offset: 0 };
             let (end, unfinished) = (walked.place, walked.unfinished);
             (walked.place, walked.unfinished) = (next, 0);
             let outcome = match unfinished {

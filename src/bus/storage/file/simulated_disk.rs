@@ -120,20 +120,12 @@ impl SimulatedDisk {
         let in_order = random.below(2) == 0;
         let kept = random.below(contents.changes.len() + 1);
         for (number, change) in contents.changes.iter().enumerate() {
-            let is_there = if in_order {
-                number < kept
-            } else {
-                random.below(2) == 0
-            };
+            let is_there = if in_order { number < kept } else { random.below(2) == 0 };
             if is_there {
                 perform(&mut names, change);
             }
         }
-        let files = contents
-            .files
-            .iter()
-            .map(|file| file.after_power_cut(&mut random))
-            .collect();
+        let files = contents.files.iter().map(|file| file.after_power_cut(&mut random)).collect();
         Self {
             shared: Arc::new(Mutex::new(Contents {
                 files,
@@ -171,11 +163,7 @@ impl Content {
                 fresh[start..end].fill(0);
             }
         }
-        Self {
-            written: bytes.clone(),
-            synced: bytes,
-            ..Self::default()
-        }
+        Self { written: bytes.clone(), synced: bytes, ..Self::default() }
     }
 }
 
@@ -269,10 +257,7 @@ impl Disk for SimulatedDisk {
 
     fn unlink(&self, path: &Path) -> io::Result<()> {
         let mut contents = self.contents();
-        if contents
-            .find(path)
-            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-        {
+        if contents.find(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Err(io::ErrorKind::NotFound.into());
         }
         contents.operate()?;
@@ -284,12 +269,7 @@ impl Disk for SimulatedDisk {
         contents.has_power()?;
         let here = |path: &&PathBuf| path.parent() == Some(directory);
         let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
-        Ok(contents
-            .names
-            .keys()
-            .filter(here)
-            .filter_map(name)
-            .collect())
+        Ok(contents.names.keys().filter(here).filter_map(name).collect())
     }
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
@@ -327,10 +307,7 @@ impl Disk for SimulatedDisk {
 }
 
 fn identity(index: usize) -> Identity {
-    Identity {
-        device: 0,
-        inode: index as u64,
-    }
+    Identity { device: 0, inode: index as u64 }
 }
 
 impl SimulatedFile {
@@ -368,11 +345,7 @@ impl DiskFile for SimulatedFile {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        let fault = self
-            .shared
-            .lock()
-            .unwrap()
-            .fault(|fault| *fault != Fault::Sync);
+        let fault = self.shared.lock().unwrap().fault(|fault| *fault != Fault::Sync);
         let length = match fault {
             Some(Fault::ShortWrite(length)) => length.min(bytes.len()),
             Some(_) => return Err(io::ErrorKind::StorageFull.into()),

@@ -239,10 +239,7 @@ impl Snapshots {
                 }
             }
         };
-        match std::thread::Builder::new()
-            .name("bus-snapshot".to_owned())
-            .spawn(writer)
-        {
+        match std::thread::Builder::new().name("bus-snapshot".to_owned()).spawn(writer) {
             Ok(writer) => self.writer = Some(writer),
             Err(error) => tracing::warn!(%error, "failed to start writing a snapshot"),
         }
@@ -274,14 +271,10 @@ pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Optio
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let object = bytes
-        .strip_suffix(b"\n")
-        .filter(|object| line_format::checked(object).is_some());
+    let object = bytes.strip_suffix(b"\n").filter(|object| line_format::checked(object).is_some());
     let beginning: Option<Beginning> =
         object.and_then(|object| serde_json::from_slice(object).ok());
-    Ok(beginning
-        .filter(|beginning| beginning.format == FORMAT)
-        .map(|beginning| beginning.place))
+    Ok(beginning.filter(|beginning| beginning.format == FORMAT).map(|beginning| beginning.place))
 }
 
 /// Writes what a snapshot says.
@@ -297,10 +290,7 @@ pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io:
     };
     let mut object = io::BufWriter::with_capacity(CHUNK_BYTES, line_format::Sealing::new(out));
     serde_json::to_writer(&mut object, &written)?;
-    object
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .finish()
+    object.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
 }
 
 fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {
@@ -337,9 +327,7 @@ fn clear_away(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
         return Ok(());
     };
     for name in disk.list(directory)? {
-        let number = name
-            .strip_suffix(".tmp")
-            .and_then(|digits| digits.parse().ok());
+        let number = name.strip_suffix(".tmp").and_then(|digits| digits.parse().ok());
         if parse(&name).or(number).is_some_and(|seq| seq < oldest_kept) {
             match disk.unlink(&directory.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

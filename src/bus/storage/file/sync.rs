@@ -55,13 +55,7 @@ struct Dirty {
 
 impl Syncer {
     pub(crate) fn new(disk: Arc<dyn Disk>, blobs: PathBuf, transcripts: PathBuf) -> Self {
-        Self {
-            disk,
-            blobs,
-            transcripts,
-            pending: Mutex::default(),
-            turn: Mutex::new(None),
-        }
+        Self { disk, blobs, transcripts, pending: Mutex::default(), turn: Mutex::new(None) }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -85,12 +79,7 @@ impl Syncer {
             return;
         }
         let file = Arc::clone(file);
-        let dirty = Dirty {
-            file,
-            path,
-            last,
-            end,
-        };
+        let dirty = Dirty { file, path, last, end };
         pending.dirty.insert(segment, dirty);
     }
 
@@ -134,12 +123,7 @@ impl Syncer {
             dirty.map_or((0, 0), |dirty| (dirty.last, dirty.end))
         };
         let file = Arc::clone(file);
-        let dirty = Dirty {
-            file,
-            path,
-            last,
-            end,
-        };
+        let dirty = Dirty { file, path, last, end };
         self.sync_one(segment, &dirty)
     }
 
@@ -176,25 +160,16 @@ impl Syncer {
     }
 
     fn sync_one(&self, segment: u64, dirty: &Dirty) -> bool {
-        let outcome = dirty.file.sync().map_err(|error| LogError::OutcomeUnknown {
-            source: Arc::new(error),
-        });
+        let outcome =
+            dirty.file.sync().map_err(|error| LogError::OutcomeUnknown { source: Arc::new(error) });
         // What is on disk without a name is nowhere.
-        let outcome = outcome
-            .and_then(|()| self.is_in_place(dirty))
-            .and_then(|()| self.has_no_mark(dirty));
+        let outcome =
+            outcome.and_then(|()| self.is_in_place(dirty)).and_then(|()| self.has_no_mark(dirty));
         let mut pending = self.pending();
         match outcome {
             Ok(()) => {
-                pending.synced = pending.synced.max(Place {
-                    segment,
-                    offset: dirty.end,
-                });
-                if pending
-                    .dirty
-                    .get(&segment)
-                    .is_some_and(|now| now.last <= dirty.last)
-                {
+                pending.synced = pending.synced.max(Place { segment, offset: dirty.end });
+                if pending.dirty.get(&segment).is_some_and(|now| now.last <= dirty.last) {
                     pending.dirty.remove(&segment);
                 }
                 true
@@ -241,9 +216,7 @@ impl Syncer {
             return Ok(());
         }
         Err(LogError::OutcomeUnknown {
-            source: Arc::new(io::Error::other(
-                "another process could not write all of it",
-            )),
+            source: Arc::new(io::Error::other("another process could not write all of it")),
         })
     }
 
@@ -252,9 +225,7 @@ impl Syncer {
         match (self.disk.identity(&dirty.path), opened) {
             (Ok(named), Ok(opened)) if named == opened => Ok(()),
             (Err(error), _) if error.kind() != io::ErrorKind::NotFound => {
-                Err(LogError::OutcomeUnknown {
-                    source: Arc::new(error),
-                })
+                Err(LogError::OutcomeUnknown { source: Arc::new(error) })
             }
             _ => Err(LogError::Removed),
         }

@@ -71,9 +71,7 @@ pub(crate) fn apply(
 
 /// Reads the id out of the name of a text, or of the temporary file that a crash left of one.
 fn id_in(name: &str) -> Option<Uuid> {
-    let temporary = name
-        .strip_prefix('.')
-        .and_then(|name| name.strip_suffix(".tmp"));
+    let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
     Uuid::parse_str(temporary.unwrap_or(name)).ok()
 }
 

@@ -23,11 +23,8 @@ const LAST_POLL: Duration = Duration::from_millis(500);
 
 /// What it takes to be told of what is appended to the files in a directory. Linux tells that of the directory; macOS, by kqueue,
 /// only of each file that is watched itself. There its other way, `FSEvents`, tells of a write only when the file is closed.
-const DEPTH: RecursiveMode = if cfg!(target_os = "linux") {
-    RecursiveMode::NonRecursive
-} else {
-    RecursiveMode::Recursive
-};
+const DEPTH: RecursiveMode =
+    if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
 
 /// How bells are listened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,15 +117,8 @@ impl Bells {
                 })?;
             self.ear = Ear::Watcher(watcher);
         }
-        let paths: Vec<_> = self
-            .heard
-            .difference(sessions)
-            .map(|id| self.path(*id))
-            .collect();
-        let fresh: Vec<_> = sessions
-            .difference(&self.heard)
-            .map(|id| self.path(*id))
-            .collect();
+        let paths: Vec<_> = self.heard.difference(sessions).map(|id| self.path(*id)).collect();
+        let fresh: Vec<_> = sessions.difference(&self.heard).map(|id| self.path(*id)).collect();
         let Ear::Watcher(watcher) = &mut self.ear else {
             return Ok(());
         };
@@ -185,18 +175,12 @@ fn is_ring(event: &notify::Result<notify::Event>) -> bool {
 }
 
 fn call(on_ring: &Mutex<Option<OnRing>>) {
-    let on_ring = on_ring
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let on_ring = on_ring.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(on_ring) = on_ring {
         on_ring();
     }
 }
 
 fn times(paths: &[PathBuf]) -> Vec<Option<i128>> {
-    paths
-        .iter()
-        .map(|path| disk::touched_ns(path).ok())
-        .collect()
+    paths.iter().map(|path| disk::touched_ns(path).ok()).collect()
 }

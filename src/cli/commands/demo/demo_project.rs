@@ -54,11 +54,7 @@ impl Stage {
         // What it remembers of this bus goes with the project.
         env.retain(|(name, _)| name != "XDG_STATE_HOME");
         env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));
-        let args = [
-            "orchestrator".into(),
-            "--project".into(),
-            self.root.clone().into(),
-        ];
+        let args = ["orchestrator".into(), "--project".into(), self.root.clone().into()];
         let program = std::env::current_exe()?;
         let spec = ChildSpec {
             program,
@@ -98,10 +94,7 @@ impl Orchestrator {
         if exit.code == Some(0) {
             return Ok(());
         }
-        Err(format!(
-            "the orchestrator ended with {exit}; its stderr: {}",
-            self.child.stderr_tail()
-        )
-        .into())
+        Err(format!("the orchestrator ended with {exit}; its stderr: {}", self.child.stderr_tail())
+            .into())
     }
 }

@@ -28,12 +28,10 @@ pub(crate) struct DemoArguments {
 pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     below_agent::refuse_to("lead a team, which the demo does")?;
     let keep = arguments.keep;
-    serve_mcp::run_team(
-        async move || match tokio::time::timeout(LIMIT, play(keep)).await {
-            Ok(played) => played,
-            Err(_) => Err(format!("the demo did not end within {} s", LIMIT.as_secs()).into()),
-        },
-    )
+    serve_mcp::run_team(async move || match tokio::time::timeout(LIMIT, play(keep)).await {
+        Ok(played) => played,
+        Err(_) => Err(format!("the demo did not end within {} s", LIMIT.as_secs()).into()),
+    })
 }
 
 async fn play(keep: bool) -> Result<(), Failure> {
@@ -46,10 +44,7 @@ async fn play(keep: bool) -> Result<(), Failure> {
     teller.tell(&format!("project    {}", stage.project().display()));
     let orchestrator = stage.orchestrator().await?;
     let tools = orchestrator.client.tools().await?;
-    teller.tell(&format!(
-        "orchestrator is up: {} tools over MCP",
-        tools.len()
-    ));
+    teller.tell(&format!("orchestrator is up: {} tools over MCP", tools.len()));
     let told = story::tell(&orchestrator.client, &teller).await;
     // In either case nothing may be left running.
     let closed = orchestrator.close(&teller).await;
@@ -66,10 +61,7 @@ async fn play(keep: bool) -> Result<(), Failure> {
         output::say(&format!("Kept: {}", stage.project().display()));
     }
     let left = count.processes_left();
-    output::say(&format!(
-        "{left} processes left, {:.1} s in all.",
-        began.elapsed().as_secs_f64()
-    ));
+    output::say(&format!("{left} processes left, {:.1} s in all.", began.elapsed().as_secs_f64()));
     if left > 0 {
         return Err(format!("{left} processes of the team are still running").into());
     }
@@ -86,9 +78,6 @@ struct Teller {
 
 impl Teller {
     fn tell(&self, what: &str) {
-        output::say(&format!(
-            "{:>6.2} s  {what}",
-            self.began.elapsed().as_secs_f64()
-        ));
+        output::say(&format!("{:>6.2} s  {what}", self.began.elapsed().as_secs_f64()));
     }
 }

@@ -15,23 +15,15 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, Failure> {
     let mut racers = Vec::new();
     for racer in ["reviewer", "verifier"] {
-        let task = start(
-            client,
-            racer,
-            "Stand by for a request, claim it if you can, and answer it.",
-        )
-        .await?;
+        let task =
+            start(client, racer, "Stand by for a request, claim it if you can, and answer it.")
+                .await?;
         racers.push((racer, task));
     }
     until(client, "waiting", &["reviewer", "verifier"]).await?;
     teller.tell("reviewer and verifier are at work: both wait for a request");
 
-    let writer = start(
-        client,
-        "writer",
-        "Write the release note and have it checked.",
-    )
-    .await?;
+    let writer = start(client, "writer", "Write the release note and have it checked.").await?;
     teller.tell("writer is at work: it drafts, then posts a request to whoever is free");
     let written = result(client, &writer).await?;
     teller.tell(&format!("writer says: {}", text(&written, "output")));
@@ -40,41 +32,25 @@ pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, F
         teller.tell(&format!("{racer} says: {}", text(&done, "output")));
     }
 
-    let sent = call(
-        client,
-        "broadcast",
-        json!({ "content": "The release note is out. Thank you all." }),
-    )
-    .await?;
+    let sent =
+        call(client, "broadcast", json!({ "content": "The release note is out. Thank you all." }))
+            .await?;
     teller.tell(&format!("broadcast to {}", list(&sent["delivered_to"])));
     until_read(client, &["writer", "reviewer", "verifier"]).await?;
     teller.tell("each was woken by it, had a turn, and is idle again");
 
     let began = Instant::now();
-    call(
-        client,
-        "send_message",
-        json!({ "to": "writer", "content": "are you there?" }),
-    )
-    .await?;
-    let answer = call(
-        client,
-        "wait_for_message",
-        json!({ "from": "writer", "timeout_seconds": 20 }),
-    )
-    .await?;
+    call(client, "send_message", json!({ "to": "writer", "content": "are you there?" })).await?;
+    let answer =
+        call(client, "wait_for_message", json!({ "from": "writer", "timeout_seconds": 20 }))
+            .await?;
     let woken = began.elapsed();
     teller.tell(&format!(
         "orchestrator → writer: are you there?   writer → orchestrator: {}",
         text(&answer["message"], "content")
     ));
 
-    call(
-        client,
-        "shutdown_agent",
-        json!({ "agent": "verifier", "reason": "well done" }),
-    )
-    .await?;
+    call(client, "shutdown_agent", json!({ "agent": "verifier", "reason": "well done" })).await?;
     until_gone(client, "verifier").await?;
     teller.tell("verifier was shut down in good order");
     Ok(woken)
@@ -106,9 +82,7 @@ async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
 async fn until(client: &Client, status: &str, names: &[&str]) -> Result<(), Failure> {
     until_agents(client, "list_agents", |agents| {
         names.iter().all(|name| {
-            agents
-                .iter()
-                .any(|agent| agent["name"] == *name && agent["status"] == status)
+            agents.iter().any(|agent| agent["name"] == *name && agent["status"] == status)
         })
     })
     .await
@@ -119,11 +93,7 @@ async fn until(client: &Client, status: &str, names: &[&str]) -> Result<(), Fail
 async fn until_read(client: &Client, names: &[&str]) -> Result<(), Failure> {
     let read = |agent: &Value| agent["messages_pending"] == 0 && agent["status"] == "idle";
     let all = |agents: &[Value]| {
-        names.iter().all(|name| {
-            agents
-                .iter()
-                .any(|agent| agent["name"] == *name && read(agent))
-        })
+        names.iter().all(|name| agents.iter().any(|agent| agent["name"] == *name && read(agent)))
     };
     let waited = until_agents(client, "get_agent_status", all).await;
     waited.map_err(|seen| format!("the mail of {} is not read: {seen}", names.join(" and ")).into())
@@ -145,13 +115,8 @@ async fn until_agents(
 ) -> Result<(), Value> {
     let deadline = Instant::now() + LIMIT;
     loop {
-        let listed = call(client, tool, json!({}))
-            .await
-            .map_err(|error| error.to_string())?;
-        if listed["agents"]
-            .as_array()
-            .is_some_and(|agents| holds(agents))
-        {
+        let listed = call(client, tool, json!({})).await.map_err(|error| error.to_string())?;
+        if listed["agents"].as_array().is_some_and(|agents| holds(agents)) {
             return Ok(());
         }
         if Instant::now() > deadline {
@@ -170,10 +135,6 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 fn list(value: &Value) -> String {
-    let names = value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
+    let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
     names.collect::<Vec<_>>().join(", ")
 }

@@ -57,17 +57,9 @@ fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
 }
 
 fn of_state(state: &State) -> Count {
-    let mut count = Count {
-        events: 0,
-        sent: 0,
-        seen: 0,
-        settled: 0,
-        lost: 0,
-        marks: Vec::new(),
-    };
-    for delivery in state
-        .messages()
-        .flat_map(|message| message.deliveries.iter().map(|(_, delivery)| delivery))
+    let mut count = Count { events: 0, sent: 0, seen: 0, settled: 0, lost: 0, marks: Vec::new() };
+    for delivery in
+        state.messages().flat_map(|message| message.deliveries.iter().map(|(_, delivery)| delivery))
     {
         count.sent += 1;
         match delivery {

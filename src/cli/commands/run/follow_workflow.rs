@@ -34,10 +34,7 @@ pub(crate) struct Approving {
 
 impl Approving {
     pub(crate) fn of(yes: bool) -> Self {
-        Self {
-            all_steps: yes,
-            has_person: stdin().is_terminal(),
-        }
+        Self { all_steps: yes, has_person: stdin().is_terminal() }
     }
 }
 
@@ -49,10 +46,7 @@ pub(crate) struct Begun {
 
 impl Begun {
     pub(crate) fn of(workflow: Workflow) -> Self {
-        Self {
-            workflow,
-            at: Instant::now(),
-        }
+        Self { workflow, at: Instant::now() }
     }
 }
 
@@ -250,10 +244,7 @@ async fn approve_all(
     for step in steps.filter(|step| step.status == StepStatus::Asking) {
         let step = &step.plan.name;
         if asked.insert(Subject::Step(step.clone())) {
-            let step = StepOf {
-                workflow: workflow.id.clone(),
-                step: step.clone(),
-            };
+            let step = StepOf { workflow: workflow.id.clone(), step: step.clone() };
             said(workflows, Ask::ApproveStep(step, Approval::Given)).await?;
         }
     }
@@ -305,11 +296,7 @@ fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {
-            output::say(&format!(
-                "\n{}:\n{}",
-                step.plan.name,
-                bus.text(body)?.trim_end()
-            ));
+            output::say(&format!("\n{}:\n{}", step.plan.name, bus.text(body)?.trim_end()));
         }
     }
     match workflow.status {

@@ -91,10 +91,7 @@ impl Screen {
             terminal::drop_typed(stdin());
         }
         self.next.above.extend(question.about.clone());
-        self.asking = Some(Asking {
-            question: question.clone(),
-            answer,
-        });
+        self.asking = Some(Asking { question: question.clone(), answer });
         answered
     }
 

@@ -33,9 +33,7 @@ pub(crate) fn mermaid(plan: &Plan) -> String {
             step.name,
             step.agent,
             // In a label, these are HTML.
-            quotable(&conditions(step))
-                .replace('<', "#lt;")
-                .replace('>', "#gt;")
+            quotable(&conditions(step)).replace('<', "#lt;").replace('>', "#gt;")
         )
         .expect("writing to a string succeeds");
     }
@@ -108,11 +106,7 @@ mod tests {
             Step::new(b.clone(), "gemini", &[]),
             Step::new(name("c"), "codex", &[a, b]),
         ];
-        Plan {
-            name: "the \"review\"".into(),
-            prompts: vec![String::new(); steps.len()],
-            steps,
-        }
+        Plan { name: "the \"review\"".into(), prompts: vec![String::new(); steps.len()], steps }
     }
 
     #[test]
@@ -126,16 +120,11 @@ mod tests {
     #[test]
     fn what_a_step_hangs_on_is_shown_with_it() {
         let mut plan = plan();
-        let source = Source {
-            step: plan.steps[0].name.clone(),
-            field: Field::Json(vec!["list".into()]),
-        };
+        let source =
+            Source { step: plan.steps[0].name.clone(), field: Field::Json(vec!["list".into()]) };
         plan.steps[2].for_each = Some(source.clone());
-        plan.steps[2].when = Some(When {
-            source,
-            relation: Relation::Contains,
-            value: "a \"b\"".into(),
-        });
+        plan.steps[2].when =
+            Some(When { source, relation: Relation::Contains, value: "a \"b\"".into() });
         assert!(order(&plan).ends_with(
             "2. c (codex, for each of steps.a.json.list, when steps.a.json.list contains a \"b\")"
         ));
@@ -148,10 +137,7 @@ mod tests {
         let mut plan = plan();
         plan.name = "w\n  9. all is well".into();
         plan.steps[2].when = Some(When {
-            source: Source {
-                step: plan.steps[0].name.clone(),
-                field: Field::Output,
-            },
+            source: Source { step: plan.steps[0].name.clone(), field: Field::Output },
             relation: Relation::Contains,
             value: "x\u{1b}[2J\u{9b}\u{202e}\n  9. y".into(),
         });

@@ -33,18 +33,12 @@ impl Report {
 
 /// Says where a step stands.
 fn line(step: &PlayedStep) -> String {
-    let agent = step
-        .agent
-        .as_ref()
-        .map_or_else(|| step.wanted().to_owned(), ToString::to_string);
+    let agent = step.agent.as_ref().map_or_else(|| step.wanted().to_owned(), ToString::to_string);
     let why = told(step.why.as_deref().unwrap_or_default());
     let name = &step.plan.name;
     match step.status {
         StepStatus::Running if step.attempts > 1 => {
-            format!(
-                "{name} is running again ({agent}, attempt {})",
-                step.attempts
-            )
+            format!("{name} is running again ({agent}, attempt {})", step.attempts)
         }
         StepStatus::Running => format!("{name} is running ({agent})"),
         StepStatus::Done => format!("{name} is done"),
@@ -71,12 +65,7 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
     let width = workflow.steps.iter();
     let width = width.map(|step| step.plan.name.as_str().len()).max();
     let width = width.unwrap_or_default();
-    let mut lines = vec![format!(
-        "{} ({}) {}",
-        workflow.name,
-        workflow.id,
-        workflow.status.told()
-    )];
+    let mut lines = vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.told())];
     for step in &workflow.steps {
         let took = match (step.started_ms, step.ended_ms) {
             (Some(from), Some(to)) => {
@@ -88,10 +77,7 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
         let agent = step.agent.as_ref();
         let agent = agent.map_or_else(String::new, |agent| format!("  {agent}"));
         let status = step.status.as_str();
-        lines.push(format!(
-            "  {:width$}  {status:<9}{took}{agent}",
-            step.plan.name.as_str()
-        ));
+        lines.push(format!("  {:width$}  {status:<9}{took}{agent}", step.plan.name.as_str()));
     }
     lines.join("\n")
 }

@@ -48,11 +48,7 @@ impl Question {
     fn of_permission(permission: &Permission) -> Self {
         let has_always = permission.offers.contains(&Decision::AllowAlways);
         let agent = &permission.question.agent;
-        let answers = if has_always {
-            "[y/N, a: always]"
-        } else {
-            "[y/N]"
-        };
+        let answers = if has_always { "[y/N, a: always]" } else { "[y/N]" };
         Self {
             subject: Subject::Permission(permission.id.clone()),
             about: Some(about(permission)),
@@ -68,15 +64,8 @@ impl Question {
         let always = self.has_always && matches!(word.as_str(), "a" | "always");
         match &self.subject {
             Subject::Step(step) => {
-                let step = StepOf {
-                    workflow: workflow.id.clone(),
-                    step: step.clone(),
-                };
-                let approval = if yes {
-                    Approval::Given
-                } else {
-                    Approval::Refused(None)
-                };
+                let step = StepOf { workflow: workflow.id.clone(), step: step.clone() };
+                let approval = if yes { Approval::Given } else { Approval::Refused(None) };
                 Ask::ApproveStep(step, approval)
             }
             Subject::Permission(id) => {
@@ -95,14 +84,8 @@ impl Question {
 fn about(permission: &Permission) -> String {
     let question = &permission.question;
     let paths = question.paths.iter().map(|path| plain(path, SHOWN));
-    let paths: Vec<_> = paths
-        .filter(|path| !question.title.contains(path.as_str()))
-        .collect();
-    let paths = if paths.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", paths.join(", "))
-    };
+    let paths: Vec<_> = paths.filter(|path| !question.title.contains(path.as_str())).collect();
+    let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
     let (agent, kind, title) = (&question.agent, &question.kind, &question.title);
     let kind = plain(kind, SHOWN);
     let title = plain(title, SHOWN);
@@ -239,10 +222,7 @@ mod tests {
         let step = Question::of_step(&Name::parse("commit").unwrap());
         let said = |typed| step.ask(&workflow(), typed);
         assert!(matches!(said("y"), Ask::ApproveStep(_, Approval::Given)));
-        assert!(matches!(
-            said("a"),
-            Ask::ApproveStep(_, Approval::Refused(None))
-        ));
+        assert!(matches!(said("a"), Ask::ApproveStep(_, Approval::Refused(None))));
     }
 
     #[test]

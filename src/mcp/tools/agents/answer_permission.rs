@@ -48,11 +48,7 @@ impl Tool for AnswerPermission {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = PermissionId::parse(&input.permission_id)?;
         let decision = Decision::parse(&input.decision).ok_or_else(|| {
-            let shown: String = input
-                .decision
-                .chars()
-                .take(limits::SHOWN_NAME_CHARS)
-                .collect();
+            let shown: String = input.decision.chars().take(limits::SHOWN_NAME_CHARS).collect();
             ToolError::Arguments(format!(
                 "decision is {shown:?}: it is allow_once, allow_always or reject"
             ))
@@ -82,10 +78,7 @@ impl Tool for AnswerPermission {
 ///
 /// One that would not see that agent above itself has joined before it was there, and so does not: else it had not got in.
 fn is_below_the_asker(bus: &Bus, id: &PermissionId) -> bool {
-    let mark = |Ancestor { pid, started }| ProcessMark {
-        pid,
-        started: Some(started),
-    };
+    let mark = |Ancestor { pid, started }| ProcessMark { pid, started: Some(started) };
     let line: Vec<_> = ancestors::ancestors().into_iter().map(mark).collect();
     bus.look(|state| {
         let asker = state.session(state.permission(id)?.question.session)?;

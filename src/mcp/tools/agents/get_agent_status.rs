@@ -84,23 +84,14 @@ impl Tool for GetAgentStatus {
         caller.bus().bury_the_dead().await?;
         let now = caller.bus().now();
         let (agents, permissions) = caller.bus().look(|state| {
-            let live = state
-                .live_sessions()
-                .into_iter()
-                .map(|session| live(state, session, now));
-            let departed = state
-                .departed()
-                .rev()
-                .filter(|departed| is_recent(departed, now))
-                .map(dead);
+            let live = state.live_sessions().into_iter().map(|session| live(state, session, now));
+            let departed =
+                state.departed().rev().filter(|departed| is_recent(departed, now)).map(dead);
             let open = state.open_permissions();
             let open = open.into_iter().map(open_view);
             (live.chain(departed).collect(), open.collect())
         });
-        Ok(Output {
-            agents,
-            permissions,
-        })
+        Ok(Output { agents, permissions })
     }
 }
 
@@ -119,12 +110,7 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
         requests_pending: state.pending_requests(&session.name),
         uptime_seconds: between(session.since, now.tick) / 1000,
         last_activity: iso8601(session.last_ms),
-        tools: if session.tools == Tools::Ready {
-            "ready"
-        } else {
-            "missing"
-        }
-        .to_owned(),
+        tools: if session.tools == Tools::Ready { "ready" } else { "missing" }.to_owned(),
         delivery: delivery(session),
         reason: None,
     }
@@ -132,16 +118,11 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
 
 /// Returns the ways to a session: its bridge's, and those of its tools.
 fn delivery(session: &Session) -> Vec<&'static str> {
-    let (into_turn, others): (Vec<_>, Vec<_>) = session
-        .ways
-        .iter()
-        .partition(|way| matches!(way, Way::Steer | Way::Drain));
+    let (into_turn, others): (Vec<_>, Vec<_>) =
+        session.ways.iter().partition(|way| matches!(way, Way::Steer | Way::Drain));
     let interrupts = into_turn.is_empty() && !others.is_empty();
-    let tools: &[Way] = if session.tools == Tools::Ready {
-        &[Way::Piggyback, Way::Pull]
-    } else {
-        &[]
-    };
+    let tools: &[Way] =
+        if session.tools == Tools::Ready { &[Way::Piggyback, Way::Pull] } else { &[] };
     let words = |ways: Vec<Way>| ways.into_iter().map(Way::as_str);
     words(into_turn)
         .chain(interrupts.then_some("interrupt"))
@@ -188,9 +169,5 @@ fn is_recent(departed: &Departed, now: Now) -> bool {
 
 /// Returns the milliseconds between two ticks; those of different boots cannot be compared.
 fn between(from: Tick, to: Tick) -> u64 {
-    if from.boot == to.boot {
-        to.ms.saturating_sub(from.ms)
-    } else {
-        0
-    }
+    if from.boot == to.boot { to.ms.saturating_sub(from.ms) } else { 0 }
 }

@@ -33,17 +33,11 @@ impl Tool for Broadcast {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         caller.bus().bury_the_dead().await?;
         let sent = caller.call.broadcast(input.content).await?;
-        let delivered: BTreeSet<_> = sent
-            .into_iter()
-            .flat_map(|sent| sent.recipients)
-            .map(|(name, _)| name)
-            .collect();
+        let delivered: BTreeSet<_> =
+            sent.into_iter().flat_map(|sent| sent.recipients).map(|(name, _)| name).collect();
         let me = caller.seat().name().clone();
         let failed = caller.bus().look(|state| {
-            let live = state
-                .live_sessions()
-                .into_iter()
-                .map(|session| session.name.clone());
+            let live = state.live_sessions().into_iter().map(|session| session.name.clone());
             live.filter(|name| *name != me && !delivered.contains(name))
                 .map(|name| name.to_string())
                 .collect()

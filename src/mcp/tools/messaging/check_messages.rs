@@ -74,11 +74,7 @@ impl Tool for CheckMessages {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         match wanted(input)? {
             Wanted::Unread { from, limit } => unread(caller, from, limit).await,
-            Wanted::Past {
-                cursor,
-                from,
-                limit,
-            } => past(caller, cursor, from, limit).await,
+            Wanted::Past { cursor, from, limit } => past(caller, cursor, from, limit).await,
             Wanted::Rest { id, offset } => rest(caller, id, offset).await,
             Wanted::Output { task, offset } => said_before(caller, task, offset).await,
         }
@@ -101,9 +97,9 @@ fn wanted(input: Input) -> Result<Wanted, ToolError> {
     if input.offset.is_some() {
         return refuse("offset needs the id of the message that it belongs to");
     }
-    let limit = input.limit.map_or(limits::CHECK_LIMIT, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    });
+    let limit = input
+        .limit
+        .map_or(limits::CHECK_LIMIT, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     if !(1..=limits::MAX_CHECK_LIMIT).contains(&limit) {
         let most = limits::MAX_CHECK_LIMIT;
         return refuse(&format!("limit is {limit}; it must be 1 to {most}"));
@@ -112,11 +108,7 @@ fn wanted(input: Input) -> Result<Wanted, ToolError> {
     match input.cursor {
         None => Ok(Wanted::Unread { from, limit }),
         Some(cursor) => match Cursor::parse(&cursor) {
-            Some(cursor) => Ok(Wanted::Past {
-                cursor,
-                from,
-                limit,
-            }),
+            Some(cursor) => Ok(Wanted::Past { cursor, from, limit }),
             None => refuse("cursor is not one of ours: use a next_cursor, or \"0\" for the oldest"),
         },
     }
@@ -162,10 +154,7 @@ async fn past(
     let from = from.map(|from| sender(caller, &from)).transpose()?;
     let seat = caller.seat().clone();
     let (letters, next) = blocking(move || look_back(&seat, cursor, from.as_ref(), limit)).await?;
-    Ok(Output {
-        messages: views(letters),
-        next_cursor: next.map(Cursor::text),
-    })
+    Ok(Output { messages: views(letters), next_cursor: next.map(Cursor::text) })
 }
 
 fn look_back(
@@ -207,10 +196,7 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
         let header = bus.find_message(&id, seat.name())?;
         bus.letter(header, offset, seat.text_room())
     });
-    Ok(Output {
-        messages: views(vec![letter.await?]),
-        next_cursor: None,
-    })
+    Ok(Output { messages: views(vec![letter.await?]), next_cursor: None })
 }
 
 /// Reads on in what was said in an earlier step, and changes nothing.
@@ -233,10 +219,7 @@ async fn said_before(
     });
     let (task, whole) = said.await?;
     let view = MessageView::of_output(&task, caller.seat(), &whole, offset);
-    Ok(Output {
-        messages: vec![view],
-        next_cursor: None,
-    })
+    Ok(Output { messages: vec![view], next_cursor: None })
 }
 
 /// Runs what may read through the whole log where it keeps nobody waiting.

@@ -17,31 +17,18 @@ pub(crate) struct Cursor {
 impl Cursor {
     /// Returns the cursor in front of a line.
     pub(crate) fn at(place: Place) -> Self {
-        Self {
-            place: Some(place),
-            shown: 0,
-        }
+        Self { place: Some(place), shown: 0 }
     }
 
     /// Returns the cursor behind one more message, that stands in the line at `place`.
     pub(crate) fn behind(self, place: Place) -> Self {
-        let shown = if self.place == Some(place) {
-            self.shown + 1
-        } else {
-            1
-        };
-        Self {
-            place: Some(place),
-            shown,
-        }
+        let shown = if self.place == Some(place) { self.shown + 1 } else { 1 };
+        Self { place: Some(place), shown }
     }
 
     /// Reads a cursor.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let oldest = Self {
-            place: None,
-            shown: 0,
-        };
+        let oldest = Self { place: None, shown: 0 };
         if text == "0" {
             return Some(oldest);
         }
@@ -51,14 +38,9 @@ impl Cursor {
             return None;
         }
         Some(Self {
-            place: Some(Place {
-                segment: segment.ok()?,
-                offset: offset.ok()?,
-            }),
+            place: Some(Place { segment: segment.ok()?, offset: offset.ok()? }),
             // More than any line can have would only be a number to stumble over.
-            shown: usize::try_from(shown.ok()?)
-                .ok()
-                .filter(|shown| *shown <= MOST_IN_A_LINE)?,
+            shown: usize::try_from(shown.ok()?).ok().filter(|shown| *shown <= MOST_IN_A_LINE)?,
         })
     }
 
@@ -77,10 +59,7 @@ mod tests {
 
     #[test]
     fn a_cursor_reads_back() {
-        let place = Place {
-            segment: 7,
-            offset: 4096,
-        };
+        let place = Place { segment: 7, offset: 4096 };
         let cursor = Cursor::at(place).behind(place).behind(place);
         assert_eq!(cursor.shown, 2);
         assert_eq!(Cursor::parse(&cursor.text()), Some(cursor));
@@ -89,16 +68,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_none() {
-        for text in [
-            "",
-            "1",
-            "1.2",
-            "1.2.3.4",
-            "a.b.c",
-            "-1.0.0",
-            "../../x",
-            "1.2.99999999999999999999",
-        ] {
+        for text in
+            ["", "1", "1.2", "1.2.3.4", "a.b.c", "-1.0.0", "../../x", "1.2.99999999999999999999"]
+        {
             assert_eq!(Cursor::parse(text), None, "{text}");
         }
     }

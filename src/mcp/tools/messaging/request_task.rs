@@ -44,24 +44,11 @@ impl Tool for RequestTask {
         wait_for_message with the request_id.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let nudge = seconds(
-            "timeout_seconds",
-            input.timeout_seconds,
-            limits::REQUEST_NUDGE_SECONDS,
-        )?;
-        let ttl = seconds(
-            "ttl_seconds",
-            input.ttl_seconds,
-            limits::REQUEST_TTL_SECONDS,
-        )?;
-        let id = caller
-            .call
-            .open_request(input.description, input.context, nudge, ttl)
-            .await?;
-        Ok(Output {
-            request_id: id.into(),
-            status: RequestStatus::Open.as_str(),
-        })
+        let nudge =
+            seconds("timeout_seconds", input.timeout_seconds, limits::REQUEST_NUDGE_SECONDS)?;
+        let ttl = seconds("ttl_seconds", input.ttl_seconds, limits::REQUEST_TTL_SECONDS)?;
+        let id = caller.call.open_request(input.description, input.context, nudge, ttl).await?;
+        Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str() })
     }
 }
 

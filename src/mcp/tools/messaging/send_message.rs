@@ -60,22 +60,12 @@ impl Tool for SendMessage {
             Some(Urgency::Urgent) => Priority::Urgent,
             Some(Urgency::Normal) | None => Priority::Normal,
         };
-        let sent = caller
-            .call
-            .send_as(priority, input.to, input.content, input.reply_to)
-            .await?;
+        let sent = caller.call.send_as(priority, input.to, input.content, input.reply_to).await?;
         let delivered = sent.recipients.iter().any(|(_, is_live)| *is_live);
-        let recipients = sent
-            .recipients
-            .into_iter()
-            .map(|(name, is_live)| Recipient {
-                name: name.to_string(),
-                state: if is_live { "live" } else { "absent" },
-            });
-        Ok(Output {
-            message_id: sent.id.into(),
-            delivered,
-            recipients: recipients.collect(),
-        })
+        let recipients = sent.recipients.into_iter().map(|(name, is_live)| Recipient {
+            name: name.to_string(),
+            state: if is_live { "live" } else { "absent" },
+        });
+        Ok(Output { message_id: sent.id.into(), delivered, recipients: recipients.collect() })
     }
 }

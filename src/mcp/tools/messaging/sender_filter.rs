@@ -10,11 +10,8 @@ pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
     let me = caller.seat().name();
     caller.bus().look(|state| {
         let named = Name::parse(text).ok();
-        let wrote = |name: &Name| {
-            state
-                .unread(me)
-                .any(|message| message.from.member() == Some(name))
-        };
+        let wrote =
+            |name: &Name| state.unread(me).any(|message| message.from.member() == Some(name));
         match named.filter(wrote) {
             Some(name) => Ok(name),
             None => Ok(known_member(state, text)?.clone()),

@@ -74,10 +74,7 @@ impl Tool for WaitForMessage {
         let from = input.from.map(|from| sender(caller, &from)).transpose()?;
         let request = input.request_id.map(|id| known_request(caller, &id));
         let request = request.transpose()?;
-        let waited = caller
-            .call
-            .wait(from, request, Duration::from_secs(seconds))
-            .await?;
+        let waited = caller.call.wait(from, request, Duration::from_secs(seconds)).await?;
         let (message, timed_out, note) = match waited {
             Waited::Message(letter) => (Some((*letter).into()), false, None),
             Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
@@ -86,11 +83,7 @@ impl Tool for WaitForMessage {
             Waited::Ended => (None, false, None),
             Waited::InTurn => (None, false, Some(IN_TURN)),
         };
-        Ok(Output {
-            message,
-            timed_out,
-            note,
-        })
+        Ok(Output { message, timed_out, note })
     }
 }
 
@@ -98,9 +91,5 @@ fn known_request(caller: &Caller, text: &str) -> Result<RequestId, ToolError> {
     let id = RequestId::parse(text)?;
     caller.bus().refresh()?;
     let is_known = caller.bus().look(|state| state.request(&id).is_some());
-    if is_known {
-        Ok(id)
-    } else {
-        Err(Refusal::UnknownRequest { id }.into())
-    }
+    if is_known { Ok(id) } else { Err(Refusal::UnknownRequest { id }.into()) }
 }

@@ -142,11 +142,7 @@ impl Tool for AssignTask {
             }
         }
         let task = team.task(&assigned.task)?;
-        Ok(Output {
-            task: StatusView::of(&task, &team),
-            result,
-            note: assigned.note,
-        })
+        Ok(Output { task: StatusView::of(&task, &team), result, note: assigned.note })
     }
 }
 
@@ -160,24 +156,14 @@ async fn waited(
     let (began, deadline) = (Instant::now(), Instant::now() + limit);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let step = if caller.progress.is_wanted() {
-            left.min(PROGRESS)
-        } else {
-            left
-        };
+        let step = if caller.progress.is_wanted() { left.min(PROGRESS) } else { left };
         let Waited { task, asks } = team.wait_for_task(id, step).await?;
         // What it asks rides along on this very result.
         if asks || task.status.is_final() || Instant::now() >= deadline {
             return Ok(task);
         }
-        let message = format!(
-            "{} is {}",
-            task.id,
-            crate::mcp::shapes::task_shape::status(team, &task)
-        );
-        caller
-            .progress
-            .report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message)
-            .await;
+        let message =
+            format!("{} is {}", task.id, crate::mcp::shapes::task_shape::status(team, &task));
+        caller.progress.report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message).await;
     }
 }

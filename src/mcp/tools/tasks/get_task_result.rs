@@ -44,10 +44,6 @@ impl Tool for GetTaskResult {
         let team = self.leading.team(caller.seat());
         let output = team.output(&id, input.offset.unwrap_or(0), max).await?;
         take_notice(caller, &output).await;
-        Ok(ResultView::of(
-            output,
-            input.list_offset.unwrap_or(0),
-            &team,
-        ))
+        Ok(ResultView::of(output, input.list_offset.unwrap_or(0), &team))
     }
 }

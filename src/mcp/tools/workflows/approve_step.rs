@@ -53,11 +53,8 @@ impl Tool for ApproveStep {
             step: step.step.to_string(),
             approved: input.approved,
         };
-        let approval = if input.approved {
-            Approval::Given
-        } else {
-            Approval::Refused(input.reason)
-        };
+        let approval =
+            if input.approved { Approval::Given } else { Approval::Refused(input.reason) };
         let workflows = self.leading.workflows_of(caller);
         workflows.approve(step, approval).await?;
         Ok(output)

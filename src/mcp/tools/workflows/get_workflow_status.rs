@@ -70,10 +70,7 @@ impl Tool for GetWorkflowStatus {
         let Some(id) = input.workflow_id else {
             caller.bus().refresh()?;
             let all = |state: &State| state.workflows().into_iter().map(ShortView::of).collect();
-            return Ok(Output {
-                workflow: None,
-                workflows: Some(caller.bus().look(all)),
-            });
+            return Ok(Output { workflow: None, workflows: Some(caller.bus().look(all)) });
         };
         caller.bus().refresh()?;
         let workflow = workflows.find(&WorkflowId::parse(&id)?)?;

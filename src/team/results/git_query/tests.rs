@@ -12,9 +12,7 @@ struct Hostile {
 
 impl Hostile {
     fn new() -> Self {
-        Self {
-            root: tempfile::tempdir().unwrap(),
-        }
+        Self { root: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -35,14 +33,7 @@ impl Hostile {
     }
 
     fn try_git(&self, directory: &str, arguments: &[&str]) -> Output {
-        let identity = [
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "-c",
-            "commit.gpgsign=false",
-        ];
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
         Command::new("git")
             .args(identity)
             .args(arguments)
@@ -94,10 +85,8 @@ impl Hostile {
         ] {
             self.git(directory, &["config", settings[0], settings[1]]);
         }
-        let git_dir = self.git(
-            directory,
-            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
-        );
+        let git_dir =
+            self.git(directory, &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
         let git_dir = Path::new(git_dir.trim());
         let hook = git_dir.join("hooks/post-index-change");
         fs::create_dir_all(git_dir.join("hooks")).unwrap();
@@ -125,15 +114,7 @@ async fn a_look_runs_nothing_that_a_repository_names() {
     let hostile = Hostile::new();
     hostile.repository("sub");
     hostile.repository("project");
-    let add = [
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "add",
-        "-q",
-        "../sub",
-        "part",
-    ];
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", "-q", "../sub", "part"];
     hostile.git("project", &add);
     for name in ["a.odd", "b.slow"] {
         fs::write(hostile.path("project").join(name), "one").unwrap();
@@ -169,17 +150,11 @@ async fn a_bare_repository_among_the_files_is_not_taken_for_the_one_around_it() 
     let inner = hostile.path("project/pkg/.git");
     for entry in fs::read_dir(&inner).unwrap() {
         let entry = entry.unwrap();
-        fs::rename(
-            entry.path(),
-            hostile.path("project/pkg").join(entry.file_name()),
-        )
-        .unwrap();
+        fs::rename(entry.path(), hostile.path("project/pkg").join(entry.file_name())).unwrap();
     }
     fs::remove_dir(&inner).unwrap();
     let file = hostile.path("project/pkg/file");
-    let (changed, look) = hostile
-        .look("project/pkg", || fs::write(&file, "two").unwrap())
-        .await;
+    let (changed, look) = hostile.look("project/pkg", || fs::write(&file, "two").unwrap()).await;
     assert_eq!(hostile.ran(), "");
     assert_eq!(look, GitLook::Compared);
     assert_eq!(changed, ["file"]);
@@ -193,10 +168,7 @@ async fn what_is_prompted_before_git_has_looked_may_be_missing() {
     let before = repository.look_before(|_| {});
     before.hold().wait_for(Duration::ZERO).await;
     let (_, look) = before.compare().await;
-    assert!(
-        matches!(&look, GitLook::Partly(why) if why.contains("may be missing")),
-        "{look:?}"
-    );
+    assert!(matches!(&look, GitLook::Partly(why) if why.contains("may be missing")), "{look:?}");
 }
 
 #[cfg(target_os = "linux")]
@@ -237,17 +209,12 @@ async fn linked_worktrees_are_looked_at_also_those_of_a_bare_repository() {
     hostile.repository("main");
     hostile.git("main", &["worktree", "add", "-q", "../linked"]);
     hostile.git("", &["clone", "-q", "--bare", "main", "bare.git"]);
-    hostile.git(
-        "bare.git",
-        &["worktree", "add", "-q", "../of-bare", "-b", "topic"],
-    );
+    hostile.git("bare.git", &["worktree", "add", "-q", "../of-bare", "-b", "topic"]);
     hostile.arm("main");
     hostile.arm("bare.git");
     for worktree in ["linked", "of-bare"] {
         let file = hostile.path(worktree).join("file");
-        let (changed, look) = hostile
-            .look(worktree, || fs::write(&file, "two").unwrap())
-            .await;
+        let (changed, look) = hostile.look(worktree, || fs::write(&file, "two").unwrap()).await;
         assert_eq!(look, GitLook::Compared, "{worktree}");
         assert_eq!(changed, ["file"], "{worktree}");
     }
@@ -257,14 +224,8 @@ async fn linked_worktrees_are_looked_at_also_those_of_a_bare_repository() {
 #[test]
 fn a_filter_that_cannot_be_turned_off_ends_the_look() {
     let off = settings_against(b"filter.lfs.clean\0filter.lfs.smudge\0filter.clean\0").unwrap();
-    let expected = [
-        "-c",
-        "filter.lfs.clean=",
-        "-c",
-        "filter.lfs.process=",
-        "-c",
-        "filter.lfs.required=false",
-    ];
+    let expected =
+        ["-c", "filter.lfs.clean=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false"];
     assert_eq!(off, expected);
     assert!(settings_against(b"filter.a=b.clean\0").is_err());
     assert!(settings_against(b"filter.\xff.clean\0").is_err());

@@ -88,16 +88,10 @@ impl World {
             });
             step.for_each = drawn.items.and_then(|_| source(Field::Json(Vec::new())));
             if matches!(drawn.fate, Fate::Gated(_)) {
-                step.gate = Some(Gate {
-                    command: Vec::new(),
-                    timeout_seconds: 1,
-                });
+                step.gate = Some(Gate { command: Vec::new(), timeout_seconds: 1 });
                 step.repeat = drawn.repeat.then(|| Repeat {
                     times: ROUNDS,
-                    steps: first
-                        .filter(|_| drawn.items.is_none())
-                        .into_iter()
-                        .collect(),
+                    steps: first.filter(|_| drawn.items.is_none()).into_iter().collect(),
                 });
             }
             step
@@ -110,9 +104,7 @@ impl World {
         };
         let lead = world.lead;
         let events = world.ask(lead, Ask::CreateWorkflow(Box::new(new)));
-        let Some(Event::WorkflowCreated(created)) = events.first() else {
-            panic!("{events:?}")
-        };
+        let Some(Event::WorkflowCreated(created)) = events.first() else { panic!("{events:?}") };
         world.workflow = created.id.clone();
         world
     }
@@ -143,12 +135,8 @@ impl World {
     fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Vec<Event> {
         let tick = Tick { boot: 0, ms: 0 };
         let now = Now { wall_ms: 0, tick };
-        let command = Command {
-            id: CommandId(self.fresh()),
-            by: by.into(),
-            taken: Vec::new(),
-            ask,
-        };
+        let command =
+            Command { id: CommandId(self.fresh()), by: by.into(), taken: Vec::new(), ask };
         let Some(proposal) = decide(&self.state, now, &command).unwrap() else {
             return Vec::new();
         };
@@ -212,10 +200,7 @@ impl World {
             return Seen::Gated(outcome.clone());
         }
         if task.status.is_final() {
-            Seen::Ended(TaskEnd {
-                status: task.status,
-                error: task.error.clone(),
-            })
+            Seen::Ended(TaskEnd { status: task.status, error: task.error.clone() })
         } else if task.cancel_asked {
             Seen::Ending
         } else {
@@ -231,11 +216,7 @@ impl World {
             Some(Wants::Output(answer)) => answer && before.status != StepStatus::Unneeded,
             None => panic!("{step:?} has no condition"),
         };
-        if holds {
-            Weighed::Holds
-        } else {
-            Weighed::Not("no".to_owned())
-        }
+        if holds { Weighed::Holds } else { Weighed::Not("no".to_owned()) }
     }
 
     /// Looks once, and does the first so many things.
@@ -270,10 +251,7 @@ impl World {
             }
             Action::Spread(name) => {
                 let count = self.drawn[number_of(&name)].items.unwrap();
-                let step = StepOf {
-                    workflow: self.workflow.clone(),
-                    step: name,
-                };
+                let step = StepOf { workflow: self.workflow.clone(), step: name };
                 let items = Body::Text("[]".into());
                 self.ask(lead, Ask::SpreadStep(step, NewItems { count, items }));
             }
@@ -286,10 +264,7 @@ impl World {
                     model: None,
                     fresh: false,
                     permissions: None,
-                    step: Some(StepOf {
-                        workflow: self.workflow.clone(),
-                        step,
-                    }),
+                    step: Some(StepOf { workflow: self.workflow.clone(), step }),
                 };
                 let ask = match self.free_agent() {
                     Some(session) => Ask::Assign { session, task },
@@ -329,9 +304,7 @@ impl World {
         let steps = self.workflow().steps.iter();
         let running = steps.filter(|step| step.status == StepStatus::Running);
         let tasks = running.filter_map(|step| Some((step.plan.name.clone(), step.task.clone()?)));
-        tasks
-            .filter(|(_, task)| !self.state.task(task).unwrap().status.is_final())
-            .collect()
+        tasks.filter(|(_, task)| !self.state.task(task).unwrap().status.is_final()).collect()
     }
 
     /// Lets a task end as its step's fate wants it.
@@ -340,11 +313,7 @@ impl World {
         let (task, lead) = (self.state.task(id).unwrap().clone(), self.lead);
         if task.status == TaskStatus::Queued {
             // Until now its agent was coming up.
-            let ready = Ask::Ready {
-                session: task.session,
-                model: None,
-                pid: 1,
-            };
+            let ready = Ask::Ready { session: task.session, model: None, pid: 1 };
             self.ask(lead, ready);
             self.ask(lead, Ask::StartTask(id.clone()));
         }
@@ -392,9 +361,7 @@ impl World {
                 let mut dead = vec![self.lead];
                 let agents = self.state.live_sessions().into_iter();
                 dead.extend(
-                    agents
-                        .filter(|agent| agent.owner == Some(self.lead))
-                        .map(|agent| agent.id),
+                    agents.filter(|agent| agent.owner == Some(self.lead)).map(|agent| agent.id),
                 );
                 self.ask(None, Ask::Bury(dead));
                 let over = self.workflow().status.is_final();
@@ -454,11 +421,7 @@ impl World {
             ends.push(expected);
         }
         let all = ends.iter().all(|end| good(*end));
-        let expected = if all {
-            WorkflowStatus::Done
-        } else {
-            WorkflowStatus::Failed
-        };
+        let expected = if all { WorkflowStatus::Done } else { WorkflowStatus::Failed };
         assert_eq!(self.workflow().status, expected);
     }
 

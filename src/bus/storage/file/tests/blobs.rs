@@ -45,9 +45,7 @@ async fn what_is_refused_is_not_stored() {
     let other = peer(&bus, "bob").await;
     let outcome = call.send("bob".into(), long.clone(), None).await;
     assert_eq!(project.names("blobs").len(), 1);
-    let header = bus
-        .find_message(&outcome.unwrap().id, other.name())
-        .unwrap();
+    let header = bus.find_message(&outcome.unwrap().id, other.name()).unwrap();
     assert_eq!(bus.text(header.body).unwrap(), long);
 }
 
@@ -108,10 +106,7 @@ fn blob(id: Uuid) -> Body {
 fn passing(number: u64) -> Vec<Event> {
     let id = MessageId::from_bits(number);
     let member = name("member-2");
-    vec![
-        sent(number, &"x".repeat(100)),
-        Event::MessageExpired { id, member },
-    ]
+    vec![sent(number, &"x".repeat(100)), Event::MessageExpired { id, member }]
 }
 
 #[test]

@@ -12,18 +12,9 @@ fn segment(project: &Project) -> PathBuf {
 
 /// Opens it with a clock that stands still, so that lines that say the same are as long as each other.
 fn open(project: &Project) -> (FileLog, Replica) {
-    let tick = crate::domain::time::Tick {
-        boot: 1,
-        ms: 1_000_000,
-    };
-    let now = Now {
-        wall_ms: 1_770_000_000_000,
-        tick,
-    };
-    let options = Options {
-        clock: Arc::new(move || now),
-        ..Options::default()
-    };
+    let tick = crate::domain::time::Tick { boot: 1, ms: 1_000_000 };
+    let now = Now { wall_ms: 1_770_000_000_000, tick };
+    let options = Options { clock: Arc::new(move || now), ..Options::default() };
     let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
     let replica = Log::open(&mut log).unwrap();
     (log, replica)
@@ -45,16 +36,9 @@ fn a_team() -> (Project, [(FileLog, Replica); 2]) {
 fn cut_off(project: &Project) -> Vec<u8> {
     let path = segment(project);
     let mut bytes = fs::read(&path).unwrap();
-    let last = bytes[..bytes.len() - 1]
-        .iter()
-        .rposition(|byte| *byte == b'\n');
+    let last = bytes[..bytes.len() - 1].iter().rposition(|byte| *byte == b'\n');
     bytes.truncate(last.unwrap() - 20);
-    fs::File::options()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_len(bytes.len() as u64)
-        .unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_len(bytes.len() as u64).unwrap();
     bytes
 }
 
@@ -84,9 +68,8 @@ fn nobody_who_has_read_more_writes_behind_a_cut() {
 #[test]
 fn a_follower_says_that_a_segment_was_cut_off() {
     let (project, _team) = a_team();
-    let mut follower = Follower::open(&project.bus, Origin::Believed, Arc::new(|| ()))
-        .unwrap()
-        .unwrap();
+    let mut follower =
+        Follower::open(&project.bus, Origin::Believed, Arc::new(|| ())).unwrap().unwrap();
     follower.look().unwrap();
     cut_off(&project);
     assert_refused(follower.look());
@@ -121,12 +104,8 @@ fn whoever_cannot_look_under_the_lock_is_behind() {
     let appended = Log::append(&mut log, &mut replica, &mut decide).unwrap();
     assert!(matches!(appended, Appended::Contended), "{appended:?}");
     // What was cut off is put back.
-    let file = fs::File::options()
-        .write(true)
-        .open(segment(&project))
-        .unwrap();
-    file.write_all_at(&whole[left.len()..], left.len() as u64)
-        .unwrap();
+    let file = fs::File::options().write(true).open(segment(&project)).unwrap();
+    file.write_all_at(&whole[left.len()..], left.len() as u64).unwrap();
     drop(guard);
     append(&mut log, &mut replica, vec![sent(9, "new")]).unwrap();
     assert_same(&replay(&mut log), &replica);

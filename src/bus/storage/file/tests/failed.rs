@@ -99,10 +99,7 @@ fn work(
     acknowledged.push(1);
     append(&mut log, &mut replica, vec![sent(2, "unknown")])?;
     disk.fail_next(Fault::Sync);
-    if !matches!(
-        log.durability().sync(),
-        Err(LogError::OutcomeUnknown { .. })
-    ) {
+    if !matches!(log.durability().sync(), Err(LogError::OutcomeUnknown { .. })) {
         return Ok(());
     }
     drop(log);
@@ -124,10 +121,7 @@ fn after_a_failed_sync_nothing_acknowledged_is_lost_wherever_the_power_is_cut() 
     assert_eq!(acknowledged, [1, 3, 4, 5]);
     let marks = |disk: &SimulatedDisk| {
         let names = disk.list(&directory.join("log")).unwrap();
-        names
-            .iter()
-            .filter(|name| name.ends_with(".failed"))
-            .count()
+        names.iter().filter(|name| name.ends_with(".failed")).count()
     };
     assert_eq!(marks(&whole), 1);
     for cut in 0..=whole.operations() {

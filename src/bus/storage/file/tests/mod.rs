@@ -90,10 +90,7 @@ impl Project {
     fn new() -> Self {
         let project = tempfile::tempdir().unwrap();
         let bus = project.path().join(".claude").join("bridge");
-        Self {
-            _project: project,
-            bus,
-        }
+        Self { _project: project, bus }
     }
 
     fn try_open(&self) -> Result<FileLog, LogError> {
@@ -120,10 +117,8 @@ impl Project {
     }
 
     fn names(&self, part: &str) -> Vec<PathBuf> {
-        let mut names: Vec<_> = fs::read_dir(self.bus.join(part))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let mut names: Vec<_> =
+            fs::read_dir(self.bus.join(part)).unwrap().map(|entry| entry.unwrap().path()).collect();
         names.sort();
         names
     }
@@ -137,11 +132,7 @@ fn what_dead_sessions_left_goes_when_it_is_old_and_nobody_holds_it() {
     let [old, live, held, fresh, left] = [1, 2, 3, 4, 5].map(id);
     let aged = |part: &str, session: SessionId| {
         let path = project.bus.join(part).join(session.to_string());
-        let file = fs::File::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .unwrap();
+        let file = fs::File::options().create(true).append(true).open(path).unwrap();
         let one_second = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
         file.set_modified(one_second).unwrap();
     };
@@ -181,15 +172,9 @@ fn a_process_whose_clock_is_ahead_takes_no_young_presence_for_a_left_one() {
         now.wall_ms += 30 * i64::try_from(DAY_MS).unwrap();
         now
     };
-    let options = Options {
-        clock: Arc::new(in_a_month),
-        ..Options::default()
-    };
+    let options = Options { clock: Arc::new(in_a_month), ..Options::default() };
     let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
-    let young = project
-        .bus
-        .join("presence")
-        .join(SessionId(uuid::Uuid::nil()).to_string());
+    let young = project.bus.join("presence").join(SessionId(uuid::Uuid::nil()).to_string());
     // It is made a moment before it is locked.
     fs::write(&young, "").unwrap();
     log.clear_presences(&|_| Standing::Unknown).unwrap();
@@ -236,9 +221,7 @@ fn everything_is_its_owners_alone() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
     append(&mut log, &mut replica, vec![joined(1)]).unwrap();
-    log.durability()
-        .put_blob(uuid::Uuid::nil(), "text")
-        .unwrap();
+    log.durability().put_blob(uuid::Uuid::nil(), "text").unwrap();
     log.put_view("[]").unwrap();
     let mut open = vec![project.bus.clone()];
     while let Some(path) = open.pop() {
@@ -246,11 +229,7 @@ fn everything_is_its_owners_alone() {
         let mode = metadata.permissions().mode() & 0o777;
         if metadata.is_dir() {
             assert_eq!(mode, 0o700, "{}", path.display());
-            open.extend(
-                fs::read_dir(&path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else {
             assert_eq!(mode, 0o600, "{}", path.display());
         }
@@ -342,10 +321,7 @@ fn a_roll_that_the_time_of_the_directory_does_not_show_is_seen_under_the_lock() 
     // The clock of whoever keeps the files may be behind ours.
     directory.set_modified(long_ago).unwrap();
     let seq = append(&mut other, &mut theirs, vec![sent(2, "theirs")]).unwrap();
-    assert_eq!(
-        (seq, theirs.place.segment),
-        (replica.next_seq, replica.place.segment)
-    );
+    assert_eq!((seq, theirs.place.segment), (replica.next_seq, replica.place.segment));
     log.catch_up(&mut replica).unwrap();
     assert_same(&replica, &theirs);
     assert_same(&replay(&mut log), &replica);
@@ -354,10 +330,7 @@ fn a_roll_that_the_time_of_the_directory_does_not_show_is_seen_under_the_lock() 
 #[test]
 fn a_large_state_is_not_written_again_for_a_log_that_has_grown_by_little() {
     let project = Project::new();
-    let options = Options {
-        snapshot_events: 8,
-        ..Options::default()
-    };
+    let options = Options { snapshot_events: 8, ..Options::default() };
     let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
     let mut replica = Log::open(&mut log).unwrap();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
@@ -371,21 +344,12 @@ fn a_large_state_is_not_written_again_for_a_log_that_has_grown_by_little() {
             last = newest;
         }
     }
-    let logged: u64 = project
-        .names("log")
-        .iter()
-        .map(|path| fs::metadata(path).unwrap().len())
-        .sum();
-    assert!(
-        written < 4 * logged,
-        "{written} bytes for a log of {logged}"
-    );
+    let logged: u64 =
+        project.names("log").iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+    assert!(written < 4 * logged, "{written} bytes for a log of {logged}");
     let newest = log.snapshots.newest().replica.unwrap();
     let behind = replica.place.offset - newest.place.offset;
-    assert!(
-        behind < logged / 2,
-        "who opens reads {behind} of {logged} bytes"
-    );
+    assert!(behind < logged / 2, "who opens reads {behind} of {logged} bytes");
 }
 
 #[test]
@@ -431,10 +395,7 @@ fn a_reader_whose_segment_is_gone_begins_with_the_newest_snapshot() {
     for path in &project.names("log")[..3] {
         fs::remove_file(path).unwrap();
     }
-    let oldest = Place {
-        segment: read.place.segment,
-        offset: 0,
-    };
+    let oldest = Place { segment: read.place.segment, offset: 0 };
     reader.catch_up(&mut read).unwrap();
     assert_same(&read, &replica);
     assert!(matches!(reader.read_after(oldest, 1), Err(LogError::Gone)));

@@ -23,10 +23,7 @@ impl User {
         let guard = tempfile::tempdir().unwrap();
         let base = guard.path().canonicalize().unwrap();
         fs::create_dir(base.join("project")).unwrap();
-        Self {
-            base,
-            _guard: guard,
-        }
+        Self { base, _guard: guard }
     }
 
     fn state(&self) -> Option<StateDirectory> {
@@ -52,10 +49,7 @@ impl User {
         foreign: Foreign,
         boot: u32,
     ) -> Result<FileLog, LogError> {
-        let clock = move || Now {
-            wall_ms: 1_770_000_000_000,
-            tick: Tick { boot, ms: 1 },
-        };
+        let clock = move || Now { wall_ms: 1_770_000_000_000, tick: Tick { boot, ms: 1 } };
         let options = Options {
             clock: Arc::new(clock),
             origin: Origin::Proven(Proof { state, foreign }),
@@ -65,13 +59,11 @@ impl User {
     }
 
     fn open(&self, project: &str) -> FileLog {
-        self.open_with(project, self.state(), Foreign::PutAside, BOOT)
-            .unwrap()
+        self.open_with(project, self.state(), Foreign::PutAside, BOOT).unwrap()
     }
 
     fn adopt(&self, project: &str) -> FileLog {
-        self.open_with(project, self.state(), Foreign::TakenOver, BOOT)
-            .unwrap()
+        self.open_with(project, self.state(), Foreign::TakenOver, BOOT).unwrap()
     }
 
     /// Opens the bus of a project and leaves a word in it.
@@ -98,10 +90,7 @@ impl User {
     /// Copies a project, as `cp -r` does.
     fn copy(&self, from: &str, to: &str) {
         let mut command = std::process::Command::new("cp");
-        command
-            .arg("-r")
-            .arg(self.base.join(from))
-            .arg(self.base.join(to));
+        command.arg("-r").arg(self.base.join(from)).arg(self.base.join(to));
         assert!(command.status().unwrap().success());
     }
 
@@ -168,10 +157,7 @@ fn a_copy_is_put_aside_and_the_original_goes_on() {
     user.copy("project", "copied");
     fs::rename(copied.join(".claude/bridge"), user.bus("copy")).unwrap();
     user.open("copy");
-    assert_eq!(
-        user.aside("copy"),
-        ["bridge.foreign-2026-02-02", "bridge.foreign-2026-02-02-2"]
-    );
+    assert_eq!(user.aside("copy"), ["bridge.foreign-2026-02-02", "bridge.foreign-2026-02-02-2"]);
 }
 
 #[test]
@@ -183,11 +169,7 @@ fn a_copy_that_is_taken_over_is_believed_from_then_on_and_so_is_the_original() {
     assert_eq!(User::events(&mut user.open("copy")), 1);
     assert_eq!(User::events(&mut user.open("project")), 1);
     // What it was known by before is of no use any more.
-    fs::copy(
-        user.bus("project").join("bus.json"),
-        user.bus("copy").join("bus.json"),
-    )
-    .unwrap();
+    fs::copy(user.bus("project").join("bus.json"), user.bus("copy").join("bus.json")).unwrap();
     assert_eq!(User::events(&mut user.open("copy")), 0);
 }
 
@@ -204,15 +186,13 @@ fn a_second_home_takes_a_bus_over_in_its_place_and_the_first_one_keeps_its_proof
     assert_eq!(User::events(&mut user.open("project")), 1);
     // A home that does not last, as in containers, takes nothing away either.
     for state in [None, user.state_in("third")] {
-        user.open_with("project", state, Foreign::TakenOver, BOOT)
-            .unwrap();
+        user.open_with("project", state, Foreign::TakenOver, BOOT).unwrap();
     }
     assert_eq!(User::events(&mut user.open("project")), 1);
     // In a copy the second home gets a secret of its own, as the first one does.
     user.copy("project", "copy");
     let state = user.state_in("second");
-    user.open_with("copy", state, Foreign::TakenOver, BOOT)
-        .unwrap();
+    user.open_with("copy", state, Foreign::TakenOver, BOOT).unwrap();
     let identity = |project| fs::read_to_string(user.bus(project).join("bus.json")).unwrap();
     let secret = |project| {
         let text: Value = serde_json::from_str(&identity(project)).unwrap();
@@ -274,13 +254,8 @@ fn a_log_without_an_identity_is_foreign_and_an_empty_directory_is_a_bus_in_the_m
 
 #[test]
 fn what_proves_nothing_is_foreign_whatever_it_says() {
-    let texts = [
-        "",
-        "{}",
-        "damaged",
-        r#"{"format":99}"#,
-        r#"{"format":1,"id":"../../x","secret":"y"}"#,
-    ];
+    let texts =
+        ["", "{}", "damaged", r#"{"format":99}"#, r#"{"format":1,"id":"../../x","secret":"y"}"#];
     for text in texts {
         let user = User::new();
         user.speak_in("project");
@@ -306,10 +281,7 @@ fn a_foreign_bus_that_somebody_works_on_stays_where_it_is() {
     let held = presence_files::Held::take(path, user.bus("copy").join("bell/x")).unwrap();
     let opened = user.open_with("copy", user.state(), Foreign::PutAside, BOOT);
     let refused = refusal_of(opened);
-    assert!(
-        refused.contains("somebody works on it") && refused.contains("--adopt"),
-        "{refused}"
-    );
+    assert!(refused.contains("somebody works on it") && refused.contains("--adopt"), "{refused}");
     assert_eq!(User::events(&mut user.adopt("copy")), 1);
     assert_eq!(user.aside("copy"), [""; 0]);
     drop(held);
@@ -333,10 +305,7 @@ fn of_many_who_come_at_once_one_makes_the_bus_and_one_puts_the_foreign_one_aside
                     })
                 })
                 .collect();
-            openers
-                .into_iter()
-                .map(|opener| opener.join().unwrap())
-                .collect()
+            openers.into_iter().map(|opener| opener.join().unwrap()).collect()
         });
         assert_eq!(ids.len(), 1, "{ids:?}");
     }
@@ -348,10 +317,7 @@ fn without_a_place_for_its_proof_a_bus_is_made_only_for_who_takes_it_over() {
     let user = User::new();
     let nowhere = user.open_with("project", None, Foreign::PutAside, BOOT);
     let refused = refusal_of(nowhere);
-    assert!(
-        refused.contains("HOME") && refused.contains("--adopt"),
-        "{refused}"
-    );
+    assert!(refused.contains("HOME") && refused.contains("--adopt"), "{refused}");
     // A file stands in the way.
     fs::write(user.base.join("state"), "").unwrap();
     let blocked = user.open_with("project", user.state(), Foreign::PutAside, BOOT);
@@ -359,9 +325,7 @@ fn without_a_place_for_its_proof_a_bus_is_made_only_for_who_takes_it_over() {
     assert!(refused.contains("cannot be written"), "{refused}");
     assert!(!refused.contains('/'), "models are told it: {refused}");
     for state in [None, user.state()] {
-        let mut log = user
-            .open_with("project", state, Foreign::TakenOver, BOOT)
-            .unwrap();
+        let mut log = user.open_with("project", state, Foreign::TakenOver, BOOT).unwrap();
         let mut replica = Log::open(&mut log).unwrap();
         speak(&mut log, &mut replica);
     }
@@ -410,10 +374,7 @@ fn who_only_looks_sees_no_foreign_bus_and_changes_nothing() {
     user.copy("project", "copy");
     let look = |project: &str| {
         let options = Options {
-            origin: Origin::Proven(Proof {
-                state: user.state(),
-                foreign: Foreign::PutAside,
-            }),
+            origin: Origin::Proven(Proof { state: user.state(), foreign: Foreign::PutAside }),
             ..Options::default()
         };
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);

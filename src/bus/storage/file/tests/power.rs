@@ -50,11 +50,8 @@ fn work(
     let mut written: [Vec<u64>; 2] = Default::default();
     for number in 0..24 {
         let turn = usize::from(number % 5 == 3);
-        let (log, replica) = if turn == 0 {
-            (&mut one, &mut mine)
-        } else {
-            (&mut other, &mut theirs)
-        };
+        let (log, replica) =
+            if turn == 0 { (&mut one, &mut mine) } else { (&mut other, &mut theirs) };
         if number % 7 == 0 {
             let id = Uuid::from_u128(u128::from(number));
             log.durability().put_blob(id, "a long text")?;
@@ -76,16 +73,10 @@ fn check(directory: &Path, disk: &SimulatedDisk, acknowledged: &Acknowledged) {
     let mut log = open(directory, disk).unwrap();
     let mut replica = Log::open(&mut log).unwrap();
     let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
-    assert!(
-        entries
-            .windows(2)
-            .all(|two| two[0].1.next_seq() <= two[1].1.seq)
-    );
+    assert!(entries.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));
     let present = |number: u64| {
         let wanted = sent(number, &"x".repeat(100));
-        entries
-            .iter()
-            .any(|(_, entry)| entry.events.contains(&wanted))
+        entries.iter().any(|(_, entry)| entry.events.contains(&wanted))
     };
     // What came before something acknowledged may be its cause, so it must be there too, whoever wrote it.
     let last = acknowledged.messages.iter().max();
@@ -238,14 +229,8 @@ fn a_failed_sync_is_never_acknowledged_and_the_next_append_is_in_a_new_segment()
     durability.sync().unwrap();
 
     let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
-    let notice = crate::bus::event::Event::SegmentFailed {
-        segment: failed_segment,
-    };
-    assert!(
-        entries
-            .iter()
-            .any(|(_, entry)| entry.events == [notice.clone()])
-    );
+    let notice = crate::bus::event::Event::SegmentFailed { segment: failed_segment };
+    assert!(entries.iter().any(|(_, entry)| entry.events == [notice.clone()]));
     let directory = project.path().join(".claude").join("bridge");
     let mut reopened = open(&directory, &disk.after_power_cut(1)).unwrap();
     let replica = Log::open(&mut reopened).unwrap();
@@ -287,12 +272,9 @@ fn what_a_failed_sync_in_a_roll_made_unknown_is_on_disk_behind_it() {
 
 #[test]
 fn a_write_that_fails_leaves_no_trace() {
-    for fault in [
-        Fault::NoSpace,
-        Fault::ShortWrite(0),
-        Fault::ShortWrite(1),
-        Fault::ShortWrite(200),
-    ] {
+    for fault in
+        [Fault::NoSpace, Fault::ShortWrite(0), Fault::ShortWrite(1), Fault::ShortWrite(200)]
+    {
         let disk = SimulatedDisk::default();
         let (_project, mut log, mut replica) = started(&disk);
         let before = (replica.place, replica.next_seq);

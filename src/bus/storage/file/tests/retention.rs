@@ -43,10 +43,7 @@ fn blob(number: u64) -> Uuid {
 fn message(number: u64) -> Vec<Event> {
     let mut events = vec![sent(number, "")];
     if let Event::MessageSent(sent) = &mut events[0] {
-        sent.body = Body::Blob {
-            id: blob(number),
-            bytes: 11,
-        };
+        sent.body = Body::Blob { id: blob(number), bytes: 11 };
     }
     if number != KEPT {
         events.push(Event::MessageExpired {
@@ -124,16 +121,8 @@ fn young_segments_stay() {
     let clock = Clock::new();
     let mut log = open(&directory, &disk, &clock).unwrap();
     let mut replica = Log::open(&mut log).unwrap();
-    let limits = TeamLimits {
-        retention_days: 3_650,
-        ..TeamLimits::default()
-    };
-    append(
-        &mut log,
-        &mut replica,
-        vec![Event::LimitsSet(limits), joined(1), joined(2)],
-    )
-    .unwrap();
+    let limits = TeamLimits { retention_days: 3_650, ..TeamLimits::default() };
+    append(&mut log, &mut replica, vec![Event::LimitsSet(limits), joined(1), joined(2)]).unwrap();
     for number in 100..140 {
         clock.pass_days(10);
         append(&mut log, &mut replica, message(number)).unwrap();
@@ -173,11 +162,7 @@ fn a_power_cut_while_old_segments_go_takes_nothing_that_is_needed() {
         log.durability().sync().unwrap();
         log.snapshots.finish();
         let mut again = open(&directory, &after, &clock).unwrap();
-        assert_eq!(
-            Log::open(&mut again).unwrap().state,
-            replica.state,
-            "cut at {cut}"
-        );
+        assert_eq!(Log::open(&mut again).unwrap().state, replica.state, "cut at {cut}");
     }
 }
 
@@ -186,10 +171,8 @@ fn a_reader_of_a_segment_that_goes_loads_a_snapshot_and_goes_on() {
     let (_project, directory) = bus();
     let disk = SimulatedDisk::default();
     let clock = Clock::new();
-    let (mut log, mut reader) = (
-        open(&directory, &disk, &clock).unwrap(),
-        open(&directory, &disk, &clock).unwrap(),
-    );
+    let (mut log, mut reader) =
+        (open(&directory, &disk, &clock).unwrap(), open(&directory, &disk, &clock).unwrap());
     let mut replica = Log::open(&mut log).unwrap();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
     let mut read = Log::open(&mut reader).unwrap();
@@ -252,9 +235,7 @@ fn young(directory: &Path, clock: &Clock) -> (FileLog, crate::bus::storage::Repl
     let mut replica = Log::open(&mut log).unwrap();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
     for number in 100..120 {
-        log.durability()
-            .put_blob(blob(number), "a long text")
-            .unwrap();
+        log.durability().put_blob(blob(number), "a long text").unwrap();
         append(&mut log, &mut replica, message(number)).unwrap();
         log.snapshots.finish();
     }
@@ -273,10 +254,7 @@ fn a_process_whose_clock_is_far_ahead_removes_nothing_young() {
     log.durability().put_blob(unnamed, "a long text").unwrap();
     let [segments, texts] = ["log", "blobs"].map(|part| listed(&RealDisk, &directory.join(part)));
     let far = 20_000 * i64::try_from(DAY_MS).unwrap();
-    let options = Options {
-        clock: clock.ahead(far),
-        ..log.options.clone()
-    };
+    let options = Options { clock: clock.ahead(far), ..log.options.clone() };
     let mut ahead = FileLog::open(&directory, Arc::new(RealDisk), options).unwrap();
     let mut read = Log::open(&mut ahead).unwrap();
     for number in 200..230 {

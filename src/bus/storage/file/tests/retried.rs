@@ -101,25 +101,14 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
     assert!(theirs.place.segment > failed);
     // Who had read the old segment goes on in the new one, and so does who looks back.
     log.catch_up(&mut replica).unwrap();
-    assert_eq!(
-        (replica.place, replica.next_seq),
-        (theirs.place, theirs.next_seq)
-    );
+    assert_eq!((replica.place, replica.next_seq), (theirs.place, theirs.next_seq));
     assert_eq!(replica.state, theirs.state);
     assert_eq!((replica.damaged_lines, theirs.damaged_lines), (0, 0));
     let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
-    assert!(
-        entries
-            .windows(2)
-            .all(|two| two[0].1.next_seq() <= two[1].1.seq)
-    );
+    assert!(entries.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));
     let notice = [Event::SegmentFailed { segment: failed }];
-    let count = |events: &[Event]| {
-        entries
-            .iter()
-            .filter(|(_, entry)| entry.events == events)
-            .count()
-    };
+    let count =
+        |events: &[Event]| entries.iter().filter(|(_, entry)| entry.events == events).count();
     assert_eq!(count(&notice), 1);
     assert_eq!(count(&[sent(2, &"x".repeat(100))]), 1);
     for (place, entry) in &entries {
@@ -142,9 +131,7 @@ fn a_follower_that_was_begun_and_not_finished_is_passed_over() {
         let (log, replica) = with_a_failed_sync(&directory, &disk);
         let failed = replica.place.segment;
         // As an older version leaves it that dies after it has made the file.
-        let left = disk
-            .create_new(&log.segments.path(replica.next_seq))
-            .unwrap();
+        let left = disk.create_new(&log.segments.path(replica.next_seq)).unwrap();
         left.append_all(bytes.as_bytes()).unwrap();
         disk.sync_directory(&directory.join("log")).unwrap();
         drop(log);
@@ -223,10 +210,7 @@ fn whatever_is_acknowledged_after_failed_syncs_survives_wherever_the_power_is_cu
             let (entries, _) = again.read_after(Place::default(), usize::MAX).unwrap();
             let sends = |number: u64| {
                 let event = sent(number, &"x".repeat(100));
-                entries
-                    .iter()
-                    .filter(|(_, entry)| entry.events.contains(&event))
-                    .count()
+                entries.iter().filter(|(_, entry)| entry.events.contains(&event)).count()
             };
             assert!((0..14).all(|number| sends(number) <= 1));
         }

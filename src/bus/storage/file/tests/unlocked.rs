@@ -30,11 +30,7 @@ impl Project {
     fn new() -> Self {
         let project = tempfile::tempdir().unwrap();
         let directory = project.path().join(".claude").join("bridge");
-        Self {
-            _kept: project,
-            directory,
-            disk: SimulatedDisk::default(),
-        }
+        Self { _kept: project, directory, disk: SimulatedDisk::default() }
     }
 
     fn open(&self) -> (FileLog, Replica) {
@@ -68,10 +64,7 @@ fn claim(log: &mut FileLog, replica: &mut Replica, by: u128, id: &RequestId) -> 
         taken: Vec::new(),
         ask: Ask::Claim(id.clone(), CallId(Uuid::nil())),
     };
-    log.append(replica, &mut |state, now| {
-        rules::decide(state, now, &command)
-    })
-    .unwrap()
+    log.append(replica, &mut |state, now| rules::decide(state, now, &command)).unwrap()
 }
 
 #[test]
@@ -82,11 +75,8 @@ fn a_reader_between_two_writers_mixes_no_lines() {
     append(&mut one, &mut first, members).unwrap();
     let id = RequestId::from_bits(77);
     append(&mut one, &mut first, vec![opened(&id)]).unwrap();
-    let (mut reader, mut read) = project.open_as(Options {
-        snapshot_events: 8,
-        snapshot_percent: 0,
-        ..Options::default()
-    });
+    let (mut reader, mut read) =
+        project.open_as(Options { snapshot_events: 8, snapshot_percent: 0, ..Options::default() });
     // The first read of the reader ends within a line that somebody left unfinished.
     let long = sent(1, &"x".repeat(CHUNK_BYTES - 2_000));
     append(&mut one, &mut first, vec![long]).unwrap();
@@ -182,20 +172,12 @@ fn nobody_passes_or_decides_behind_a_damaged_line_before_the_lock_is_free() {
 #[test]
 fn who_was_away_reads_most_of_what_came_without_the_lock() {
     let project = Project::new();
-    let options = Options {
-        segment_bytes: 200_000,
-        ..Options::default()
-    };
+    let options = Options { segment_bytes: 200_000, ..Options::default() };
     let (mut log, mut replica) = project.open_as(options);
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
     let (mut away, mut behind) = project.open();
     for number in 0..80 {
-        append(
-            &mut log,
-            &mut replica,
-            vec![sent(number, &"x".repeat(50_000))],
-        )
-        .unwrap();
+        append(&mut log, &mut replica, vec![sent(number, &"x".repeat(50_000))]).unwrap();
     }
     let locked = Arc::new(Mutex::new(0));
     let count = Arc::clone(&locked);
@@ -207,9 +189,8 @@ fn who_was_away_reads_most_of_what_came_without_the_lock() {
         }
         ControlFlow::Continue(())
     });
-    let appended = away.append(&mut behind, &mut |_, _| {
-        Ok(Some(proposal(vec![sent(100, "back")])))
-    });
+    let appended =
+        away.append(&mut behind, &mut |_, _| Ok(Some(proposal(vec![sent(100, "back")]))));
     assert!(matches!(appended, Ok(Appended::Written(_))), "{appended:?}");
     assert!(behind.next_seq > replica.next_seq);
     let locked = *locked.lock().unwrap();
@@ -221,10 +202,7 @@ fn who_was_away_reads_most_of_what_came_without_the_lock() {
 #[test]
 fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
     let project = Project::new();
-    let options = Options {
-        segment_bytes: 1_200,
-        ..Options::default()
-    };
+    let options = Options { segment_bytes: 1_200, ..Options::default() };
     let (mut log, mut replica) = project.open_as(options);
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
     let task = TaskId::from_bits(5);
@@ -246,14 +224,10 @@ fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
     let other = replica.place.segment;
     let bus = Bus::open(Box::new(log)).unwrap();
     // Whoever decoded this would find that a newer version works here.
-    let segment = project
-        .directory
-        .join("log")
-        .join(segments::file_name(other));
+    let segment = project.directory.join("log").join(segments::file_name(other));
     let file = project.disk.open(&segment).unwrap();
     file.truncate(0).unwrap();
-    file.append(&line_format::seal("{\"packed\":1}".to_owned()))
-        .unwrap();
+    file.append(&line_format::seal("{\"packed\":1}".to_owned())).unwrap();
     assert!(bus.read_after(Place::default(), usize::MAX).is_err());
     let past = bus.past_task(&task).unwrap().unwrap();
     assert_eq!(past.agent, name("member-2"));

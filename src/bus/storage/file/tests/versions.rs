@@ -185,9 +185,9 @@ fn read(level: u32) -> (Value, Replica) {
 /// Says whether all that the one says is in the other.
 fn is_kept(old: &Value, new: &Value) -> bool {
     match (old, new) {
-        (Value::Object(old), Value::Object(new)) => old
-            .iter()
-            .all(|(key, old)| new.get(key).is_some_and(|new| is_kept(old, new))),
+        (Value::Object(old), Value::Object(new)) => {
+            old.iter().all(|(key, old)| new.get(key).is_some_and(|new| is_kept(old, new)))
+        }
         (Value::Array(old), Value::Array(new)) => {
             old.len() == new.len() && old.iter().zip(new).all(|(old, new)| is_kept(old, new))
         }
@@ -210,10 +210,7 @@ fn snapshots_of_every_level_are_read_as_they_were_written() {
             let waits = |name: &Value| again["absent"].get(name.as_str().unwrap()).is_some();
             assert!(names.iter().all(waits), "{again:#}");
         }
-        assert!(
-            is_kept(&written["state"], &again),
-            "level {level}: {again:#}"
-        );
+        assert!(is_kept(&written["state"], &again), "level {level}: {again:#}");
         assert!(!replica.skipped_events);
         assert!(replica.place.offset > 0 && replica.next_seq > 30);
         let state = &replica.state;

@@ -50,11 +50,7 @@ pub(crate) fn places(steps: &[Shown]) -> Vec<Place<'_>> {
     let mut open: Vec<(usize, Vec<bool>)> = shape.below(None, &[]);
     while let Some((step, goes_on)) = open.pop() {
         open.extend(shape.below(Some(step), &goes_on));
-        places.push(Place {
-            step,
-            others: shape.others(step),
-            goes_on,
-        });
+        places.push(Place { step, others: shape.others(step), goes_on });
     }
     places
 }
@@ -75,9 +71,7 @@ impl<'s> Shape<'s> {
             parents: Vec::new(),
         };
         let mut depths = vec![None; steps.len()];
-        shape.parents = (0..steps.len())
-            .map(|at| shape.parent(at, &mut depths))
-            .collect();
+        shape.parents = (0..steps.len()).map(|at| shape.parent(at, &mut depths)).collect();
         shape
     }
 

@@ -58,9 +58,7 @@ pub(crate) fn draw(head: &Head, steps: &[Shown], look: &Look) -> Vec<String> {
     };
     let lines: Vec<_> = rows.iter().map(|row| line(row, &places, steps)).collect();
     let columns = Columns::of(&lines, look.width);
-    let rest = lines
-        .into_iter()
-        .map(|line| line.paint(&columns, head.now_ms, look));
+    let rest = lines.into_iter().map(|line| line.paint(&columns, head.now_ms, look));
     std::iter::once(header(head, steps, look))
         .chain(rest)
         .map(|line| truncate_str(&line, look.width, "…").into_owned())
@@ -88,11 +86,7 @@ fn line<'s>(row: &Row, places: &[Place<'s>], steps: &'s [Shown]) -> Line<'s> {
             let step = &steps[place.step];
             let others = place.others.iter().map(|other| format!(" + {other}"));
             let name = std::iter::once(step.name.clone()).chain(others).collect();
-            Line::Step {
-                guides: place.guides(),
-                step,
-                name,
-            }
+            Line::Step { guides: place.guides(), step, name }
         }
         Row::Folded(hidden) => {
             let shallowest = hidden.iter().map(|at| &places[*at]);
@@ -135,10 +129,7 @@ fn header(head: &Head, steps: &[Shown], look: &Look) -> String {
     let statuses = || planned().map(|step| step.status);
     let done = statuses().filter(|status| *status == StepStatus::Done);
     let ended = statuses().filter(|status| status.is_final() && *status != StepStatus::Done);
-    let told = [
-        format!("{} of {} steps done", done.count(), planned().count()),
-        counted(ended),
-    ];
+    let told = [format!("{} of {} steps done", done.count(), planned().count()), counted(ended)];
     let told: Vec<_> = told.into_iter().filter(|it| !it.is_empty()).collect();
     let name = paint(&head.name, look, Style::bold);
     let elapsed = going_on(head.elapsed);

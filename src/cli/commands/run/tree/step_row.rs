@@ -39,11 +39,8 @@ pub(crate) enum Time {
 impl Shown {
     /// Returns what stands behind the agent.
     pub(crate) fn remarks(&self) -> String {
-        let attempt = if self.attempt > 1 {
-            format!("attempt {}", self.attempt)
-        } else {
-            String::new()
-        };
+        let attempt =
+            if self.attempt > 1 { format!("attempt {}", self.attempt) } else { String::new() };
         let remarks = [attempt, self.note.clone()];
         let remarks: Vec<_> = remarks.into_iter().filter(|it| !it.is_empty()).collect();
         remarks.join(", ")
@@ -134,9 +131,7 @@ fn doing(step: &PlayedStep, task: &Task, state: &State) -> String {
         return String::new();
     };
     let asked = state.open_permissions_of(session.id);
-    let asked = asked
-        .iter()
-        .find(|asked| asked.question.task.as_ref() == Some(&task.id));
+    let asked = asked.iter().find(|asked| asked.question.task.as_ref() == Some(&task.id));
     let word = match asked {
         Some(asked) => return format!("asks for permission: {}", asked.question.title),
         None if session.hung => "hangs",

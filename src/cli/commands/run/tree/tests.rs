@@ -31,12 +31,7 @@ fn drawn(steps: &[Shown], width: usize, rows: Option<usize>) -> Vec<String> {
         elapsed: Duration::from_secs(65),
         now_ms: 13_900,
     };
-    let look = Look {
-        width,
-        rows,
-        colours: false,
-        beat: Some(0),
-    };
+    let look = Look { width, rows, colours: false, beat: Some(0) };
     draw(&head, steps, &look)
 }
 
@@ -98,12 +93,7 @@ fn a_failure_says_why_and_what_was_skipped_for_it() {
     let mut skipped = step("c", &["b"], Skipped);
     skipped.note = "b has failed".to_owned();
     check(
-        &[
-            step("a", &[], Done),
-            failed,
-            skipped,
-            step("d", &["a"], Cancelled),
-        ],
+        &[step("a", &[], Done), failed, skipped, step("d", &["a"], Cancelled)],
         &[
             "review (wf-1)  1m 05s  1 of 4 steps done, 1 failed, 1 cancelled, 1 skipped",
             "└─ ✓ a        done         2.3s  codex",
@@ -197,12 +187,7 @@ fn colours_change_nothing_else() {
         elapsed: Duration::from_secs(65),
         now_ms: 13_900,
     };
-    let look = Look {
-        width: 40,
-        rows: None,
-        colours: true,
-        beat: Some(0),
-    };
+    let look = Look { width: 40, rows: None, colours: true, beat: Some(0) };
     let coloured = draw(&head, &steps, &look);
     assert!(coloured[1].contains("\x1b[32m✓"), "{coloured:?}");
     let stripped = coloured.iter().map(|line| console::strip_ansi_codes(line));

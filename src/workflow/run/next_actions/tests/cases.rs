@@ -25,11 +25,7 @@ fn what_is_interrupted_again_and_again_fails() {
     }
     assert_eq!(world.end(), WorkflowStatus::Failed);
     let first = &world.workflow().steps[0];
-    assert_eq!(
-        first.why.as_deref(),
-        Some("it was interrupted 6 times"),
-        "{first:?}"
-    );
+    assert_eq!(first.why.as_deref(), Some("it was interrupted 6 times"), "{first:?}");
     assert_eq!(first.attempts, 6);
 }
 
@@ -40,17 +36,8 @@ fn a_round_that_begins_anew_goes_before_what_waits_for_its_steps() {
     let mut world = World::new(vec![
         step.clone(),
         step.clone(),
-        Drawn {
-            depends_on: vec![0],
-            fate: Fate::Gated(1),
-            repeat: true,
-            ..step.clone()
-        },
-        Drawn {
-            depends_on: vec![0, 1],
-            when: Some(Wants::Output(false)),
-            ..step
-        },
+        Drawn { depends_on: vec![0], fate: Fate::Gated(1), repeat: true, ..step.clone() },
+        Drawn { depends_on: vec![0, 1], when: Some(Wants::Output(false)), ..step },
     ]);
     let end = |world: &mut World, number: usize| {
         let running = world.running();
@@ -110,10 +97,7 @@ fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again(
     let after = |step: &PlayedStep, class: &str| after_failure(step, class, "oh");
     let oh = || "oh".to_owned();
     assert_eq!(after(&step, "refused"), StepMove::Again(Again::Retry, oh()));
-    assert_eq!(
-        after(&step, "crashed"),
-        StepMove::Again(Again::Fallback, oh())
-    );
+    assert_eq!(after(&step, "crashed"), StepMove::Again(Again::Fallback, oh()));
     assert_eq!(step.wanted(), "codex");
     step.passed = 1;
     assert_eq!(step.wanted(), "claude");
@@ -159,21 +143,12 @@ fn what_looks_at_a_failure_runs_after_it_and_what_depends_on_it_alone_does_not()
     let mut drawn = drawn_chain();
     drawn[0].fate = Fate::Fails(9);
     drawn[1].when = Some(Wants::Status(StepStatus::Failed));
-    drawn.push(Drawn {
-        when: Some(Wants::Status(StepStatus::Done)),
-        ..drawn[1].clone()
-    });
-    drawn.push(Drawn {
-        when: None,
-        ..drawn[1].clone()
-    });
+    drawn.push(Drawn { when: Some(Wants::Status(StepStatus::Done)), ..drawn[1].clone() });
+    drawn.push(Drawn { when: None, ..drawn[1].clone() });
     let mut world = World::new(drawn);
     assert_eq!(world.end(), WorkflowStatus::Failed);
     let ends = world.workflow().steps.iter().map(|step| step.status);
-    assert_eq!(
-        ends.collect::<Vec<_>>(),
-        [Failed, Done, Done, Unneeded, Skipped]
-    );
+    assert_eq!(ends.collect::<Vec<_>>(), [Failed, Done, Done, Unneeded, Skipped]);
 }
 
 #[test]
@@ -208,11 +183,7 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
 fn a_condition_is_not_weighed_before_there_is_a_place() {
     let first = drawn_chain().remove(0);
     let mut drawn = vec![first.clone(); WIDTH + 1];
-    drawn.push(Drawn {
-        depends_on: vec![0],
-        when: Some(Wants::Output(false)),
-        ..first
-    });
+    drawn.push(Drawn { depends_on: vec![0], when: Some(Wants::Output(false)), ..first });
     let mut world = World::new(drawn);
     world.look(usize::MAX);
     let first = world.running().remove(0);
