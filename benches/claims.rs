@@ -63,9 +63,9 @@ fn race() -> Outcome<Duration> {
 
 async fn open_requests(bus: &Path) -> Outcome<String> {
     let bus = project::open(bus)?;
-    let seat = project::join(&bus, "asker").await?;
+    let membership = project::join(&bus, "asker").await?;
     let open = async || {
-        let mut call = seat.call();
+        let mut call = membership.call();
         let opened = call.open_request("Review this.".to_owned(), None, LONG, LONG).await;
         call.answered().await;
         opened
@@ -80,7 +80,7 @@ async fn open_requests(bus: &Path) -> Outcome<String> {
 pub(crate) fn claim(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
-        let seat = project::join(&bus, name).await?;
+        let membership = project::join(&bus, name).await?;
         child_process::tell("ready")?;
         let list = child_process::listen()?;
         let requests: Result<Vec<_>, _> = list.split_whitespace().map(RequestId::parse).collect();
@@ -89,7 +89,7 @@ pub(crate) fn claim(bus: &Path, name: &str) -> Outcome {
         child_process::listen()?;
         let mut won = Vec::new();
         for request in requests? {
-            let mut call = seat.call();
+            let mut call = membership.call();
             if let Claimed::Won(request) = call.claim(request).await? {
                 won.push(request.id.to_string());
             }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cli_team_bridge::bus::{Bus, Seat};
+use cli_team_bridge::bus::{Bus, Membership};
 use cli_team_bridge::domain::limits;
 
 use crate::history::fill;
@@ -77,8 +77,8 @@ async fn sends_with_something_due() -> Outcome<Rounds> {
 
 /// A member that sends, and one whose requests end just before.
 struct Due {
-    asker: Seat,
-    sender: Seat,
+    asker: Membership,
+    sender: Membership,
 }
 
 impl Due {
@@ -127,7 +127,7 @@ async fn broadcasts() -> Outcome<Rounds> {
 
 /// Members that are all there.
 struct Crowd {
-    members: Vec<Seat>,
+    members: Vec<Membership>,
 }
 
 impl Crowd {

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use cli_team_bridge::bus::rules::Pick;
-use cli_team_bridge::bus::{Bus, Seat};
+use cli_team_bridge::bus::{Bus, Membership};
 use cli_team_bridge::domain::limits;
-use cli_team_bridge::domain::message::Way;
+use cli_team_bridge::domain::message::DeliveryMethod;
 use futures::future::try_join_all;
 
 use crate::send;
@@ -26,8 +26,8 @@ const OPENINGS: usize = 9;
 /// A bus with so many messages, all read.
 struct History {
     project: Project,
-    sender: Seat,
-    receiver: Seat,
+    sender: Membership,
+    receiver: Membership,
 }
 
 impl History {
@@ -46,7 +46,7 @@ impl History {
     /// Takes what is unread, and returns how much that was.
     async fn check(&self) -> Outcome<usize> {
         let mut call = self.receiver.call();
-        let letters = call.take(Way::Pull, pick()).await?;
+        let letters = call.take(DeliveryMethod::Pull, pick()).await?;
         call.answered().await;
         Ok(letters.len())
     }
@@ -134,7 +134,7 @@ fn opening(project: &Project) -> Outcome<f64> {
 }
 
 /// Sends many messages at once.
-pub(crate) async fn fill(sender: &Seat, to: &str, count: usize) -> Outcome {
+pub(crate) async fn fill(sender: &Membership, to: &str, count: usize) -> Outcome {
     let send = async || {
         let mut call = sender.call();
         let sent = call.send(to.to_owned(), text(""), None).await;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cli_team_bridge::bus::Seat;
+use cli_team_bridge::bus::Membership;
 
 use crate::support::Outcome;
 use crate::support::anchor::PACE;
@@ -50,7 +50,7 @@ fn rows_of(figure: &str, samples: &Samples) -> [Row; 2] {
 }
 
 /// Measures the lines of a `watch`.
-async fn lines(project: &Project, sender: &Seat) -> Outcome<Samples> {
+async fn lines(project: &Project, sender: &Membership) -> Outcome<Samples> {
     let mut watch = Other::spawn(&mut bridge(project, "watch"))?;
     // With the first line it is known to be there.
     send(sender).await?;
@@ -69,7 +69,7 @@ async fn lines(project: &Project, sender: &Seat) -> Outcome<Samples> {
 }
 
 /// Measures runs of the hook, each with a new message if there is somebody to send it.
-async fn hooks(project: &Project, runs: usize, sender: Option<&Seat>) -> Outcome<Samples> {
+async fn hooks(project: &Project, runs: usize, sender: Option<&Membership>) -> Outcome<Samples> {
     let mut samples = Samples::default();
     for _ in 0..runs {
         if let Some(sender) = sender {
@@ -104,7 +104,7 @@ fn bridge(project: &Project, command: &str) -> Command {
     bridge
 }
 
-async fn send(sender: &Seat) -> Outcome {
+async fn send(sender: &Membership) -> Outcome {
     let mut call = sender.call();
     call.send("reader".to_owned(), text("news "), None).await?;
     call.answered().await;

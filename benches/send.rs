@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use cli_team_bridge::bus::Seat;
+use cli_team_bridge::bus::Membership;
 
 use crate::support::Outcome;
 use crate::support::anchor;
@@ -34,12 +34,12 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
 }
 
 /// Sends messages one after the other, each a call of its own.
-pub(crate) async fn sends(seat: &Seat, to: &str, count: usize) -> Outcome<Samples> {
+pub(crate) async fn sends(membership: &Membership, to: &str, count: usize) -> Outcome<Samples> {
     let mut samples = Samples::default();
     for _ in 0..count {
         let content = text("");
         let begun = Instant::now();
-        let mut call = seat.call();
+        let mut call = membership.call();
         call.send(to.to_owned(), content, None).await?;
         samples.push(begun.elapsed());
         call.answered().await;

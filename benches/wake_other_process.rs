@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cli_team_bridge::bus::{Seat, Waited};
+use cli_team_bridge::bus::{Membership, Waited};
 
 use crate::support::Outcome;
 use crate::support::anchor::{self, END, PACE};
@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_mins(10);
 
 /// A sender here and a receiver in another process.
 struct Pair {
-    sender: Seat,
+    sender: Membership,
     receiver: Other,
     _idle: Vec<Other>,
     /// Dropped last: the others use it.
@@ -94,11 +94,11 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
 pub(crate) fn receive(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
-        let seat = project::join(&bus, name).await?;
+        let membership = project::join(&bus, name).await?;
         let mut samples = Samples::default();
         child_process::tell("ready")?;
         loop {
-            let mut call = seat.call();
+            let mut call = membership.call();
             let Waited::Message(letter) = call.wait(None, None, LONG).await? else {
                 return Ok(());
             };

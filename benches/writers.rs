@@ -59,10 +59,10 @@ fn race(role: &str, target: &str) -> Outcome<(f64, Samples)> {
 pub(crate) fn write(bus: &Path, name: &str, count: usize) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
-        let seat = project::join(&bus, name).await?;
+        let membership = project::join(&bus, name).await?;
         child_process::tell("ready")?;
         child_process::listen()?;
-        let samples = send::sends(&seat, "reader", count).await?;
+        let samples = send::sends(&membership, "reader", count).await?;
         child_process::tell(&samples.to_line())
     })
 }

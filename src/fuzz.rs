@@ -9,12 +9,12 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 
 use crate::acp;
-use crate::bus::Letter;
-use crate::bus::rules::{self, Ask, Command};
+use crate::bus::LoadedMessage;
+use crate::bus::rules::{self, Command, Operation};
 use crate::bus::state::{BodyRef, Deliveries, Message, State};
 use crate::bus::storage::file::line_format::{self, Decoded};
 use crate::bus::storage::file::read_any_snapshot;
-use crate::bus::storage::{Place, Replica};
+use crate::bus::storage::{LogPosition, Replica};
 use crate::config;
 use crate::delivery::message_frame::{BEGIN, END, frame};
 use crate::delivery::recipient::Reader;
@@ -62,13 +62,17 @@ fn take(state: &mut State, bytes: &[u8]) {
         panic!("what was read cannot be written so that it is read again: {entry:?}");
     };
     assert_eq!(read, entry);
-    state.apply(&entry, &indices, Place::default());
+    state.apply(&entry, &indices, LogPosition::default());
 }
 
 /// Asks a state what every process asks one: whether anything is due.
 fn look_at(state: &State) {
-    let command =
-        Command { id: CommandId(uuid::Uuid::nil()), by: None, taken: Vec::new(), ask: Ask::Due };
+    let command = Command {
+        id: CommandId(uuid::Uuid::nil()),
+        by: None,
+        taken: Vec::new(),
+        ask: Operation::Due,
+    };
     let now = Now { wall_ms: 0, tick: Tick { boot: 1, ms: 1 } };
     // Both an answer and a refusal will do.
     drop(rules::decide(state, now, &command));
@@ -153,7 +157,10 @@ pub fn read_plan(bytes: &[u8]) {
     let problem = match workflow::plan::toml_plan::read_text(text) {
         Err(error) => error.to_string(),
         Ok(written) => {
-            match workflow::plan::validate(written.draft.clone(), &crate::team::Known::default()) {
+            match workflow::plan::validate(
+                written.draft.clone(),
+                &crate::team::Candidates::default(),
+            ) {
                 Ok(_) => return,
                 Err(problems) => written.locate(&problems).to_string(),
             }
@@ -192,7 +199,7 @@ fn name(text: &str) -> Name {
 }
 
 /// A message to somebody, whose kind and length follow from a number.
-fn letter(from: &Name, you: &Name, text: String, number: usize) -> Letter {
+fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage {
     let id = MessageId::from_bits(1);
     let (kind, request) = if number.is_multiple_of(3) {
         (MessageKind::Request, Some(RequestId::from_bits(2)))
@@ -212,11 +219,11 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> Letter {
         reply_to: None,
         thread: id,
         priority: if number.is_multiple_of(5) { Priority::Urgent } else { Priority::Normal },
-        body: BodyRef { place: Place::default(), index: 0, bytes: text.len() as u64 },
+        body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
     let total = text.len() + number % 7;
-    Letter { header, text, offset: 0, total, lost: None }
+    LoadedMessage { header, text, offset: 0, total, lost: None }
 }
 
 #[cfg(test)]
@@ -329,7 +336,7 @@ mod tests {
         for line in lines.split(|byte| *byte == b'\n') {
             let sealed = sealed(line).unwrap_or_default();
             if let Decoded::Entry { entry, indices, .. } = line_format::decode(&sealed) {
-                replica.state.apply(&entry, &indices, Place::default());
+                replica.state.apply(&entry, &indices, LogPosition::default());
             }
         }
         written_snapshot(&replica)

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cli_team_bridge::bus::rules::Wish;
+use cli_team_bridge::bus::rules::NameChoice;
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
-use cli_team_bridge::bus::{Bus, Joining, Seat};
+use cli_team_bridge::bus::{Bus, Joining, Membership};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::fs::disk::RealDisk;
@@ -55,19 +55,19 @@ pub(crate) fn open(directory: &Path) -> Outcome<Bus> {
 }
 
 /// Joins a bus.
-pub(crate) async fn join(bus: &Bus, name: &str) -> Outcome<Seat> {
+pub(crate) async fn join(bus: &Bus, name: &str) -> Outcome<Membership> {
     let joining = Joining {
-        wish: Wish::Chosen(Name::parse(name)?),
+        wish: NameChoice::Chosen(Name::parse(name)?),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };
-    Ok(Seat::join(bus, joining).await?)
+    Ok(Membership::join(bus, joining).await?)
 }
 
 /// Makes a name known whose mail waits: nobody of that name is there to be woken.
 pub(crate) async fn absent(bus: &Bus, name: &str) -> Outcome {
-    let seat = join(bus, name).await?;
-    Ok(seat.leave(Departure::Closed).await?)
+    let membership = join(bus, name).await?;
+    Ok(membership.leave(Departure::Closed).await?)
 }
 
 /// Returns a text of the usual length that begins with `head`.

@@ -7,7 +7,7 @@ use super::data::text_bounds;
 use super::error::{AcpError, Ending};
 use super::incoming::event_queue::{AgentEvents, queue};
 use super::line_io::LineCounts;
-use super::transport::{ConnectOptions, FileSystem, Progress, Shared, drive};
+use super::transport::{ConnectOptions, FileSystem, Progress, SharedTransport, drive};
 use crate::domain::limits::{AGENT_ERROR_CHARS, AGENT_WORD_CHARS};
 use crate::domain::text::redact::Secrets;
 use agent_client_protocol::v1::ConnectionTo;
@@ -30,7 +30,7 @@ pub struct Connection {
 }
 
 struct Inner {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTransport>,
     progress: watch::Receiver<Progress>,
     agent: OnceLock<AgentInfo>,
     _stop: DropGuard,
@@ -57,7 +57,7 @@ pub async fn connect(
     options: ConnectOptions,
 ) -> Result<(Connection, AgentEvents), AcpError> {
     let (queue, events) = queue(options.events_limit);
-    let shared = Arc::new(Shared::new(options, queue));
+    let shared = Arc::new(SharedTransport::new(options, queue));
     let stop = shared.stop.clone().drop_guard();
     let (ready, protocol) = oneshot::channel();
     let (progress_sender, progress) = watch::channel(Progress::default());

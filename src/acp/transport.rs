@@ -109,7 +109,7 @@ const GOODBYE: Duration = Duration::from_secs(30);
 const OWED_ANSWERS: usize = 1024;
 
 /// What the task and its handles share.
-pub(super) struct Shared {
+pub(super) struct SharedTransport {
     pub(super) options: ConnectOptions,
     pub(super) stats: Arc<LineStats>,
     pub(super) stop: CancellationToken,
@@ -132,7 +132,7 @@ pub(super) struct Progress {
     pub(super) stdin_closed: bool,
 }
 
-impl Shared {
+impl SharedTransport {
     pub(super) fn new(options: ConnectOptions, events: Arc<Queue>) -> Self {
         Self {
             options,
@@ -158,7 +158,7 @@ impl Shared {
 pub(super) async fn drive(
     stdout: impl AsyncRead + Send + Unpin,
     stdin: impl AsyncWrite + Send + Unpin,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTransport>,
     ready: oneshot::Sender<ConnectionTo<Agent>>,
     progress: watch::Sender<Progress>,
 ) {
@@ -228,7 +228,7 @@ pub(super) async fn drive(
 async fn read<R: AsyncRead + Unpin>(
     mut reader: LineReader<R>,
     protocol: UnboundedSender<TransportFrame>,
-    shared: &Shared,
+    shared: &SharedTransport,
 ) {
     let lines = async {
         // The protocol works in the same task: it gets its turn after at most what one pipe holds, so that what lies
@@ -287,7 +287,7 @@ fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
 }
 
 /// Notes what the driver itself has to know of a message.
-fn note(frame: &TransportFrame, shared: &Shared) {
+fn note(frame: &TransportFrame, shared: &SharedTransport) {
     match frame {
         TransportFrame::Single(RawJsonRpcMessage::Request(_)) => {
             shared.owed.fetch_add(1, Ordering::Relaxed);
@@ -309,7 +309,7 @@ fn note(frame: &TransportFrame, shared: &Shared) {
 async fn write<W: AsyncWrite + Unpin>(
     mut writer: LineWriter<W>,
     mut protocol: UnboundedReceiver<TransportFrame>,
-    shared: &Shared,
+    shared: &SharedTransport,
 ) {
     while let Some(frame) = protocol.next().await {
         if shared.broken.is_cancelled() {

@@ -9,11 +9,11 @@ use crate::domain::member::ProcessMark;
 use crate::sys::process::ancestors::{self, Ancestor};
 
 /// The processes that have started this one.
-pub(super) struct Kin {
+pub(super) struct ClaudeSession {
     clients: Vec<ProcessMark>,
 }
 
-impl Kin {
+impl ClaudeSession {
     /// Looks who they are.
     pub(super) fn look() -> Self {
         // An agent descends from the client of the orchestrator too, but its own client is another one, and its messages are its

@@ -8,7 +8,7 @@ use super::{Failure, below_agent};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::known_buses;
 use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
-use crate::bus::{Bus, BusError, Joining, Seat};
+use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
 use crate::domain::name::Name;
@@ -27,13 +27,13 @@ pub(crate) struct Outside {
     directory: PathBuf,
     networks: Networks,
     origin: Origin,
-    telling: Telling,
+    telling: KeptNotice,
 }
 
 impl Outside {
     /// Names a bus from outside.
     pub(super) fn new(directory: PathBuf, networks: Networks, foreign: Foreign) -> Self {
-        Self { directory, networks, origin: proven(foreign), telling: Telling::default() }
+        Self { directory, networks, origin: proven(foreign), telling: KeptNotice::default() }
     }
 
     /// Returns the directory of the bus.
@@ -41,20 +41,20 @@ impl Outside {
         &self.directory
     }
 
-    fn open(&self) -> Result<Opened, BusError> {
+    fn open(&self) -> Result<OpenedBus, BusError> {
         let log = open(&self.directory, self.networks, self.origin.clone())?;
         if let Some(aside) = log.put_aside() {
             *self.telling.lock() = Some(aside.to_owned());
         }
-        Ok(Opened { bus: Bus::open(Box::new(log))?, telling: self.telling.clone() })
+        Ok(OpenedBus { bus: Bus::open(Box::new(log))?, telling: self.telling.clone() })
     }
 }
 
 /// What a bus is called now that was put aside: kept over each joining that fails, until the bus has taken that it is told.
 #[derive(Clone, Debug, Default)]
-struct Telling(Arc<Mutex<Option<String>>>);
+struct KeptNotice(Arc<Mutex<Option<String>>>);
 
-impl Telling {
+impl KeptNotice {
     fn lock(&self) -> MutexGuard<'_, Option<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,18 +76,18 @@ pub(super) fn proven(foreign: Foreign) -> Origin {
 }
 
 /// A bus, and what who joins it has to know.
-pub(super) struct Opened {
+pub(super) struct OpenedBus {
     pub(super) bus: Bus,
-    telling: Telling,
+    telling: KeptNotice,
 }
 
-impl Opened {
+impl OpenedBus {
     /// Joins the bus.
-    pub(super) async fn join(self, joining: Joining) -> Result<Seat, BusError> {
+    pub(super) async fn join(self, joining: Joining) -> Result<Membership, BusError> {
         let told = self.telling.lock().clone();
-        let seat = Seat::join_after(&self.bus, joining, told).await?;
+        let membership = Membership::join_after(&self.bus, joining, told).await?;
         *self.telling.lock() = None;
-        Ok(seat)
+        Ok(membership)
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn keep_counterparts(directory: &Path) {
 }
 
 /// Opens a bus from outside, or makes it, on a thread of its own, so that the server answers meanwhile.
-pub(super) async fn open_bus_aside(outside: Outside) -> Result<Opened, BusError> {
+pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusError> {
     let directory = outside.directory.clone();
     if team::is_tracked_by_git(&directory, std::env::vars_os().collect()).await {
         let refused = LogError::Refused {
@@ -228,7 +228,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bus::rules::Wish;
+    use crate::bus::rules::NameChoice;
     use crate::bus::state::State;
     use crate::domain::member::MemberKind;
     use crate::sys::fs::file_lock::LockFile;
@@ -256,7 +256,7 @@ mod tests {
         let mut outside = Outside::new(directory.clone(), Networks::Allowed, Foreign::PutAside);
         outside.origin = Origin::Proven(Proof { state, foreign: Foreign::PutAside });
         let joining = Joining {
-            wish: Wish::Like(Name::parse("orchestrator").unwrap()),
+            wish: NameChoice::Like(Name::parse("orchestrator").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
         };
@@ -269,10 +269,10 @@ mod tests {
         drop(held);
         // The second takes the name of the first, and what it has not read.
         for _ in 0..2 {
-            let seat = outside.open().unwrap().join(joining.clone()).await.unwrap();
-            let unread = |state: &State| state.unread(seat.name()).count();
-            assert_eq!(seat.bus().look(unread), 1);
-            seat.bus().close().await;
+            let membership = outside.open().unwrap().join(joining.clone()).await.unwrap();
+            let unread = |state: &State| state.unread(membership.name()).count();
+            assert_eq!(membership.bus().look(unread), 1);
+            membership.bus().close().await;
         }
     }
 }

@@ -3,10 +3,10 @@
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
-use crate::bus::Seat;
+use crate::bus::Membership;
 use crate::domain::grace_periods;
 use crate::domain::member::Departure;
-use crate::mcp::{Seating, Server, serve_stdio};
+use crate::mcp::{LazyMembership, Server, serve_stdio};
 use crate::sys::open_file_limit;
 use crate::sys::signal_streams::{self, Shutdown};
 
@@ -57,32 +57,32 @@ pub(super) async fn until_the_end(server: &Server) -> Result<Shutdown, Failure> 
 }
 
 /// Leaves the team, if it was joined, and closes the bus.
-pub(super) async fn leave(seating: &Seating) {
-    if let Some(seat) = seating.current() {
-        leave_seat(seat).await;
+pub(super) async fn leave(membership: &LazyMembership) {
+    if let Some(membership) = membership.current() {
+        leave_seat(membership).await;
     }
 }
 
 /// Leaves the team, and closes the bus.
-pub(super) async fn leave_seat(seat: Seat) {
+pub(super) async fn leave_seat(membership: Membership) {
     let leaving = async {
-        if let Err(error) = seat.leave(Departure::Closed).await {
+        if let Err(error) = membership.leave(Departure::Closed).await {
             tracing::warn!("failed to leave the team: {error}");
         }
-        seat.bus().close().await;
+        membership.bus().close().await;
     };
     within_goodbye(leaving).await;
 }
 
 /// Closes the bus of somebody else's session.
-pub(super) async fn close_bus(seating: &Seating) {
-    if let Some(seat) = seating.current() {
-        within_goodbye(close(seat)).await;
+pub(super) async fn close_bus(membership: &LazyMembership) {
+    if let Some(membership) = membership.current() {
+        within_goodbye(close(membership)).await;
     }
 }
 
-async fn close(seat: Seat) {
-    seat.bus().close().await;
+async fn close(membership: Membership) {
+    membership.bus().close().await;
 }
 
 async fn within_goodbye(last: impl Future<Output = ()>) {

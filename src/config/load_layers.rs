@@ -14,7 +14,7 @@ use super::parse_file::{self, Layer};
 use super::profile::Profile;
 use super::profile_draft::Draft;
 use super::team_limits::Limits;
-use super::value_origin::{Source, Sourced};
+use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
@@ -85,14 +85,14 @@ impl Config {
     pub fn load(load: Load<'_>) -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
         for built_in in builtin_profiles::FILES {
-            layers.add(Path::new(built_in.file), built_in.text, Source::BuiltIn);
+            layers.add(Path::new(built_in.file), built_in.text, ValueOrigin::BuiltIn);
         }
         if let Some(own) = load.user_file() {
-            layers.add_file(Source::User(own))?;
+            layers.add_file(ValueOrigin::User(own))?;
         }
         layers.add_project_file(&load)?;
         if let Some(path) = load.explicit
-            && !layers.add_file(Source::Explicit(path.to_owned()))?
+            && !layers.add_file(ValueOrigin::Explicit(path.to_owned()))?
         {
             return Err(ConfigError::Missing { path: path.to_owned() });
         }
@@ -194,14 +194,14 @@ impl Config {
 /// The layers read so far, in their order.
 #[derive(Default)]
 struct Layers {
-    read: Vec<(Source, Layer)>,
+    read: Vec<(ValueOrigin, Layer)>,
     project_file: Option<Brought>,
     problems: Vec<Problem>,
 }
 
 impl Layers {
     /// Adds a file; tells whether it is there.
-    fn add_file(&mut self, source: Source) -> Result<bool, ConfigError> {
+    fn add_file(&mut self, source: ValueOrigin) -> Result<bool, ConfigError> {
         let Some(path) = source.path().map(Path::to_owned) else {
             return Ok(false);
         };
@@ -225,11 +225,11 @@ impl Layers {
         };
         // Of the bytes that are read here, and never looked for again: they could be others by then.
         self.project_file = Some(Brought::at(place?, text.as_bytes()));
-        self.add(&path, &text, Source::Project(path.clone()));
+        self.add(&path, &text, ValueOrigin::Project(path.clone()));
         Ok(())
     }
 
-    fn add(&mut self, file: &Path, text: &str, source: Source) {
+    fn add(&mut self, file: &Path, text: &str, source: ValueOrigin) {
         match parse_file::parse(file, text, &source) {
             Ok(layer) => self.read.push((source, layer)),
             Err(problems) => self.problems.extend(problems),
@@ -241,7 +241,7 @@ impl Layers {
         if !self.problems.is_empty() {
             return Err(ConfigError::Invalid { problems: self.problems });
         }
-        let is_project = |source: &Source| matches!(source, Source::Project(_));
+        let is_project = |source: &ValueOrigin| matches!(source, ValueOrigin::Project(_));
         let others = self.read.iter().filter(|(source, _)| !is_project(source));
         let without = Merged::of(others);
         let with = Merged::of(&self.read);
@@ -288,7 +288,7 @@ struct Merged {
 }
 
 impl Merged {
-    fn of<'a>(layers: impl IntoIterator<Item = &'a (Source, Layer)>) -> Self {
+    fn of<'a>(layers: impl IntoIterator<Item = &'a (ValueOrigin, Layer)>) -> Self {
         let mut merged = Self::default();
         for (source, layer) in layers {
             merged.overlay(source, layer.clone());
@@ -296,14 +296,14 @@ impl Merged {
         merged
     }
 
-    fn overlay(&mut self, source: &Source, layer: Layer) {
+    fn overlay(&mut self, source: &ValueOrigin, layer: Layer) {
         layer.limits.apply(&mut self.settings.limits);
         if let Some(gate_env) = layer.gate_env {
             self.settings.gate_env = gate_env;
         }
         match (layer.resume, source) {
             // Then a repository would run by itself as soon as somebody looks into it: not even a yes lets it do so.
-            (Some(Resume::Auto), Source::Project(_)) | (None, _) => {}
+            (Some(Resume::Auto), ValueOrigin::Project(_)) | (None, _) => {}
             (Some(resume), _) => self.resume = resume,
         }
         for draft in layer.profiles {
@@ -383,9 +383,9 @@ fn is_absent(error: &io::Error) -> bool {
 pub(crate) fn read_text(text: &str) -> Result<Config, ConfigError> {
     let mut layers = Layers::default();
     for file in builtin_profiles::FILES {
-        layers.add(Path::new(file.file), file.text, Source::BuiltIn);
+        layers.add(Path::new(file.file), file.text, ValueOrigin::BuiltIn);
     }
     let path = PathBuf::from("bridge.toml");
-    layers.add(&path, text, Source::Project(path.clone()));
+    layers.add(&path, text, ValueOrigin::Project(path.clone()));
     layers.finish()
 }

@@ -27,7 +27,7 @@ pub(crate) use self::load_layers::read_text;
 pub use self::load_layers::{Config, Load};
 pub use self::needs_consent::{Brought, ProjectFile, quoted};
 pub use self::team_limits::Limits;
-pub use self::value_origin::{Source, Sourced};
+pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::workflow_settings::Resume;
 pub use error::{ConfigError, Problem, UnknownProfile};
 pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};

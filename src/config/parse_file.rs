@@ -11,8 +11,8 @@ use super::error::{Problem, hint, shown};
 use super::profile::{Command, MidTurn, Restart};
 use super::profile_draft::Draft;
 use super::team_limits::{LIMIT_KEYS, LimitsDraft};
-use super::toml_reader::{Entry, Reader, entries};
-use super::value_origin::{Source, Sourced};
+use super::toml_reader::{Reader, TomlEntry, entries};
+use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -62,7 +62,7 @@ pub(super) struct Layer {
 }
 
 /// Reads a file's text; every value is marked with `source`, every problem with `file`.
-pub(super) fn parse(file: &Path, text: &str, source: &Source) -> Result<Layer, Vec<Problem>> {
+pub(super) fn parse(file: &Path, text: &str, source: &ValueOrigin) -> Result<Layer, Vec<Problem>> {
     let mut reader = Reader::new(file, text);
     let document = match DeTable::parse(text) {
         Ok(document) => document,
@@ -81,7 +81,7 @@ pub(super) fn parse(file: &Path, text: &str, source: &Source) -> Result<Layer, V
 /// Walks through one document; what does not fit goes to the reader.
 struct DocumentReader<'r, 'a> {
     reader: &'r mut Reader<'a>,
-    source: &'r Source,
+    source: &'r ValueOrigin,
 }
 
 impl DocumentReader<'_, '_> {
@@ -155,7 +155,7 @@ impl DocumentReader<'_, '_> {
         limits
     }
 
-    fn profile(&mut self, name: Name, profile: &Entry<'_, '_>) -> Draft {
+    fn profile(&mut self, name: Name, profile: &TomlEntry<'_, '_>) -> Draft {
         let place = self.reader.problem(profile.key_span.start, String::new());
         let table = format!("[agents.{name}]");
         let mut draft = Draft::new(name, place);

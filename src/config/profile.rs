@@ -9,7 +9,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
 use super::agent_env_filter::{self, EnvPattern};
-use super::value_origin::{Source, Sourced};
+use super::value_origin::{Sourced, ValueOrigin};
 
 /// How to start one kind of agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub struct MissingProgram {
     /// The command that installs it, where the profile knows one.
     pub install: Option<String>,
     /// The layer that names the program. Its path is for people; the message leaves it out.
-    pub origin: Source,
+    pub origin: ValueOrigin,
 }
 
 fn with_command(install: Option<&str>) -> String {

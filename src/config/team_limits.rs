@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::toml_reader::Reader;
-use super::value_origin::{Source, Sourced};
+use super::value_origin::{Sourced, ValueOrigin};
 use crate::domain::limits::{self, TeamLimits};
 
 pub(super) const LIMIT_KEYS: [&str; 7] = [
@@ -159,7 +159,7 @@ impl LimitsDraft {
         reader: &mut Reader<'_>,
         key: &str,
         value: &Spanned<DeValue<'_>>,
-        source: &Source,
+        source: &ValueOrigin,
     ) -> bool {
         let what = format!("`{key}` of [limits]");
         if key == "allow_network_file_system" {

@@ -14,7 +14,7 @@ use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters::is_invisible;
 
 /// An entry of a table, by its place in the file.
-pub(crate) struct Entry<'t, 'i> {
+pub(crate) struct TomlEntry<'t, 'i> {
     /// The key, as it is written.
     pub(crate) key: &'t str,
     /// Where the key stands, in bytes.
@@ -42,7 +42,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes that a key is none of `known`.
-    pub(crate) fn report_unknown(&mut self, entry: &Entry<'_, '_>, table: &str, known: &[&str]) {
+    pub(crate) fn report_unknown(
+        &mut self,
+        entry: &TomlEntry<'_, '_>,
+        table: &str,
+        known: &[&str],
+    ) {
         let (key, near) = (shown(entry.key), nearest(entry.key, known));
         let hint = hint(&near, known, "the keys here are");
         self.report(&entry.key_span, format!("unknown key `{key}` in {table}: {hint}"));
@@ -72,7 +77,7 @@ impl<'a> Reader<'a> {
         &mut self,
         value: &'t Spanned<DeValue<'i>>,
         what: &str,
-    ) -> Option<Vec<Entry<'t, 'i>>> {
+    ) -> Option<Vec<TomlEntry<'t, 'i>>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             self.wrong_type(value, what, "a table");
@@ -212,10 +217,10 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the entries of a table in the order of the file; the table itself has them by name.
-pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
-    let mut entries: Vec<Entry<'t, 'i>> = table
+pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<TomlEntry<'t, 'i>> {
+    let mut entries: Vec<TomlEntry<'t, 'i>> = table
         .iter()
-        .map(|(key, value)| Entry { key: key.get_ref().as_ref(), key_span: key.span(), value })
+        .map(|(key, value)| TomlEntry { key: key.get_ref().as_ref(), key_span: key.span(), value })
         .collect();
     entries.sort_by_key(|entry| entry.key_span.start);
     entries

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The layer that a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueOrigin {
     /// The binary itself: a built-in profile, or a default.
     BuiltIn,
     /// The user's own configuration file.
@@ -16,24 +16,28 @@ pub enum Source {
     Explicit(PathBuf),
 }
 
-impl Source {
+impl ValueOrigin {
     /// Returns the file, unless the value is built in.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Source::BuiltIn => None,
-            Source::User(path) | Source::Project(path) | Source::Explicit(path) => Some(path),
+            ValueOrigin::BuiltIn => None,
+            ValueOrigin::User(path) | ValueOrigin::Project(path) | ValueOrigin::Explicit(path) => {
+                Some(path)
+            }
         }
     }
 }
 
 /// Names the layer in words that an agent may be told too: without a path, but for the one the user typed.
-impl fmt::Display for Source {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::BuiltIn => f.write_str("the built-in profiles"),
-            Source::User(_) => f.write_str("the user's own `config.toml`"),
-            Source::Project(_) => f.write_str("`bridge.toml` in the project's `.claude` folder"),
-            Source::Explicit(path) => write!(f, "`{}`", path.display()),
+            ValueOrigin::BuiltIn => f.write_str("the built-in profiles"),
+            ValueOrigin::User(_) => f.write_str("the user's own `config.toml`"),
+            ValueOrigin::Project(_) => {
+                f.write_str("`bridge.toml` in the project's `.claude` folder")
+            }
+            ValueOrigin::Explicit(path) => write!(f, "`{}`", path.display()),
         }
     }
 }
@@ -44,22 +48,22 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// The last layer that set it.
-    pub source: Source,
+    pub source: ValueOrigin,
 }
 
 impl<T> Sourced<T> {
     /// Joins a value with the layer that set it.
-    pub fn new(value: T, source: Source) -> Self {
+    pub fn new(value: T, source: ValueOrigin) -> Self {
         Self { value, source }
     }
 
     /// Marks a value as the binary's own default.
     pub(crate) fn default_value(value: T) -> Self {
-        Self::new(value, Source::BuiltIn)
+        Self::new(value, ValueOrigin::BuiltIn)
     }
 
     /// Tells whether the project's own file set it.
     pub fn is_from_project(&self) -> bool {
-        matches!(self.source, Source::Project(_))
+        matches!(self.source, ValueOrigin::Project(_))
     }
 }

@@ -1,7 +1,7 @@
 //! What can carry words into a running turn of an agent, as its profile and the agent itself say.
 
 use crate::config::MidTurn;
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 
 /// When words may be put into a running turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,10 @@ impl Reach {
     }
 
     /// Returns the ways by which the bridge hands over messages: those into a running turn first.
-    pub fn ways(self) -> Vec<Way> {
-        let steer = self.steer.map(|_| Way::Steer);
-        let drain = self.drains.then_some(Way::Drain);
-        let others = [Way::Prompt, Way::Inject];
+    pub fn ways(self) -> Vec<DeliveryMethod> {
+        let steer = self.steer.map(|_| DeliveryMethod::Steer);
+        let drain = self.drains.then_some(DeliveryMethod::Drain);
+        let others = [DeliveryMethod::Prompt, DeliveryMethod::Inject];
         steer.into_iter().chain(drain).chain(others).collect()
     }
 }
@@ -67,7 +67,7 @@ mod tests {
         let shown = |steers, drains| Shown { steers, drains };
         let ways = |profile, shown| {
             let ways = Reach::of(profile, shown).ways();
-            ways.into_iter().map(Way::as_str).collect::<Vec<_>>()
+            ways.into_iter().map(DeliveryMethod::as_str).collect::<Vec<_>>()
         };
         let rest = ["prompt", "inject"];
         assert_eq!(ways(MidTurn::Steer, shown(false, false)), rest);

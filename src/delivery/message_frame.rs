@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::recipient::Reader;
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::domain::message::{Audience, MessageKind, Priority};
 use crate::domain::text::visible_letters::seen;
 
@@ -16,7 +16,7 @@ pub const BEGIN: &str = "--- Messages from other agents ---";
 pub const END: &str = "--- End messages ---";
 
 /// Writes messages for their reader. `more` unread ones are left for `check_messages`.
-pub fn frame<'r>(letters: &[Letter], reader: impl Into<Reader<'r>>, more: usize) -> String {
+pub fn frame<'r>(letters: &[LoadedMessage], reader: impl Into<Reader<'r>>, more: usize) -> String {
     let reader = reader.into();
     let mut text = format!("{BEGIN}\n");
     for letter in letters {
@@ -32,7 +32,7 @@ pub fn frame<'r>(letters: &[Letter], reader: impl Into<Reader<'r>>, more: usize)
 }
 
 /// Writes one message: who to whom, what it is where that matters, and its words.
-fn line(letter: &Letter, reader: Reader<'_>) -> String {
+fn line(letter: &LoadedMessage, reader: Reader<'_>) -> String {
     let header = &letter.header;
     let to = match &header.audience {
         Audience::All => "all".to_owned(),

@@ -42,7 +42,7 @@ pub struct Busy {
 
 /// What to do with the mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rung {
+pub enum MailAction {
     /// Put it into the turn.
     Steer,
     /// End the turn for it.
@@ -64,15 +64,15 @@ impl Mail {
 }
 
 /// Decides about the mail of an agent that is in a turn.
-pub fn rung(mail: &Mail, busy: &Busy) -> Rung {
+pub fn rung(mail: &Mail, busy: &Busy) -> MailAction {
     if interrupt::is_due(mail, busy) {
-        return Rung::Interrupt;
+        return MailAction::Interrupt;
     }
     let due = busy.reach.steer.and_then(|when| steer::due(mail, when, busy));
     match due {
-        Some(due) if due <= busy.now => Rung::Steer,
-        Some(due) => Rung::Later(due),
-        None => Rung::Leave,
+        Some(due) if due <= busy.now => MailAction::Steer,
+        Some(due) => MailAction::Later(due),
+        None => MailAction::Leave,
     }
 }
 
@@ -106,37 +106,37 @@ mod tests {
     #[test]
     fn mail_is_steered_at_once_and_not_while_some_is_on_its_way() {
         let busy = steered(SteerWhen::Always);
-        assert_eq!(rung(&NONE, &busy), Rung::Leave);
-        assert_eq!(rung(&MAIL, &busy), Rung::Steer);
+        assert_eq!(rung(&NONE, &busy), MailAction::Leave);
+        assert_eq!(rung(&MAIL, &busy), MailAction::Steer);
         let on_its_way = Busy { steering: true, ..busy };
-        assert_eq!(rung(&URGENT, &on_its_way), Rung::Leave);
+        assert_eq!(rung(&URGENT, &on_its_way), MailAction::Leave);
         let later = busy.now + Duration::from_secs(1);
         let just_steered = Busy { not_before: Some(later), ..busy };
-        assert_eq!(rung(&MAIL, &just_steered), Rung::Later(later));
+        assert_eq!(rung(&MAIL, &just_steered), MailAction::Later(later));
         let then = Busy { now: later, ..just_steered };
-        assert_eq!(rung(&MAIL, &then), Rung::Steer);
+        assert_eq!(rung(&MAIL, &then), MailAction::Steer);
     }
 
     #[test]
     fn a_tool_call_that_steering_would_leave_is_left_alone_but_for_what_is_urgent() {
         let calling = |when| Busy { calls: true, ..steered(when) };
-        assert_eq!(rung(&MAIL, &calling(SteerWhen::Always)), Rung::Steer);
-        assert_eq!(rung(&MAIL, &calling(SteerWhen::BetweenCalls)), Rung::Leave);
-        assert_eq!(rung(&URGENT, &calling(SteerWhen::BetweenCalls)), Rung::Steer);
+        assert_eq!(rung(&MAIL, &calling(SteerWhen::Always)), MailAction::Steer);
+        assert_eq!(rung(&MAIL, &calling(SteerWhen::BetweenCalls)), MailAction::Leave);
+        assert_eq!(rung(&URGENT, &calling(SteerWhen::BetweenCalls)), MailAction::Steer);
         let asking = Busy { asking: true, ..steered(SteerWhen::Always) };
-        assert_eq!(rung(&MAIL, &asking), Rung::Leave);
-        assert_eq!(rung(&URGENT, &asking), Rung::Steer);
+        assert_eq!(rung(&MAIL, &asking), MailAction::Leave);
+        assert_eq!(rung(&URGENT, &asking), MailAction::Steer);
     }
 
     #[test]
     fn only_what_is_urgent_ends_a_turn_and_only_where_nothing_else_gets_into_it() {
         let busy = out_of_reach();
-        assert_eq!(rung(&MAIL, &busy), Rung::Leave);
-        assert_eq!(rung(&URGENT, &busy), Rung::Interrupt);
-        assert_eq!(rung(&URGENT, &steered(SteerWhen::Always)), Rung::Steer);
+        assert_eq!(rung(&MAIL, &busy), MailAction::Leave);
+        assert_eq!(rung(&URGENT, &busy), MailAction::Interrupt);
+        assert_eq!(rung(&URGENT, &steered(SteerWhen::Always)), MailAction::Steer);
         let drains = Busy { reach: Reach { steer: None, drains: true }, ..busy };
-        assert_eq!(rung(&URGENT, &drains), Rung::Leave, "it asks for it itself");
+        assert_eq!(rung(&URGENT, &drains), MailAction::Leave, "it asks for it itself");
         let interrupted = Busy { interrupted: true, ..busy };
-        assert_eq!(rung(&URGENT, &interrupted), Rung::Leave);
+        assert_eq!(rung(&URGENT, &interrupted), MailAction::Leave);
     }
 }

@@ -11,9 +11,9 @@ use super::methods::steer::steer_text;
 use super::methods::wake_idle::wake_prompt;
 use super::recipient::Reader;
 use super::watch_line;
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::bus::state::{BodyRef, Deliveries, Message};
-use crate::bus::storage::Place;
+use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -23,7 +23,7 @@ fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
-fn letter(from: &str, audience: Audience, text: &str) -> Letter {
+fn letter(from: &str, audience: Audience, text: &str) -> LoadedMessage {
     let id = MessageId::from_bits(1);
     let header = Message {
         id: id.clone(),
@@ -38,10 +38,10 @@ fn letter(from: &str, audience: Audience, text: &str) -> Letter {
         reply_to: None,
         thread: id,
         priority: Priority::Normal,
-        body: BodyRef { place: Place::default(), index: 0, bytes: text.len() as u64 },
+        body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
-    Letter { header, text: text.to_owned(), offset: 0, total: text.len(), lost: None }
+    LoadedMessage { header, text: text.to_owned(), offset: 0, total: text.len(), lost: None }
 }
 
 #[test]

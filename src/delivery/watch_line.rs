@@ -1,4 +1,4 @@
-//! Doorbell: one line a message, for who is woken by a line and then reads the message itself. It hands nothing over.
+//! AnnouncedMessages: one line a message, for who is woken by a line and then reads the message itself. It hands nothing over.
 //!
 //! A line is made of others' words, and read by a model as the output of a program: so it is one line whatever they write, it
 //! quotes them, and nothing in the quoted text can end the quotation.
@@ -17,11 +17,11 @@ const NEXT: &str = "call check_messages";
 
 /// Which messages it has rung for: for each once, as long as it is not read.
 #[derive(Debug, Default)]
-pub struct Doorbell {
+pub struct AnnouncedMessages {
     rung: BTreeSet<MessageId>,
 }
 
-impl Doorbell {
+impl AnnouncedMessages {
     /// Returns the unread messages of a name that it has not rung for, oldest first; it has now.
     ///
     /// What is handed to a call in the same append that sends it was never unread: nobody has to be woken for that.

@@ -126,7 +126,7 @@ impl From<Audience> for String {
 /// The way by which a message is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum DeliveryMethod {
     /// The member asked: `check_messages`, `wait_for_message`.
     Pull,
     /// On the result of another tool.
@@ -143,7 +143,7 @@ pub enum Way {
     Hook,
 }
 
-impl Way {
+impl DeliveryMethod {
     /// Says whether the model's own turn proves the taking, however long it takes, rather than the member's next call: the bridge
     /// that holds the session sees the turn, a hook its next stop or prompt.
     pub fn is_by_turn(self) -> bool {

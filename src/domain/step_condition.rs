@@ -22,7 +22,7 @@ pub enum Field {
 
 /// A part of what one step came to: `steps.NAME.FIELD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct StepReference {
     /// Whose.
     pub step: Name,
     /// What.
@@ -33,7 +33,7 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct When {
     /// What is looked at.
-    pub source: Source,
+    pub source: StepReference,
     /// How it is compared.
     pub relation: Relation,
     /// With what.
@@ -92,7 +92,7 @@ impl Relation {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for StepReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "steps.{}.", self.step)?;
         match &self.field {

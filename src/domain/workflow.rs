@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::WorkflowId;
 use super::name::Name;
-use super::step_condition::{Field, Source, When};
+use super::step_condition::{Field, StepReference, When};
 
 /// A step of a plan, without its prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Step {
     pub when: Option<When>,
     /// The list of which it does each item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub for_each: Option<Source>,
+    pub for_each: Option<StepReference>,
     /// Seconds after which an attempt is given up, counted from the beginning of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use uuid::Uuid;
 
 use crate::bus::rules::Refusal;
-use crate::bus::{Bus, BusError, Seat};
+use crate::bus::{Bus, BusError, Membership};
 use crate::domain::env_vars::{DIR, MEMBER, RESULT_BYTES, SESSION, TOKEN};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
@@ -14,7 +14,7 @@ use crate::domain::name::Name;
 
 /// Who an endpoint says it is.
 #[derive(Clone)]
-pub struct Identity {
+pub struct AgentIdentity {
     /// The directory of the bus.
     pub directory: PathBuf,
     /// The agent's name.
@@ -48,7 +48,7 @@ pub enum IdentityError {
     },
 }
 
-impl Identity {
+impl AgentIdentity {
     /// Reads an identity out of an environment.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, IdentityError> {
         let get = |name: &'static str| {
@@ -85,11 +85,16 @@ impl Identity {
         })
     }
 
-    /// Takes the agent's seat, if the token and the name fit.
-    pub fn seat(&self, bus: &Bus) -> Result<Seat, BusError> {
-        let seat = Seat::of_agent(bus, self.session, &self.token)?;
-        let seat = seat.with_answers_of(self.result_bytes.unwrap_or(limits::ANSWER_BYTES));
-        if *seat.name() == self.member { Ok(seat) } else { Err(Refusal::NotYours.into()) }
+    /// Takes the agent's membership, if the token and the name fit.
+    pub fn membership(&self, bus: &Bus) -> Result<Membership, BusError> {
+        let membership = Membership::of_agent(bus, self.session, &self.token)?;
+        let membership =
+            membership.with_answers_of(self.result_bytes.unwrap_or(limits::ANSWER_BYTES));
+        if *membership.name() == self.member {
+            Ok(membership)
+        } else {
+            Err(Refusal::NotYours.into())
+        }
     }
 }
 
@@ -99,8 +104,8 @@ mod tests {
 
     const SESSION_TEXT: &str = "0190a5f0-0000-7000-8000-000000000001";
 
-    fn read(changed: &str, value: Option<&str>) -> Result<Identity, IdentityError> {
-        Identity::read(|name| {
+    fn read(changed: &str, value: Option<&str>) -> Result<AgentIdentity, IdentityError> {
+        AgentIdentity::read(|name| {
             let whole = match name {
                 _ if name == changed => value,
                 DIR => Some("/project/bus"),

@@ -1,4 +1,4 @@
-//! Asking the client's user for a yes to a file that a project brings, in the middle of the call that needs it.
+//! AskedFirst the client's user for a yes to a file that a project brings, in the middle of the call that needs it.
 //!
 //! A client that opens a session is asked by a request of ours, and the call waits. A newer one is answered with "input required",
 //! and repeats the call with the answer. Each file is put to the user once; what comes of it later is said with

@@ -20,13 +20,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ask_consent::Consents;
-use super::lazy_membership::Seating;
-use crate::bus::rules::{Ask, Saying};
+use super::lazy_membership::LazyMembership;
+use crate::bus::rules::{Operation, PermissionReply};
 use crate::bus::state::{Permission, State};
-use crate::bus::{BusError, Seat};
+use crate::bus::{BusError, Membership};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::permission::{Decision, known_kind};
-use crate::team::Human;
+use crate::team::UserReachable;
 
 /// Forms in one answer: a client shows them one after the other, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
@@ -39,7 +39,7 @@ pub(super) const DECISION: &str = "decision";
 
 /// The user of one server's client.
 pub(super) struct User {
-    human: Human,
+    human: UserReachable,
     /// The files that this user was asked to agree to.
     pub(super) consents: Consents,
     /// The questions that this user was asked.
@@ -48,7 +48,7 @@ pub(super) struct User {
 
 impl User {
     /// Makes a user; `human` hears whether the user can be asked at any time.
-    pub(super) fn new(human: Human) -> Self {
+    pub(super) fn new(human: UserReachable) -> Self {
         Self { human, consents: Consents::default(), put: Mutex::default() }
     }
 
@@ -56,7 +56,7 @@ impl User {
     pub(super) async fn ask_by_requests(
         &self,
         peer: Peer<RoleServer>,
-        seating: Seating,
+        membership: LazyMembership,
         ending: CancellationToken,
     ) {
         let shows = |peer: &Peer<RoleServer>| {
@@ -66,12 +66,12 @@ impl User {
             return;
         }
         let asking = async {
-            while let Ok(seat) = seating.seat().await {
+            while let Ok(held) = membership.membership().await {
                 self.human.set_reachable(true);
                 tokio::select! {
-                    () = self.ask_all(&peer, &seat) => return,
+                    () = self.ask_all(&peer, &held) => return,
                     // On a bus that was removed nobody asks any more.
-                    () = replaced(&seating, &seat) => {}
+                    () = replaced(&membership, &held) => {}
                 }
             }
         };
@@ -83,14 +83,14 @@ impl User {
         self.human.set_reachable(false);
     }
 
-    async fn ask_all(&self, peer: &Peer<RoleServer>, seat: &Seat) {
-        let mut changes = seat.bus().changes();
+    async fn ask_all(&self, peer: &Peer<RoleServer>, membership: &Membership) {
+        let mut changes = membership.bus().changes();
         // Dropped with this future, and the open forms with them.
         let mut forms = JoinSet::new();
         loop {
             changes.mark_unchanged();
-            for permission in self.new_questions(seat, usize::MAX) {
-                forms.spawn(ask_by_request(peer.clone(), seat.clone(), permission));
+            for permission in self.new_questions(membership, usize::MAX) {
+                forms.spawn(ask_by_request(peer.clone(), membership.clone(), permission));
             }
             while forms.try_join_next().is_some() {}
             if changes.changed().await.is_err() {
@@ -104,20 +104,20 @@ impl User {
     pub(super) async fn ask_by_answer(
         &self,
         request: &CallToolRequestParams,
-        seat: &Seat,
+        membership: &Membership,
         context: &RequestContext<RoleServer>,
     ) -> Option<InputRequiredResult> {
         if context.meta.protocol_version()? < ProtocolVersion::V_2026_07_28 {
             return None;
         }
         if let Some(answers) = &request.input_responses {
-            self.hear(answers, seat).await;
+            self.hear(answers, membership).await;
             return None;
         }
         if !shows_forms(&context.client_capabilities()?) {
             return None;
         }
-        let questions = self.new_questions(seat, FORMS_AT_ONCE);
+        let questions = self.new_questions(membership, FORMS_AT_ONCE);
         let forms: BTreeMap<_, _> = questions
             .iter()
             .filter_map(|permission| {
@@ -128,7 +128,7 @@ impl User {
         (!forms.is_empty()).then(|| InputRequiredResult::from_input_requests(forms))
     }
 
-    async fn hear(&self, answers: &InputResponses, seat: &Seat) {
+    async fn hear(&self, answers: &InputResponses, membership: &Membership) {
         for (key, answer) in answers {
             let Ok(id) = PermissionId::parse(key) else {
                 continue;
@@ -138,15 +138,15 @@ impl User {
                 continue;
             }
             let result = serde_json::from_value(answer.clone()).ok();
-            settle(seat, &id, result).await;
+            settle(membership, &id, result).await;
         }
     }
 
     /// Returns the open questions of this bridge's agents that the user has not been asked, and notes them as asked.
-    fn new_questions(&self, seat: &Seat, limit: usize) -> Vec<Permission> {
+    fn new_questions(&self, membership: &Membership, limit: usize) -> Vec<Permission> {
         let mut put = self.put();
-        let me = seat.session();
-        let new: Vec<_> = seat.bus().look(|state| {
+        let me = membership.session();
+        let new: Vec<_> = membership.bus().look(|state| {
             put.retain(|id| state.permission(id).is_some());
             let open = state.open_permissions().into_iter();
             open.filter(|permission| is_held_by(state, permission, me))
@@ -165,9 +165,9 @@ impl User {
     }
 }
 
-/// Returns when another seat is taken.
-async fn replaced(seating: &Seating, seat: &Seat) {
-    let is_same = || seating.current().is_none_or(|current| current.session() == seat.session());
+/// Returns when another membership is taken.
+async fn replaced(membership: &LazyMembership, held: &Membership) {
+    let is_same = || membership.current().is_none_or(|current| current.session() == held.session());
     while is_same() {
         tokio::time::sleep(SEAT_LOOK).await;
     }
@@ -185,11 +185,11 @@ pub(super) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
 }
 
 /// Shows one form until it is filled in, or the question is answered elsewhere, which takes the form back.
-async fn ask_by_request(peer: Peer<RoleServer>, seat: Seat, permission: Permission) {
+async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permission: Permission) {
     let answered = async {
-        let mut changes = seat.bus().changes();
+        let mut changes = membership.bus().changes();
         let is_open = || {
-            seat.bus().look(|state| {
+            membership.bus().look(|state| {
                 state
                     .permission(&permission.id)
                     .is_some_and(|permission| permission.answer.is_none())
@@ -217,12 +217,12 @@ async fn ask_by_request(peer: Peer<RoleServer>, seat: Seat, permission: Permissi
     };
     tokio::select! {
         () = answered => {}
-        result = asking => settle(&seat, &permission.id, result).await,
+        result = asking => settle(&membership, &permission.id, result).await,
     }
 }
 
 /// Writes what the user said; what is no answer leaves the question to the orchestrator.
-async fn settle(seat: &Seat, id: &PermissionId, result: Option<ElicitResult>) {
+async fn settle(membership: &Membership, id: &PermissionId, result: Option<ElicitResult>) {
     let decision = result.and_then(|result| match result.action {
         ElicitationAction::Accept => {
             let word = result.content?.get(DECISION)?.as_str()?.to_owned();
@@ -232,10 +232,10 @@ async fn settle(seat: &Seat, id: &PermissionId, result: Option<ElicitResult>) {
         _ => None,
     });
     let ask = match decision {
-        Some(decision) => Ask::AnswerPermission(id.clone(), Saying::Human(decision)),
-        None => Ask::TellPermission(id.clone()),
+        Some(decision) => Operation::AnswerPermission(id.clone(), PermissionReply::Human(decision)),
+        None => Operation::TellPermission(id.clone()),
     };
-    match seat.ask(ask).await {
+    match membership.ask(ask).await {
         // Somebody else was faster.
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => tracing::warn!("failed to write what the user said: {error}"),

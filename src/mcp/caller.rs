@@ -3,7 +3,7 @@
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 
-use crate::bus::{Bus, Call, Seat};
+use crate::bus::{Bus, Call, Membership};
 
 /// One call of a tool, as the tool sees it.
 pub struct Caller {
@@ -15,13 +15,13 @@ pub struct Caller {
 
 impl Caller {
     /// Returns whose call it is.
-    pub fn seat(&self) -> &Seat {
-        self.call.seat()
+    pub fn membership(&self) -> &Membership {
+        self.call.membership()
     }
 
     /// Returns the bus.
     pub fn bus(&self) -> &Bus {
-        self.call.seat().bus()
+        self.call.membership().bus()
     }
 }
 

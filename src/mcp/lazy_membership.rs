@@ -1,4 +1,4 @@
-//! Whose calls a server answers: a seat that is taken while the server already speaks, and anew after a failure.
+//! Whose calls a server answers: a membership that is taken while the server already speaks, and anew after a failure.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,40 +7,40 @@ use futures::future::{BoxFuture, Shared};
 
 use super::error::ToolError;
 use crate::bus::storage::LogError;
-use crate::bus::{BusError, Seat};
+use crate::bus::{BusError, Membership};
 
-/// What a try to take the seat comes to.
-type Taking = Shared<BoxFuture<'static, Result<Seat, ToolError>>>;
+/// What a try to take the membership comes to.
+type Taking = Shared<BoxFuture<'static, Result<Membership, ToolError>>>;
 
-/// The seat of a server. Cheap to clone.
+/// The membership of a server. Cheap to clone.
 #[derive(Clone)]
-pub struct Seating {
+pub struct LazyMembership {
     shared: Arc<Inner>,
 }
 
 struct Inner {
-    take: Box<dyn Fn() -> BoxFuture<'static, Result<Seat, ToolError>> + Send + Sync>,
+    take: Box<dyn Fn() -> BoxFuture<'static, Result<Membership, ToolError>> + Send + Sync>,
     taking: Mutex<Taking>,
 }
 
-impl Seating {
-    /// Makes a seating that takes its seat by `take`, now and after each failure.
+impl LazyMembership {
+    /// Makes a membership that takes its membership by `take`, now and after each failure.
     pub fn new<F>(take: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<Seat, ToolError>> + Send + 'static,
+        F: Future<Output = Result<Membership, ToolError>> + Send + 'static,
     {
         let take = Box::new(move || take().boxed());
         let taking = Mutex::new(take().shared());
         Self { shared: Arc::new(Inner { take, taking }) }
     }
 
-    /// Makes a seating of a seat that is taken already.
-    pub fn taken(seat: Seat) -> Self {
-        Self::new(move || std::future::ready(Ok(seat.clone())))
+    /// Makes a membership of a membership that is taken already.
+    pub fn taken(membership: Membership) -> Self {
+        Self::new(move || std::future::ready(Ok(membership.clone())))
     }
 
-    /// Returns the seat as soon as it is taken. After an error the next call tries anew.
-    pub async fn seat(&self) -> Result<Seat, ToolError> {
+    /// Returns the membership as soon as it is taken. After an error the next call tries anew.
+    pub async fn membership(&self) -> Result<Membership, ToolError> {
         let taking = self.taking().clone();
         let outcome = taking.clone().await;
         if outcome.is_err() {
@@ -49,13 +49,13 @@ impl Seating {
         outcome
     }
 
-    /// Returns the seat if it is taken by now.
-    pub fn current(&self) -> Option<Seat> {
+    /// Returns the membership if it is taken by now.
+    pub fn current(&self) -> Option<Membership> {
         let taking = self.taking();
         taking.peek().and_then(|outcome| outcome.as_ref().ok().cloned())
     }
 
-    /// Hears how a call ended: on a bus that was removed the seat is void, and the next call takes one in what is there now.
+    /// Hears how a call ended: on a bus that was removed the membership is void, and the next call takes one in what is there now.
     pub(super) fn heard(&self, error: &ToolError) {
         if matches!(error, ToolError::Bus(BusError::Log(LogError::Removed))) {
             let taking = self.taking().clone();

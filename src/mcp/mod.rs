@@ -4,12 +4,12 @@
 //! cancellation all end in an answer or in messages given back. A [`Tool`] translates between JSON and the bus, and no more.
 //! Which tools there are is a table: [`tools::endpoint_tools::tools`] has those that everyone has.
 //!
-//! This module never opens a file and never prints; whose calls it answers is the business of a [`Seating`].
+//! This module never opens a file and never prints; whose calls it answers is the business of a [`LazyMembership`].
 //!
 //! [`Server`]: crate::mcp::Server
 //! [`Tool`]: crate::mcp::Tool
 //! [`tools::endpoint_tools::tools`]: crate::mcp::tools::endpoint_tools::tools
-//! [`Seating`]: crate::mcp::Seating
+//! [`LazyMembership`]: crate::mcp::LazyMembership
 
 pub(crate) mod agent_identity;
 mod error;
@@ -25,13 +25,13 @@ pub mod client;
 
 pub use self::caller::{Caller, Progress};
 pub use self::error::ToolError;
-pub use self::lazy_membership::Seating;
+pub use self::lazy_membership::LazyMembership;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::server::first_message::opens;
-pub use self::server::serve_stdio::{Ended, serve, serve_stdio};
+pub use self::server::serve_stdio::{ServerEnd, serve, serve_stdio};
 pub use self::server::{About, Server};
 pub use self::shapes::message_shape::MessageView;
-pub use self::tool::{AnyTool, Mail, Patience, Tool};
+pub use self::tool::{AnyTool, CallTimeout, InboxMode, Tool};
 
 #[cfg(test)]
 mod tests;

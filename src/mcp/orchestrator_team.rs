@@ -1,59 +1,59 @@
-//! The team that an orchestrator's tools act on: one a seat, made when the first tool needs it.
+//! The team that an orchestrator's tools act on: one a membership, made when the first tool needs it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ToolError;
-use crate::bus::Seat;
+use crate::bus::Membership;
 use crate::config::Config;
-use crate::team::{Human, Launch, Team, TeamError};
+use crate::team::{Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
 
-/// Makes the team of a seat, and keeps it. Cheap to clone.
+/// Makes the team of a membership, and keeps it. Cheap to clone.
 #[derive(Clone)]
-pub struct Leading {
+pub struct OrchestratorTeam {
     shared: Arc<Inner>,
 }
 
 struct Inner {
     config: Config,
     launch: Launch,
-    human: Human,
-    /// The team of the present seat last, with its workflows; before it those of seats on buses that were removed.
+    human: UserReachable,
+    /// The team of the present membership last, with its workflows; before it those of memberships on buses that were removed.
     teams: Mutex<Vec<Workflows>>,
 }
 
-impl Leading {
+impl OrchestratorTeam {
     /// Makes a leading without a team, which is made from these.
     pub fn new(config: Config, launch: Launch) -> Self {
         Self {
             shared: Arc::new(Inner {
                 config,
                 launch,
-                human: Human::default(),
+                human: UserReachable::default(),
                 teams: Mutex::default(),
             }),
         }
     }
 
-    /// Returns the team of a seat.
+    /// Returns the team of a membership.
     ///
-    /// The agents of an earlier seat can reach nobody any more, because their bus was removed: they are told to end.
-    pub fn team(&self, seat: &Seat) -> Team {
-        self.workflows(seat).team().clone()
+    /// The agents of an earlier membership can reach nobody any more, because their bus was removed: they are told to end.
+    pub fn team(&self, membership: &Membership) -> Team {
+        self.workflows(membership).team().clone()
     }
 
-    /// Returns the workflows of a seat's team, as that goes.
-    pub fn workflows(&self, seat: &Seat) -> Workflows {
+    /// Returns the workflows of a membership's team, as that goes.
+    pub fn workflows(&self, membership: &Membership) -> Workflows {
         let mut teams = self.teams();
         match teams.last() {
-            Some(present) if present.team().seat().session() == seat.session() => {
+            Some(present) if present.team().membership().session() == membership.session() => {
                 return present.clone();
             }
             Some(stale) => stale.end_at_once(),
             None => {}
         }
         let team = Team::new(
-            seat.clone(),
+            membership.clone(),
             self.shared.config.clone(),
             self.shared.launch.clone(),
             self.shared.human.clone(),
@@ -74,7 +74,7 @@ impl Leading {
     }
 
     /// Returns whether the client's user can be asked, to be noted when that is known.
-    pub(crate) fn human(&self) -> &Human {
+    pub(crate) fn human(&self) -> &UserReachable {
         &self.shared.human
     }
 

@@ -26,7 +26,7 @@ use super::mid_turn_words::{self, Words};
 use super::ordered_output::{Gone, Wire};
 use super::script::Part;
 use super::script_template::{Scope, TemplateError};
-use super::verbs::{AskPermission, Call, Expect, OnReject, ReadFile, Step, WriteFile};
+use super::verbs::{AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile};
 
 /// A question that nobody answers fails the turn after this time: a person may be asked, but not for ever.
 const PERMISSION_DEADLINE: Duration = Duration::from_mins(10);
@@ -108,7 +108,7 @@ impl Player<'_> {
         let part = Arc::clone(&self.part);
         self.memory.played.resize(part.turns.len(), 0);
         let played = &mut self.memory.played;
-        let fits = |(turn, played): (&super::script::Turn, &mut u32)| {
+        let fits = |(turn, played): (&super::script::ScriptedTurn, &mut u32)| {
             let is_left = turn.times.is_none_or(|times| *played < times);
             let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
             *played += u32::from(is_left && is_meant);
@@ -129,7 +129,7 @@ impl Player<'_> {
     }
 
     /// Plays steps; boxed, because steps hold steps.
-    fn steps<'a>(&'a mut self, steps: &'a [Step]) -> BoxFuture<'a, Played> {
+    fn steps<'a>(&'a mut self, steps: &'a [ScriptStep]) -> BoxFuture<'a, Played> {
         async move {
             for step in steps {
                 self.step(step).await?;
@@ -139,20 +139,20 @@ impl Player<'_> {
         .boxed()
     }
 
-    async fn step(&mut self, step: &Step) -> Played {
+    async fn step(&mut self, step: &ScriptStep) -> Played {
         let scope = &self.memory.scope;
         match step {
-            Step::Say(text) => {
+            ScriptStep::Say(text) => {
                 self.update(SessionUpdate::AgentMessageChunk(chunk(text.text(scope)?))).await
             }
-            Step::Think(text) => {
+            ScriptStep::Think(text) => {
                 self.update(SessionUpdate::AgentThoughtChunk(chunk(text.text(scope)?))).await
             }
-            Step::Stream { text, chunk, pause } => {
+            ScriptStep::Stream { text, chunk, pause } => {
                 self.stream(&text.text(scope)?, *chunk, *pause).await
             }
-            Step::Call(call) => self.call(call).await,
-            Step::WaitFor(call) => match self.came_along(call)? {
+            ScriptStep::Call(call) => self.call(call).await,
+            ScriptStep::WaitFor(call) => match self.came_along(call)? {
                 Some(message) => {
                     self.save(
                         call.save.as_ref(),
@@ -162,51 +162,51 @@ impl Player<'_> {
                 }
                 None => self.call(call).await,
             },
-            Step::AskPermission(question) => self.ask_permission(question).await,
-            Step::ReadFile(file) => self.read_file(file).await,
-            Step::WriteFile(file) => self.write_file(file).await,
-            Step::Plan(entries) => {
+            ScriptStep::AskPermission(question) => self.ask_permission(question).await,
+            ScriptStep::ReadFile(file) => self.read_file(file).await,
+            ScriptStep::WriteFile(file) => self.write_file(file).await,
+            ScriptStep::Plan(entries) => {
                 let entries =
                     entries.iter().map(|entry| entry.text(scope)).collect::<Result<Vec<_>, _>>()?;
                 self.update(SessionUpdate::Plan(plan(entries))).await
             }
-            Step::Usage { used, size } => {
+            ScriptStep::Usage { used, size } => {
                 self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(*used, *size))).await
             }
-            Step::Heed { patience, save } => {
+            ScriptStep::Heed { patience, save } => {
                 let words = tokio::time::timeout(*patience, self.words.next());
                 let text = words.await.ok();
                 self.save(save.as_ref(), json!({ "text": text }));
                 Ok(())
             }
-            Step::Sleep(time) => {
+            ScriptStep::Sleep(time) => {
                 tokio::time::sleep(*time).await;
                 Ok(())
             }
-            Step::Fail { message, code } => {
+            ScriptStep::Fail { message, code } => {
                 Err(TurnEnd::Failed { code: *code, message: message.text(scope)? })
             }
-            Step::Refuse => Err(TurnEnd::Stopped(StopReason::Refusal)),
-            Step::Crash(code) => Err(TurnEnd::Crashed(*code)),
-            Step::Fork(command) => fork(command),
-            Step::Stderr(text) => {
+            ScriptStep::Refuse => Err(TurnEnd::Stopped(StopReason::Refusal)),
+            ScriptStep::Crash(code) => Err(TurnEnd::Crashed(*code)),
+            ScriptStep::Fork(command) => fork(command),
+            ScriptStep::Stderr(text) => {
                 write_stderr(&text.text(scope)?).await;
                 Ok(())
             }
-            Step::Raw(line) => Ok(self.wire.raw(&self.connection, line.clone()).await?),
-            Step::Hang => std::future::pending().await,
-            Step::IgnoreCancel => {
+            ScriptStep::Raw(line) => Ok(self.wire.raw(&self.connection, line.clone()).await?),
+            ScriptStep::Hang => std::future::pending().await,
+            ScriptStep::IgnoreCancel => {
                 self.ignores_cancel.store(true, Ordering::Release);
                 Ok(())
             }
-            Step::Stop => Err(TurnEnd::Stopped(StopReason::EndTurn)),
-            Step::Repeat { times, steps } => {
+            ScriptStep::Stop => Err(TurnEnd::Stopped(StopReason::EndTurn)),
+            ScriptStep::Repeat { times, steps } => {
                 for _ in 0..*times {
                     self.steps(steps).await?;
                 }
                 Ok(())
             }
-            Step::If { condition, steps, otherwise } => {
+            ScriptStep::If { condition, steps, otherwise } => {
                 let steps = if condition.holds(scope)? { steps } else { otherwise };
                 self.steps(steps).await
             }

@@ -7,7 +7,7 @@
 //! [[agents.writer.turns]]             # the first turn that fits a prompt and is not used up is played
 //! when = "review"                     # the prompt contains this; without it every prompt fits
 //! times = 1                           # how often it is played; without it, each time it fits
-//! steps = [                           # each step is one verb, see `Step`
+//! steps = [                           # each step is one verb, see `ScriptStep`
 //!   { say = "I look at {{prompt}}." },
 //!   { call = "send_message", with = { to = "reviewer", content = "done" } },
 //! ]
@@ -20,8 +20,8 @@ use std::sync::Arc;
 use toml::de::DeTable;
 
 use super::mid_turn_words::Steering;
-use super::toml_fields::{Fields, Mistake, Source, quoted, unknown};
-use super::verbs::{Step, read_steps};
+use super::toml_fields::{Fields, Mistake, ScriptText, quoted, unknown};
+use super::verbs::{ScriptStep, read_steps};
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub struct Script {
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) start: Start,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScriptedTurn>,
 }
 
 /// How the process of an agent behaves.
@@ -111,10 +111,10 @@ pub(super) enum StartServers {
 
 /// The answer to one kind of prompt.
 #[derive(Debug, PartialEq)]
-pub(super) struct Turn {
+pub(super) struct ScriptedTurn {
     pub(super) when: Option<String>,
     pub(super) times: Option<u32>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 impl Script {
@@ -127,7 +127,7 @@ impl Script {
 
     /// Checks the text of a script; the path is for messages only.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ScriptError> {
-        let source = Source { path, text };
+        let source = ScriptText { path, text };
         let table = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             source.mistake(offset, error.message())
@@ -208,7 +208,7 @@ impl Part {
         let turns = fields.list("turns")?.unwrap_or_default();
         let turns = turns
             .into_iter()
-            .map(|turn| Turn::read(&Fields::of(fields.source(), turn, "a turn")?))
+            .map(|turn| ScriptedTurn::read(&Fields::of(fields.source(), turn, "a turn")?))
             .collect::<Result<_, _>>()?;
         Ok(Self { name: name.to_owned(), start, turns })
     }
@@ -280,7 +280,7 @@ impl Start {
     }
 }
 
-impl Turn {
+impl ScriptedTurn {
     fn read(fields: &Fields<'_>) -> Result<Self, Mistake> {
         fields.only("key", &["when", "times", "steps"])?;
         let times = fields.integer("times", 1..=i64::from(u32::MAX))?;

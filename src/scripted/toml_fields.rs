@@ -28,12 +28,12 @@ impl fmt::Display for Mistake {
 
 /// The text of a script, which turns byte offsets into lines and columns.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'s> {
+pub(super) struct ScriptText<'s> {
     pub(super) path: &'s Path,
     pub(super) text: &'s str,
 }
 
-impl Source<'_> {
+impl ScriptText<'_> {
     /// Returns the mistake that stands at a byte offset.
     pub(super) fn mistake(&self, offset: usize, message: impl Into<String>) -> Mistake {
         let before = self.text.get(..offset).unwrap_or(self.text);
@@ -50,20 +50,20 @@ impl Source<'_> {
 /// One table of the script, read by key.
 #[derive(Clone)]
 pub(super) struct Fields<'s> {
-    source: Source<'s>,
+    source: ScriptText<'s>,
     table: &'s DeTable<'s>,
     offset: usize,
 }
 
 impl<'s> Fields<'s> {
     /// Reads the whole file as one table.
-    pub(super) fn document(source: Source<'s>, table: &'s DeTable<'s>) -> Self {
+    pub(super) fn document(source: ScriptText<'s>, table: &'s DeTable<'s>) -> Self {
         Self { source, table, offset: 0 }
     }
 
     /// Reads a value that has to be a table; `what` says in a message what it is.
     pub(super) fn of(
-        source: Source<'s>,
+        source: ScriptText<'s>,
         value: &'s Value<'s>,
         what: &str,
     ) -> Result<Self, Mistake> {
@@ -86,7 +86,7 @@ impl<'s> Fields<'s> {
     }
 
     /// Returns the source, for values that are read by hand.
-    pub(super) fn source(&self) -> Source<'s> {
+    pub(super) fn source(&self) -> ScriptText<'s> {
         self.source
     }
 

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::script::exit_code;
 use super::script_template::{Pattern, Template, is_word};
-use super::toml_fields::{Fields, Mistake, Source, Value, quoted, unknown, whole};
+use super::toml_fields::{Fields, Mistake, ScriptText, Value, quoted, unknown, whole};
 
 /// The verbs, each with the options that it takes.
 const VERBS: [(&str, &[&str]); 23] = [
@@ -41,7 +41,7 @@ const RESERVED: [&str; 5] = ["prompt", "name", "model", "mode", "last"];
 
 /// One thing that an agent does.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     Say(Template),
     Think(Template),
     /// Says a text in pieces of `chunk` characters, with a pause between them.
@@ -87,12 +87,12 @@ pub(super) enum Step {
     Stop,
     Repeat {
         times: u32,
-        steps: Vec<Step>,
+        steps: Vec<ScriptStep>,
     },
     If {
         condition: Template,
-        steps: Vec<Step>,
-        otherwise: Vec<Step>,
+        steps: Vec<ScriptStep>,
+        otherwise: Vec<ScriptStep>,
     },
 }
 
@@ -156,15 +156,15 @@ pub(super) enum OnReject {
 }
 
 /// Reads a list of steps.
-pub(super) fn read_steps(fields: &Fields<'_>, key: &str) -> Result<Vec<Step>, Mistake> {
+pub(super) fn read_steps(fields: &Fields<'_>, key: &str) -> Result<Vec<ScriptStep>, Mistake> {
     let steps = fields.list(key)?.unwrap_or_default();
     steps
         .into_iter()
-        .map(|step| Step::read(&Fields::of(fields.source(), step, "a step")?))
+        .map(|step| ScriptStep::read(&Fields::of(fields.source(), step, "a step")?))
         .collect()
 }
 
-impl Step {
+impl ScriptStep {
     fn read(fields: &Fields<'_>) -> Result<Self, Mistake> {
         let (verb, options) = find_verb(fields)?;
         let known: Vec<&str> = options.iter().copied().chain([verb]).collect();
@@ -333,7 +333,7 @@ fn arguments<'s>(
     }
 }
 
-fn pattern(source: Source<'_>, value: &Value<'_>) -> Result<Pattern, Mistake> {
+fn pattern(source: ScriptText<'_>, value: &Value<'_>) -> Result<Pattern, Mistake> {
     let mistake = |message: String| source.mistake(value.span().start, message);
     Ok(match value.get_ref() {
         DeValue::String(text) => Pattern::Text(Template::parse(text).map_err(mistake)?),
@@ -433,12 +433,12 @@ fn templates(fields: &Fields<'_>, key: &str) -> Result<Vec<Template>, Mistake> {
     entries.into_iter().map(read).collect()
 }
 
-fn usage(fields: &Fields<'_>) -> Result<Step, Mistake> {
+fn usage(fields: &Fields<'_>) -> Result<ScriptStep, Mistake> {
     let value = fields.value("usage").expect("the verb is there");
     let usage = Fields::of(fields.source(), value, "`usage`")?;
     usage.only("option of `usage`", &["used", "size"])?;
     match (number(&usage, "used", 0..=i64::MAX)?, number(&usage, "size", 0..=i64::MAX)?) {
-        (Some(used), Some(size)) => Ok(Step::Usage { used, size }),
+        (Some(used), Some(size)) => Ok(ScriptStep::Usage { used, size }),
         _ => Err(usage.mistake("`usage` needs `used` and `size`, in tokens")),
     }
 }

@@ -63,11 +63,11 @@ pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
 
 /// A child that this process started itself. Dropped when the child is reaped.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct OwnChild {
     pid: u32,
 }
 
-impl Own {
+impl OwnChild {
     /// Starts a child.
     pub(super) fn start(
         start: impl FnOnce() -> io::Result<tokio::process::Child>,
@@ -84,7 +84,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for OwnChild {
     fn drop(&mut self) {
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         // Only one: the pid may already be the next child's too.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::signal_deadlines::Wish;
+use super::signal_deadlines::SignalDeadlines;
 use super::stderr_tail::Tail;
 use crate::domain::grace_periods::StopPlan;
 use crate::sys::process::{self, Signal};
@@ -18,17 +18,17 @@ use crate::sys::process::{self, Signal};
 /// A child that is being watched. Cheap to clone; when the last clone is dropped, the child is killed.
 #[derive(Clone)]
 pub struct Supervised {
-    shared: Arc<Shared>,
+    shared: Arc<ChildShared>,
 }
 
-pub(super) struct Shared {
+pub(super) struct ChildShared {
     pub(super) program: PathBuf,
     pub(super) pid: u32,
     pub(super) start_time: Option<u64>,
     /// The pid and the start time of the shim, if there is one.
     pub(super) shim: Option<(u32, Option<u64>)>,
     pub(super) stderr: Arc<Tail>,
-    pub(super) wish: watch::Sender<Wish>,
+    pub(super) wish: watch::Sender<SignalDeadlines>,
     pub(super) end: watch::Receiver<Option<End>>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct End {
 }
 
 impl Supervised {
-    pub(super) fn new(shared: Shared) -> Self {
+    pub(super) fn new(shared: ChildShared) -> Self {
         Self { shared: Arc::new(shared) }
     }
 
@@ -85,7 +85,7 @@ impl Supervised {
     pub async fn stop(&self, plan: StopPlan) -> Result<Exit, StopError> {
         let terminate = Instant::now() + plan.polite;
         let kill = terminate + plan.term_grace;
-        let wish = Wish { terminate: Some(terminate), kill: Some(kill) };
+        let wish = SignalDeadlines { terminate: Some(terminate), kill: Some(kill) };
         self.shared.wish.send_modify(|wished| *wished = wished.sooner(wish));
 
         let mut end = self.shared.end.clone();
@@ -113,7 +113,7 @@ impl Supervised {
 
 impl fmt::Debug for Supervised {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { program, pid, .. } = &*self.shared;
+        let ChildShared { program, pid, .. } = &*self.shared;
         formatter
             .debug_struct("Supervised")
             .field("program", program)
@@ -206,9 +206,9 @@ mod tests {
     /// The part of the watcher, which here does nothing, is the test's: no real child withstands SIGKILL.
     #[tokio::test]
     async fn a_stop_gives_up_at_its_deadline_and_says_who_is_left() {
-        let (wish, wishes) = watch::channel(Wish::default());
+        let (wish, wishes) = watch::channel(SignalDeadlines::default());
         let (end, ends) = watch::channel(None);
-        let child = Supervised::new(Shared {
+        let child = Supervised::new(ChildShared {
             program: "/bin/codex".into(),
             pid: std::process::id(),
             start_time: None,

@@ -14,11 +14,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::adopted_orphans::{self, Own};
-use super::child::{End, Exit, Shared, Supervised};
-use super::shim_control_socket::{Order, Report};
+use super::adopted_orphans::{self, OwnChild};
+use super::child::{ChildShared, End, Exit, Supervised};
+use super::shim_control_socket::{Order, ShimReport};
 use super::shim_process::SHIM;
-use super::signal_deadlines::{Sent, Wish};
+use super::signal_deadlines::{SignalDeadlines, SignalsSent};
 use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
 use super::stderr_tail::{Tail, drain};
 use super::watch_direct_child::end_of;
@@ -51,7 +51,7 @@ pub(super) async fn spawn(
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let started = Own::start(|| command.spawn());
+    let started = OwnChild::start(|| command.spawn());
     // With it goes our copy of the shim's end.
     drop(command);
     let (own, mut child) = started.map_err(|source| {
@@ -63,8 +63,8 @@ pub(super) async fn spawn(
 
     // Whatever goes wrong from here on: without its lifeline the shim ends, and the agent with it.
     let pid = match timeout(START_LIMIT, next(&mut reports)).await {
-        Ok(Some(Report::Started { pid })) => pid,
-        Ok(Some(Report::Refused { errno })) => {
+        Ok(Some(ShimReport::Started { pid })) => pid,
+        Ok(Some(ShimReport::Refused { errno })) => {
             // It ends by itself, and has nothing more to say.
             reap(&mut child).await;
             let source = io::Error::from_raw_os_error(errno);
@@ -78,7 +78,7 @@ pub(super) async fn spawn(
     };
 
     let tail = Arc::new(Tail::default());
-    let (wish, wishes) = watch::channel(Wish::default());
+    let (wish, wishes) = watch::channel(SignalDeadlines::default());
     let (end, ends) = watch::channel(None);
     let shim = Some((own.pid(), process::start_time(own.pid())));
     let start_time = start_time(pid);
@@ -95,7 +95,7 @@ pub(super) async fn spawn(
     };
     // Joined by the end that it publishes; it owns and ends the reader of stderr.
     tokio::spawn(guarded.run());
-    let shared = Shared { program, pid, start_time, shim, stderr: tail, wish, end: ends };
+    let shared = ChildShared { program, pid, start_time, shim, stderr: tail, wish, end: ends };
     Ok((Supervised::new(shared), pipes))
 }
 
@@ -116,9 +116,9 @@ fn lines(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
 }
 
 /// Returns the next report; none when the shim has ended.
-async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {
+async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<ShimReport> {
     while let Ok(Some(line)) = reports.next_line().await {
-        let report = Report::of(&line);
+        let report = ShimReport::of(&line);
         if report.is_some() {
             return report;
         }
@@ -140,12 +140,12 @@ async fn reap(shim: &mut Child) {
 struct Guarded {
     shim: Child,
     /// Given back when the shim is reaped.
-    own: Own,
+    own: OwnChild,
     lifeline: UnixStream,
     reports: Lines<BufReader<ChildStdout>>,
     agent: u32,
     agent_started: Option<u64>,
-    wish: watch::Receiver<Wish>,
+    wish: watch::Receiver<SignalDeadlines>,
     end: watch::Sender<Option<End>>,
     stderr: JoinHandle<()>,
 }
@@ -170,7 +170,7 @@ impl Guarded {
 
     /// Passes the wishes on until the shim tells the end. `None` when it dies or hangs before that.
     async fn until_ended(&mut self) -> Option<End> {
-        let mut sent = Sent::Nothing;
+        let mut sent = SignalsSent::Nothing;
         let mut handles_left = true;
         let mut give_up = None;
         loop {
@@ -180,13 +180,13 @@ impl Guarded {
                 self.order(due);
                 sent = due;
             }
-            if sent == Sent::Kill {
+            if sent == SignalsSent::Kill {
                 give_up.get_or_insert_with(|| Instant::now() + grace_periods::SHIM_ANSWER);
             }
             let look = wish.next(sent).or(give_up);
             tokio::select! {
                 report = next(&mut self.reports) => match report? {
-                    Report::Ended { exit, survivors } => return Some(End { exit, survivors }),
+                    ShimReport::Ended { exit, survivors } => return Some(End { exit, survivors }),
                     report => tracing::debug!(agent = self.agent, "{report:?}"),
                 },
                 changed = self.wish.changed(), if handles_left => handles_left = changed.is_ok(),
@@ -199,11 +199,11 @@ impl Guarded {
         }
     }
 
-    fn order(&mut self, due: Sent) {
+    fn order(&mut self, due: SignalsSent) {
         let order = match due {
-            Sent::Nothing => return,
-            Sent::Terminate => Order::Terminate,
-            Sent::Kill => Order::Kill,
+            SignalsSent::Nothing => return,
+            SignalsSent::Terminate => Order::Terminate,
+            SignalsSent::Kill => Order::Kill,
         };
         if let Err(error) = self.lifeline.write_all(&[order.byte()]) {
             // It has ended, which its reports tell too.

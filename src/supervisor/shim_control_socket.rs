@@ -34,7 +34,7 @@ impl Order {
 
 /// What the shim tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Report {
+pub(super) enum ShimReport {
     /// The agent runs.
     Started { pid: u32 },
     /// The system did not start the agent; the number is its reason.
@@ -45,14 +45,14 @@ pub(super) enum Report {
     Ended { exit: Exit, survivors: Vec<u32> },
 }
 
-impl Report {
+impl ShimReport {
     /// Returns the report with the end of its line.
     pub(super) fn line(&self) -> String {
         match self {
-            Report::Started { pid } => format!("started {pid}\n"),
-            Report::Refused { errno } => format!("refused {errno}\n"),
-            Report::Left { number } => format!("left {number}\n"),
-            Report::Ended { exit, survivors } => {
+            ShimReport::Started { pid } => format!("started {pid}\n"),
+            ShimReport::Refused { errno } => format!("refused {errno}\n"),
+            ShimReport::Left { number } => format!("left {number}\n"),
+            ShimReport::Ended { exit, survivors } => {
                 let mut line = match (exit.code, exit.signal) {
                     (Some(code), _) => format!("ended code {code}"),
                     (None, Some(signal)) => format!("ended signal {signal}"),
@@ -72,9 +72,9 @@ impl Report {
         let mut words = line.split(' ');
         let kind = words.next()?;
         match kind {
-            "started" => Some(Report::Started { pid: words.next()?.parse().ok()? }),
-            "refused" => Some(Report::Refused { errno: words.next()?.parse().ok()? }),
-            "left" => Some(Report::Left { number: words.next()?.parse().ok()? }),
+            "started" => Some(ShimReport::Started { pid: words.next()?.parse().ok()? }),
+            "refused" => Some(ShimReport::Refused { errno: words.next()?.parse().ok()? }),
+            "left" => Some(ShimReport::Left { number: words.next()?.parse().ok()? }),
             "ended" => {
                 let (how, number) = (words.next()?, words.next()?.parse().ok()?);
                 let exit = Exit {
@@ -82,7 +82,7 @@ impl Report {
                     signal: (how == "signal").then_some(number),
                 };
                 let survivors = words.map(str::parse).collect::<Result<_, _>>().ok()?;
-                Some(Report::Ended { exit, survivors })
+                Some(ShimReport::Ended { exit, survivors })
             }
             _ => None,
         }
@@ -96,18 +96,18 @@ mod tests {
     #[test]
     fn what_is_said_is_understood() {
         let exit = |code, signal| Exit { code, signal };
-        let ended = |exit, survivors| Report::Ended { exit, survivors };
+        let ended = |exit, survivors| ShimReport::Ended { exit, survivors };
         for report in [
-            Report::Started { pid: 7 },
-            Report::Refused { errno: 2 },
-            Report::Left { number: 3 },
+            ShimReport::Started { pid: 7 },
+            ShimReport::Refused { errno: 2 },
+            ShimReport::Left { number: 3 },
             ended(exit(Some(0), None), vec![]),
             ended(exit(None, Some(9)), vec![11, 12]),
             ended(Exit::UNKNOWN, vec![]),
         ] {
             let line = report.line();
             let line = line.strip_suffix('\n').unwrap();
-            assert_eq!(Report::of(line), Some(report));
+            assert_eq!(ShimReport::of(line), Some(report));
         }
         for order in [Order::Terminate, Order::Kill] {
             assert_eq!(Order::of(order.byte()), Some(order));
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn what_is_no_report_is_none() {
         for line in ["", "ended", "ended code", "ended code x", "hello 1", "started"] {
-            assert_eq!(Report::of(line), None, "{line}");
+            assert_eq!(ShimReport::of(line), None, "{line}");
         }
         assert_eq!(Order::of(b'x'), None);
     }

@@ -15,9 +15,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use super::child::Exit;
-use super::shim_control_socket::{Order, Report};
+use super::shim_control_socket::{Order, ShimReport};
 use crate::domain::grace_periods;
-use crate::sys::blocking_wait::Ears;
+use crate::sys::blocking_wait::SignalWaiter;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::cgroup::Cgroup;
@@ -84,7 +84,7 @@ struct Shim {
     /// Ends with the bridge; none when it has.
     lifeline: Option<UnixStream>,
     reports: File,
-    ears: Ears,
+    ears: SignalWaiter,
     agent: u32,
     exit: Option<Exit>,
     stage: Stage,
@@ -119,7 +119,7 @@ impl Shim {
             Ok(agent) => agent,
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or_default();
-                reports.write_all(Report::Refused { errno }.line().as_bytes())?;
+                reports.write_all(ShimReport::Refused { errno }.line().as_bytes())?;
                 return Ok(None);
             }
         };
@@ -127,7 +127,7 @@ impl Shim {
             lifeline: Some(lifeline),
             reports,
             // After the start, as the agent would inherit what this blocks.
-            ears: Ears::open()?,
+            ears: SignalWaiter::open()?,
             agent,
             exit: None,
             stage: Stage::Running,
@@ -135,7 +135,7 @@ impl Shim {
             hunt: Hunt::default(),
             _presence: presence,
         };
-        shim.report(&Report::Started { pid: agent });
+        shim.report(&ShimReport::Started { pid: agent });
         Ok(Some(shim))
     }
 
@@ -161,7 +161,7 @@ impl Shim {
             }
         };
         let exit = self.exit.unwrap_or(Exit::UNKNOWN);
-        self.report(&Report::Ended { exit, survivors });
+        self.report(&ShimReport::Ended { exit, survivors });
         Ok(exit_code(exit))
     }
 
@@ -213,7 +213,7 @@ impl Shim {
             return None;
         }
         let survivors: Vec<u32> = living().map(|relative| relative.pid).collect();
-        self.report(&Report::Left { number: survivors.len() });
+        self.report(&ShimReport::Left { number: survivors.len() });
         Some(survivors)
     }
 
@@ -298,7 +298,7 @@ impl Shim {
         living().any(|relative| relative.group == self.agent)
     }
 
-    fn report(&mut self, report: &Report) {
+    fn report(&mut self, report: &ShimReport) {
         // A bridge that is gone reads no reports, and its end is heard of on the lifeline.
         let _ = self.reports.write_all(report.line().as_bytes());
     }

@@ -2,22 +2,22 @@
 
 use tokio::time::Instant;
 
-/// When the child is to be signalled. Wishes only ever make it sooner.
+/// When the child is to be signalled. AgentOnBus only ever make it sooner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct SignalDeadlines {
     pub(super) terminate: Option<Instant>,
     pub(super) kill: Option<Instant>,
 }
 
 /// What has been sent to the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Sent {
+pub(super) enum SignalsSent {
     Nothing,
     Terminate,
     Kill,
 }
 
-impl Wish {
+impl SignalDeadlines {
     /// Takes the sooner of each of the two.
     pub(super) fn sooner(self, other: Self) -> Self {
         Self {
@@ -27,24 +27,24 @@ impl Wish {
     }
 
     /// Returns what should have been sent by now. Without anybody who holds the child, it is to be killed.
-    pub(super) fn due(self, sent: Sent, handles_left: bool, now: Instant) -> Sent {
+    pub(super) fn due(self, sent: SignalsSent, handles_left: bool, now: Instant) -> SignalsSent {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let due = if is_due(self.kill) || !handles_left {
-            Sent::Kill
+            SignalsSent::Kill
         } else if is_due(self.terminate) {
-            Sent::Terminate
+            SignalsSent::Terminate
         } else {
-            Sent::Nothing
+            SignalsSent::Nothing
         };
         due.max(sent)
     }
 
     /// Returns when to look again.
-    pub(super) fn next(self, sent: Sent) -> Option<Instant> {
+    pub(super) fn next(self, sent: SignalsSent) -> Option<Instant> {
         match sent {
-            Sent::Nothing => earliest(self.terminate, self.kill),
-            Sent::Terminate => self.kill,
-            Sent::Kill => None,
+            SignalsSent::Nothing => earliest(self.terminate, self.kill),
+            SignalsSent::Terminate => self.kill,
+            SignalsSent::Kill => None,
         }
     }
 }
@@ -63,23 +63,26 @@ mod tests {
     fn a_wish_never_makes_it_later() {
         let now = Instant::now();
         let at = |milliseconds| Some(now + Duration::from_millis(milliseconds));
-        let first = Wish { terminate: at(10), kill: at(50) };
-        let second = Wish { terminate: at(20), kill: at(30) };
-        assert_eq!(first.sooner(second), Wish { terminate: at(10), kill: at(30) });
-        assert_eq!(Wish::default().sooner(first), first);
+        let first = SignalDeadlines { terminate: at(10), kill: at(50) };
+        let second = SignalDeadlines { terminate: at(20), kill: at(30) };
+        assert_eq!(first.sooner(second), SignalDeadlines { terminate: at(10), kill: at(30) });
+        assert_eq!(SignalDeadlines::default().sooner(first), first);
     }
 
     #[test]
     fn what_is_due_is_the_strongest_that_was_wished_for_by_now() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
-        let wish = Wish { terminate: Some(now), kill: Some(later) };
-        assert_eq!(Wish::default().due(Sent::Nothing, true, now), Sent::Nothing);
-        assert_eq!(wish.due(Sent::Nothing, true, now), Sent::Terminate);
-        assert_eq!(wish.due(Sent::Terminate, true, later), Sent::Kill);
-        assert_eq!(wish.due(Sent::Kill, true, now), Sent::Kill);
-        assert_eq!(wish.due(Sent::Nothing, false, now), Sent::Kill);
-        assert_eq!(wish.next(Sent::Terminate), Some(later));
-        assert_eq!(wish.next(Sent::Kill), None);
+        let wish = SignalDeadlines { terminate: Some(now), kill: Some(later) };
+        assert_eq!(
+            SignalDeadlines::default().due(SignalsSent::Nothing, true, now),
+            SignalsSent::Nothing
+        );
+        assert_eq!(wish.due(SignalsSent::Nothing, true, now), SignalsSent::Terminate);
+        assert_eq!(wish.due(SignalsSent::Terminate, true, later), SignalsSent::Kill);
+        assert_eq!(wish.due(SignalsSent::Kill, true, now), SignalsSent::Kill);
+        assert_eq!(wish.due(SignalsSent::Nothing, false, now), SignalsSent::Kill);
+        assert_eq!(wish.next(SignalsSent::Terminate), Some(later));
+        assert_eq!(wish.next(SignalsSent::Kill), None);
     }
 }

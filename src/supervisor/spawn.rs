@@ -11,11 +11,11 @@ use std::sync::Arc;
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use super::adopted_orphans::Own;
-use super::child::{Shared, Supervised};
+use super::adopted_orphans::OwnChild;
+use super::child::{ChildShared, Supervised};
 use super::group_leader::Leader;
 use super::shim_bridge_side;
-use super::signal_deadlines::Wish;
+use super::signal_deadlines::SignalDeadlines;
 use super::stderr_tail::{Tail, drain};
 use super::watch_direct_child::Watcher;
 use crate::sys::process::{find_program, has_directory, is_executable, start_time};
@@ -163,8 +163,8 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    let (own, mut child) =
-        Own::start(|| command.spawn()).map_err(|source| explain(&program, &spec.cwd, source))?;
+    let (own, mut child) = OwnChild::start(|| command.spawn())
+        .map_err(|source| explain(&program, &spec.cwd, source))?;
 
     let pid = own.pid();
     let stdin = child.stdin.take().expect("stdin was asked to be piped");
@@ -172,7 +172,7 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
 
     let tail = Arc::new(Tail::default());
-    let (wish, wishes) = watch::channel(Wish::default());
+    let (wish, wishes) = watch::channel(SignalDeadlines::default());
     let (end, ends) = watch::channel(None);
     let watcher = Watcher {
         leader: Leader::new(child, pid, changes),
@@ -185,7 +185,8 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
     tokio::spawn(watcher.run());
 
     let start_time = start_time(pid);
-    let shared = Shared { program, pid, start_time, shim: None, stderr: tail, wish, end: ends };
+    let shared =
+        ChildShared { program, pid, start_time, shim: None, stderr: tail, wish, end: ends };
     Ok((Supervised::new(shared), Pipes { stdin, stdout }))
 }
 

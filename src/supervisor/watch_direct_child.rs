@@ -6,10 +6,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::adopted_orphans::Own;
+use super::adopted_orphans::OwnChild;
 use super::child::{End, Exit};
 use super::group_leader::Leader;
-use super::signal_deadlines::{Sent, Wish};
+use super::signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::domain::grace_periods;
 use crate::sys::process::Signal;
 
@@ -23,11 +23,11 @@ const LAST_LOOK: Duration = Duration::from_millis(50);
 
 pub(super) struct Watcher {
     pub(super) leader: Leader,
-    pub(super) wish: watch::Receiver<Wish>,
+    pub(super) wish: watch::Receiver<SignalDeadlines>,
     pub(super) end: watch::Sender<Option<End>>,
     pub(super) stderr: JoinHandle<()>,
     /// Given back when the child is reaped.
-    pub(super) _own: Own,
+    pub(super) _own: OwnChild,
 }
 
 impl Watcher {
@@ -40,8 +40,8 @@ impl Watcher {
         self.end.send_replace(Some(End { exit, survivors }));
     }
 
-    async fn until_leader_exits(&mut self) -> Sent {
-        let mut sent = Sent::Nothing;
+    async fn until_leader_exits(&mut self) -> SignalsSent {
+        let mut sent = SignalsSent::Nothing;
         let mut handles_left = true;
         loop {
             let wish = *self.wish.borrow_and_update();
@@ -55,11 +55,16 @@ impl Watcher {
         }
     }
 
-    fn send_what_is_due(&self, wish: Wish, sent: Sent, handles_left: bool) -> Sent {
+    fn send_what_is_due(
+        &self,
+        wish: SignalDeadlines,
+        sent: SignalsSent,
+        handles_left: bool,
+    ) -> SignalsSent {
         let due = wish.due(sent, handles_left, Instant::now());
         match due {
-            Sent::Kill if sent < due => self.leader.signal(Signal::SIGKILL),
-            Sent::Terminate if sent < due => {
+            SignalsSent::Kill if sent < due => self.leader.signal(Signal::SIGKILL),
+            SignalsSent::Terminate if sent < due => {
                 self.leader.signal(Signal::SIGTERM);
                 // A stopped process acts on SIGTERM only when it goes on.
                 self.leader.signal(Signal::SIGCONT);
@@ -73,7 +78,7 @@ impl Watcher {
     ///
     /// The rest of a group that was asked to terminate keeps the grace it was given: the leader may be a mere wrapper
     /// (`npx`), and who does the work may still be putting it away. Any other rest is killed at once.
-    async fn until_group_is_empty(&mut self, sent: Sent) -> Vec<u32> {
+    async fn until_group_is_empty(&mut self, sent: SignalsSent) -> Vec<u32> {
         let mut killed_at = None;
         let mut pause = FIRST_LOOK;
         loop {
@@ -85,7 +90,7 @@ impl Watcher {
             let now = Instant::now();
             let handles_left = self.wish.has_changed().is_ok();
             let in_grace = handles_left && wish.kill.is_some_and(|at| at > now);
-            if sent != Sent::Terminate || !in_grace {
+            if sent != SignalsSent::Terminate || !in_grace {
                 self.leader.signal(Signal::SIGKILL);
                 if now.duration_since(*killed_at.get_or_insert(now)) > grace_periods::DIRECT_KILL {
                     return members;

@@ -26,12 +26,12 @@ pub struct Heard {
 
 /// Hears of children and of the signals that ask for the end.
 #[derive(Debug)]
-pub struct Ears {
+pub struct SignalWaiter {
     #[cfg(target_os = "linux")]
     signals: SignalFd,
 }
 
-impl Ears {
+impl SignalWaiter {
     /// Begins to hear. The signals are blocked from now on, and a child that is started afterwards inherits that: so
     /// children are started before. What happened before is not heard of.
     #[cfg(target_os = "linux")]

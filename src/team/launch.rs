@@ -39,7 +39,7 @@ pub struct Launch {
 
 /// An agent that is about to be launched.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct NewAgentIdentity {
     pub(crate) session: SessionId,
     pub(crate) name: Name,
     pub(crate) token: String,
@@ -60,7 +60,7 @@ pub fn run_mark(bus_dir: &Path, session: SessionId) -> String {
 
 /// Names a bus directory by its device and inode; none where it is not there.
 fn place_of(bus_dir: &Path) -> Option<String> {
-    let disk::Identity { device, inode } = RealDisk.identity(bus_dir).ok()?;
+    let disk::FileIdentity { device, inode } = RealDisk.identity(bus_dir).ok()?;
     Some(format!("{device}:{inode}"))
 }
 
@@ -127,7 +127,7 @@ impl Launch {
         &self,
         profile: &Profile,
         program: PathBuf,
-        identity: &Identity,
+        identity: &NewAgentIdentity,
         presence: Option<OwnedFd>,
     ) -> ChildSpec {
         let mut env = profile.environment(self.environment.iter().cloned());
@@ -163,7 +163,7 @@ impl Launch {
     }
 
     /// Says which MCP server an agent starts: our endpoint, which knows who it is from its environment alone.
-    pub(super) fn endpoint(&self, identity: &Identity, profile: &Profile) -> McpServerSpec {
+    pub(super) fn endpoint(&self, identity: &NewAgentIdentity, profile: &Profile) -> McpServerSpec {
         let result_bytes = profile.result_bytes.value.to_string();
         let env = [
             (env_vars::DIR, self.bus_dir.to_string_lossy().into_owned()),

@@ -17,10 +17,10 @@ mod project_trust;
 pub(crate) mod turn;
 
 pub use self::assign::assign_task::{Assigned, Assignment, Waited};
-pub use self::assign::candidates::{Known, Taker};
-pub use self::assign::free_a_slot::Room;
+pub use self::assign::candidates::{Assignee, Candidates};
+pub use self::assign::free_a_slot::AgentSlot;
 pub use self::launch::{Launch, run_mark};
-pub use self::permissions::user_reachable::Human;
+pub use self::permissions::user_reachable::UserReachable;
 pub use self::project_trust::{Consent, Trust, UnreadableYes};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;

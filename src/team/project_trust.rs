@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::team_handle::{Team, TeamError};
 use crate::config::{Brought, Config, ProjectFile, quoted};
 use crate::domain::name::Name;
-use crate::sys::fs::forget_deleted::{self, Place};
+use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::{self, StateDirectory};
 
 /// The folder of the yeses in the state directory.
@@ -126,7 +126,7 @@ impl Trust {
                 Some(path) if !path.contains('\\') => {
                     forget_deleted::look(Path::new(path), holds_something)
                 }
-                _ => Place::Unknown,
+                _ => DirectoryState::Unknown,
             }
         })
     }

@@ -12,11 +12,11 @@ use super::agent::lifetime::{self, Begin};
 use super::agent::model_and_mode::Offers;
 use super::agent::pending_writes::Unwritten;
 use super::launch::Launch;
-use super::permissions::user_reachable::Human;
+use super::permissions::user_reachable::UserReachable;
 use super::project_trust::{Consent, UnreadableYes};
 use super::stop::end_without_bus::{Ends, OwnEnd};
-use crate::bus::rules::{Ask, Refusal};
-use crate::bus::{Bus, BusError, Seat};
+use crate::bus::rules::{Operation, Refusal};
+use crate::bus::{Bus, BusError, Membership};
 use crate::config::{Config, MissingProgram, UnknownProfile};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
@@ -131,10 +131,10 @@ pub struct Team {
 }
 
 pub(super) struct Inner {
-    pub(super) seat: Seat,
+    pub(super) membership: Membership,
     pub(super) config: Config,
     pub(super) launch: Arc<Launch>,
-    pub(super) human: Human,
+    pub(super) human: UserReachable,
     actors: TaskTracker,
     hurry: CancellationToken,
     /// How its agents end, where the bus takes no wish.
@@ -146,11 +146,16 @@ pub(super) struct Inner {
 }
 
 impl Team {
-    /// Makes a team without agents, whose wishes are written in the name of a seat. What they ask goes to `human` first.
-    pub fn new(seat: Seat, config: Config, launch: Launch, human: Human) -> Self {
+    /// Makes a team without agents, whose wishes are written in the name of a membership. What they ask goes to `human` first.
+    pub fn new(
+        membership: Membership,
+        config: Config,
+        launch: Launch,
+        human: UserReachable,
+    ) -> Self {
         let inner = Inner {
             human,
-            seat,
+            membership,
             config,
             launch: Arc::new(launch),
             actors: TaskTracker::new(),
@@ -164,12 +169,12 @@ impl Team {
 
     /// Returns the bus.
     pub fn bus(&self) -> &Bus {
-        self.inner.seat.bus()
+        self.inner.membership.bus()
     }
 
-    /// Returns the seat of the bridge.
-    pub fn seat(&self) -> &Seat {
-        &self.inner.seat
+    /// Returns the membership of the bridge.
+    pub fn membership(&self) -> &Membership {
+        &self.inner.membership
     }
 
     /// Returns the configuration.
@@ -179,7 +184,7 @@ impl Team {
 
     /// Starts the actor of an agent that is on the bus as starting.
     pub(super) fn start(&self, mut begin: Begin) {
-        let (seat, session) = (begin.seat.clone(), begin.identity.session);
+        let (membership, session) = (begin.membership.clone(), begin.identity.session);
         let (hurry, ends) = (self.hurry(), self.inner.ends.clone());
         let OwnEnd { wanted, gone } = ends.begin(session, &hurry);
         begin.hurry = wanted;
@@ -191,7 +196,7 @@ impl Team {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
                 let detail = format!("the bridge failed inside: {error}");
                 let left = (session, Departure::Failed, Some(detail));
-                lifetime::leave(&mut Unwritten::default(), &seat, left, &hurry).await;
+                lifetime::leave(&mut Unwritten::default(), &membership, left, &hurry).await;
             }
             ends.forget(session);
         });
@@ -207,7 +212,10 @@ impl Team {
         agent: &str,
         reason: Option<String>,
     ) -> Result<(), TeamError> {
-        self.inner.seat.ask(Ask::Stop { agent: agent.to_owned(), reason, kill: false }).await?;
+        self.inner
+            .membership
+            .ask(Operation::Stop { agent: agent.to_owned(), reason, kill: false })
+            .await?;
         Ok(())
     }
 
@@ -218,10 +226,10 @@ impl Team {
             let name = Name::parse(agent).ok()?;
             state.live(&name).map(|live| (live.id, live.name.clone(), live.owner))
         });
-        let wish = Ask::Stop { agent: agent.to_owned(), reason: None, kill: true };
+        let wish = Operation::Stop { agent: agent.to_owned(), reason: None, kill: true };
         let own = live.as_ref().map(|(session, ..)| *session);
         let own = own.and_then(|session| self.inner.ends.of(session));
-        match (self.inner.seat.ask(wish).await, &own) {
+        match (self.inner.membership.ask(wish).await, &own) {
             (Ok(_), _) => {}
             (Err(error), Some(own)) if !matches!(error, BusError::Refused(_)) => {
                 tracing::warn!("ending `{agent}` without the bus: {error}");
@@ -252,7 +260,7 @@ impl Team {
 
     /// Asks for the end of a task. A queued one ends at once; a running one when its agent's bridge has ended it.
     pub async fn cancel_task(&self, id: &TaskId, limit: Duration) -> Result<(), TeamError> {
-        self.inner.seat.ask(Ask::CancelTask(id.clone())).await?;
+        self.inner.membership.ask(Operation::CancelTask(id.clone())).await?;
         let over =
             |bus: &Bus| bus.look(|state| state.task(id).is_none_or(|task| task.status.is_final()));
         // Still running then is no error: the answer says so.
@@ -262,7 +270,7 @@ impl Team {
 
     /// Ends all agents of this bridge, in good order, within 30 s; within 2 s once `hurry` resolves.
     pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
-        let me = self.inner.seat.session();
+        let me = self.inner.membership.session();
         let mine: Vec<_> = self.bus().look(|state| {
             let held = state.live_sessions().into_iter().filter(|live| live.owner == Some(me));
             held.map(|live| (live.id, live.name.to_string())).collect()

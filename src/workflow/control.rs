@@ -13,7 +13,7 @@ use super::plan::toml_plan::{self, FileError};
 use super::plan::{self, Draft, Plan, Problems};
 use super::run::runner;
 use crate::bus::event::{Body, Event};
-use crate::bus::rules::{Approval, Ask, NewWorkflow, Refusal};
+use crate::bus::rules::{Approval, NewWorkflow, Operation, Refusal};
 use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::config::{Brought, Resume};
@@ -146,8 +146,8 @@ impl Workflows {
             prompts: Body::Text(prompts),
             plan_file,
         };
-        let seat = self.inner.team.seat();
-        let receipt = seat.ask(Ask::CreateWorkflow(Box::new(new))).await?;
+        let membership = self.inner.team.membership();
+        let receipt = membership.ask(Operation::CreateWorkflow(Box::new(new))).await?;
         let id = receipt.events.iter().find_map(|event| match event {
             Event::WorkflowCreated(created) => Some(created.id.clone()),
             _ => None,
@@ -165,8 +165,8 @@ impl Workflows {
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
         self.agreed(left.map(|step| &step.plan))?;
         gate_consent::agreed_again(&self.inner.team, &workflow)?;
-        let seat = self.inner.team.seat();
-        seat.ask(Ask::ResumeWorkflow(id.clone())).await?;
+        let membership = self.inner.team.membership();
+        membership.ask(Operation::ResumeWorkflow(id.clone())).await?;
         self.lead();
         self.find(id)
     }
@@ -208,15 +208,15 @@ impl Workflows {
         limit: Duration,
     ) -> Result<Workflow, WorkflowError> {
         self.bus().bury_the_dead().await?;
-        let seat = self.inner.team.seat();
-        seat.ask(Ask::CancelWorkflow(id.clone())).await?;
+        let membership = self.inner.team.membership();
+        membership.ask(Operation::CancelWorkflow(id.clone())).await?;
         self.wait(id, limit).await
     }
 
     /// Says whether a step that asks for it may begin.
     pub async fn approve(&self, step: StepOf, approval: Approval) -> Result<(), WorkflowError> {
-        let seat = self.inner.team.seat();
-        seat.ask(Ask::ApproveStep(step, approval)).await?;
+        let membership = self.inner.team.membership();
+        membership.ask(Operation::ApproveStep(step, approval)).await?;
         Ok(())
     }
 

@@ -14,4 +14,4 @@ mod control;
 pub mod run;
 
 pub use self::control::{WorkflowError, Workflows};
-pub use self::plan::condition::Weighed;
+pub use self::plan::condition::ConditionResult;

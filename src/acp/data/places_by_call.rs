@@ -16,7 +16,7 @@ const CALL_BYTES: usize = 128;
 /// The places and kinds of the calls of a session, by their ids.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    by_id: HashMap<String, Known>,
+    by_id: HashMap<String, KnownCall>,
     /// The ids in the order in which they were last heard of.
     in_order: BTreeMap<u64, String>,
     heard: u64,
@@ -25,7 +25,7 @@ pub struct Places {
 
 /// What is known of a call.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct KnownCall {
     /// When it was last heard of.
     heard: u64,
     touched: Touched,
@@ -41,7 +41,7 @@ impl Places {
             self.bytes -= bytes(id, &call.touched);
         }
         if call.is_over && message.begins {
-            call = Known::default();
+            call = KnownCall::default();
         }
         call.touched.add(message.touched.clone());
         call.is_over |= matches!(message.status.as_deref(), Some("completed" | "failed"));

@@ -21,16 +21,16 @@ use tokio::sync::{oneshot, watch};
 
 use super::message_text::RequestTexts;
 use crate::bus::background::bus_thread::{self, Job};
-use crate::bus::background::heartbeats::{Looked, Pace};
-use crate::bus::background::lasting_trouble::Trouble;
+use crate::bus::background::heartbeats::{HeartbeatIntervals, ObservedSession};
+use crate::bus::background::lasting_trouble::ReadTrouble;
 use crate::bus::background::one_boot_at_a_time;
 use crate::bus::background::waiting_commands::{self, Claim, Queued, Withdrawn};
 use crate::bus::error::BusError;
-use crate::bus::event::{Body, Event, Opened};
-use crate::bus::rules::{self, Ask, Command};
+use crate::bus::event::{Body, Event, RequestOpened};
+use crate::bus::rules::{self, Command, Operation};
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::{
-    Appended, Durability, Hold, Log, LogError, Place, Presence, Replica, Standing, Turn,
+    Appended, Durability, Hold, Log, LogError, LogPosition, Presence, Replica, Standing, WriteTurn,
 };
 use crate::domain::ids::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
@@ -55,19 +55,19 @@ impl Receipt {
 /// The bus of one project, for one process. Cheap to clone.
 #[derive(Clone)]
 pub struct Bus {
-    shared: Arc<Shared>,
+    shared: Arc<BusShared>,
 }
 
 /// What the handle, the bus thread and the bells share.
-pub(crate) struct Shared {
+pub(crate) struct BusShared {
     core: Mutex<Core>,
     jobs: mpsc::Sender<Job>,
     changed: watch::Sender<u64>,
     durability: Arc<dyn Durability>,
-    turn: Arc<dyn Turn>,
+    turn: Arc<dyn WriteTurn>,
     queue: Mutex<Option<mpsc::Sender<Queued>>>,
     /// What is wrong with the reading that nobody has asked for.
-    pub(crate) trouble: Trouble,
+    pub(crate) trouble: ReadTrouble,
 }
 
 /// The log and the state read from it: always together.
@@ -85,11 +85,11 @@ pub(crate) struct Core {
 impl Bus {
     /// Opens a log and starts the bus thread.
     pub fn open(log: Box<dyn Log>) -> Result<Self, BusError> {
-        Self::open_at(log, Pace::default())
+        Self::open_at(log, HeartbeatIntervals::default())
     }
 
     /// Does the same at a pace of its own.
-    pub fn open_at(mut log: Box<dyn Log>, pace: Pace) -> Result<Self, BusError> {
+    pub fn open_at(mut log: Box<dyn Log>, pace: HeartbeatIntervals) -> Result<Self, BusError> {
         let replica = log.open()?;
         one_boot_at_a_time::check(log.as_mut(), &replica.state)?;
         let (jobs, inbox) = mpsc::channel();
@@ -97,14 +97,14 @@ impl Bus {
         let (durability, turn) = (log.durability(), log.turn());
         let core =
             Core { log, replica, attended: BTreeSet::new(), holds: Vec::new(), closed: false };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BusShared {
             core: Mutex::new(core),
             jobs,
             changed,
             durability: Arc::clone(&durability),
             turn,
             queue: Mutex::default(),
-            trouble: Trouble::default(),
+            trouble: ReadTrouble::default(),
         });
         bus_thread::start(Arc::downgrade(&shared), inbox, durability, pace).map_err(no_thread)?;
         Ok(Self { shared })
@@ -119,7 +119,7 @@ impl Bus {
         &self,
         by: Option<SessionId>,
         taken: Vec<CallId>,
-        ask: Ask,
+        ask: Operation,
     ) -> Result<Receipt, BusError> {
         self.submit_as(random_ids::command(), by, taken, ask).await
     }
@@ -130,7 +130,7 @@ impl Bus {
         id: CommandId,
         by: Option<SessionId>,
         taken: Vec<CallId>,
-        ask: Ask,
+        ask: Operation,
     ) -> Result<Receipt, BusError> {
         let command = Command { id, by, taken, ask };
         let command = self.with_texts_stored(command).await?;
@@ -194,7 +194,7 @@ impl Bus {
     pub fn attend(&self, session: SessionId) -> Result<(), BusError> {
         let mut core = self.core();
         core.attended.insert(session);
-        let weak: Weak<Shared> = Arc::downgrade(&self.shared);
+        let weak: Weak<BusShared> = Arc::downgrade(&self.shared);
         let on_ring = Arc::new(move || {
             if let Some(shared) = weak.upgrade()
                 && let Err(error) = shared.hear()
@@ -212,7 +212,7 @@ impl Bus {
         self.refresh()?;
         let dead = self.core().dead();
         if !dead.is_empty() {
-            self.submit(None, Vec::new(), Ask::Bury(dead)).await?;
+            self.submit(None, Vec::new(), Operation::Bury(dead)).await?;
         }
         Ok(())
     }
@@ -285,19 +285,19 @@ impl Bus {
     /// Reads entries from a place on.
     pub fn read_after(
         &self,
-        place: Place,
+        place: LogPosition,
         max: usize,
-    ) -> Result<(Vec<(Place, crate::bus::event::Entry)>, Place), BusError> {
+    ) -> Result<(Vec<(LogPosition, crate::bus::event::Entry)>, LogPosition), BusError> {
         self.with_log(|log| log.read_after(place, max))
     }
 
     /// Returns the place of the oldest entry.
-    pub fn oldest(&self) -> Result<Place, BusError> {
+    pub fn oldest(&self) -> Result<LogPosition, BusError> {
         self.with_log(|log| log.oldest())
     }
 
     /// Returns those parts of the log in which a text may stand, oldest first. Between any two of them others may use the bus.
-    pub(crate) fn parts_with(&self, text: &str) -> Result<Vec<Place>, BusError> {
+    pub(crate) fn parts_with(&self, text: &str) -> Result<Vec<LogPosition>, BusError> {
         let mut found = Vec::new();
         for part in self.with_log(|log| log.parts())? {
             if self.with_log(|log| log.may_hold(part, text))? {
@@ -351,7 +351,7 @@ impl Bus {
     }
 }
 
-impl Shared {
+impl BusShared {
     pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
         // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
@@ -494,10 +494,10 @@ impl Core {
     }
 
     /// Looks at the heartbeats of sessions.
-    pub(crate) fn heartbeats(&mut self, of: &[SessionId]) -> Vec<Looked> {
+    pub(crate) fn heartbeats(&mut self, of: &[SessionId]) -> Vec<ObservedSession> {
         let Self { log, replica, .. } = self;
         let live = of.iter().filter_map(|id| replica.state.session(*id));
-        let look = |session: &crate::bus::state::Session| Looked {
+        let look = |session: &crate::bus::state::Session| ObservedSession {
             session: session.id,
             beat: log.heartbeat(session.id),
             hung: session.hung,
@@ -538,7 +538,7 @@ pub(crate) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogE
 }
 
 /// Reads both texts of a request.
-fn request_texts(log: &mut dyn Log, opened: Opened) -> Result<RequestTexts, LogError> {
+fn request_texts(log: &mut dyn Log, opened: RequestOpened) -> Result<RequestTexts, LogError> {
     Ok(RequestTexts {
         description: whole(log, opened.description)?,
         context: opened.context.map(|context| whole(log, context)).transpose()?,

@@ -9,21 +9,21 @@ use tokio::time::Instant;
 
 use super::answer_receipt::Answer;
 use super::bus::{Bus, Receipt};
-use super::membership::{Answered, Seat};
-use super::message_text::Letter;
+use super::membership::{Answered, Membership};
+use super::message_text::LoadedMessage;
 use crate::bus::error::BusError;
-use crate::bus::event::{Addressees, Event, Sent};
-use crate::bus::rules::{Ask, Pick, Refusal};
+use crate::bus::event::{Addressees, Event, MessageSent};
+use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::state::{Message, Request};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
-use crate::domain::message::{Author, MessageKind, Priority, Way};
+use crate::domain::message::{Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 use crate::sys::random_ids;
 
-/// A call of a tool in the name of a seat.
+/// A call of a tool in the name of a membership.
 pub struct Call {
-    seat: Seat,
+    membership: Membership,
     id: CallId,
     /// Earlier calls whose taking this one proves, until that is on the bus.
     taken: Vec<Answered>,
@@ -46,13 +46,13 @@ pub struct SentMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// With a message.
-    Message(Box<Letter>),
+    Message(Box<LoadedMessage>),
     /// Nothing came in time.
     TimedOut,
     /// It was ended from outside: the session stops.
     Ended,
     /// With a message that is in the turn already, and may be shown there once more.
-    AlsoInTurn(Box<Letter>),
+    AlsoInTurn(Box<LoadedMessage>),
     /// It did not begin: other messages are in the turn already, and their reader has not been shown them yet.
     InTurn,
 }
@@ -72,8 +72,8 @@ pub enum Claimed {
 }
 
 impl Call {
-    pub(crate) fn new(seat: Seat, taken: Vec<Answered>) -> Self {
-        Self { seat, id: random_ids::call(), taken, holds: false, claimed: None }
+    pub(crate) fn new(membership: Membership, taken: Vec<Answered>) -> Self {
+        Self { membership, id: random_ids::call(), taken, holds: false, claimed: None }
     }
 
     /// Returns the call's id.
@@ -82,14 +82,15 @@ impl Call {
     }
 
     /// Returns whose call it is.
-    pub fn seat(&self) -> &Seat {
-        &self.seat
+    pub fn membership(&self) -> &Membership {
+        &self.membership
     }
 
     /// Asks for something; with the first success it is on the bus that earlier answers were taken.
-    pub async fn ask(&mut self, ask: Ask) -> Result<Receipt, BusError> {
+    pub async fn ask(&mut self, ask: Operation) -> Result<Receipt, BusError> {
         let taken = self.proven();
-        let receipt = self.seat.bus().submit(Some(self.seat.session()), taken, ask).await?;
+        let receipt =
+            self.membership.bus().submit(Some(self.membership.session()), taken, ask).await?;
         self.taken.clear();
         Ok(receipt)
     }
@@ -113,16 +114,16 @@ impl Call {
         reply_to: Option<String>,
     ) -> Result<SentMessage, BusError> {
         let body = Bus::body(content);
-        let send = Ask::Send { to, body, reply_to, priority };
+        let send = Operation::Send { to, body, reply_to, priority };
         let receipt = self.ask(send).await?;
-        self.seat.note_wrote(&receipt);
+        self.membership.note_wrote(&receipt);
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
 
     /// Sends a message to all live members; nobody else there is no error.
     pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
         let body = Bus::body(content);
-        let receipt = self.ask(Ask::Broadcast(body)).await?;
+        let receipt = self.ask(Operation::Broadcast(body)).await?;
         match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
             Ok(sent) => Ok(Some(sent)),
             Err(_) => Ok(None),
@@ -131,12 +132,12 @@ impl Call {
 
     /// Finds the message of this member among a command's events; what was merely due stands before it.
     fn sent_in(&self, receipt: &Receipt, kinds: &[MessageKind]) -> Result<SentMessage, BusError> {
-        let mine = |sent: &&Sent| {
-            kinds.contains(&sent.kind) && sent.from.member() == Some(self.seat.name())
+        let mine = |sent: &&MessageSent| {
+            kinds.contains(&sent.kind) && sent.from.member() == Some(self.membership.name())
         };
         let sent =
             receipt.events.iter().rev().filter_map(as_sent).find(mine).ok_or(BusError::Closed)?;
-        let recipients = self.seat.bus().look(|state| {
+        let recipients = self.membership.bus().look(|state| {
             let of_message = || {
                 let message = state.message(&sent.id);
                 let deliveries = message.map(|message| message.deliveries.iter());
@@ -161,7 +162,11 @@ impl Call {
 
     /// Takes unread messages for a text of their own: those whose texts can be read. It is an error when there are messages and
     /// none of them can be.
-    pub async fn take(&mut self, way: Way, pick: Pick) -> Result<Vec<Letter>, BusError> {
+    pub async fn take(
+        &mut self,
+        way: DeliveryMethod,
+        pick: Pick,
+    ) -> Result<Vec<LoadedMessage>, BusError> {
         self.take_into(usize::MAX, way, pick).await
     }
 
@@ -169,10 +174,10 @@ impl Call {
     pub async fn take_into(
         &mut self,
         room: usize,
-        way: Way,
+        way: DeliveryMethod,
         pick: Pick,
-    ) -> Result<Vec<Letter>, BusError> {
-        let (bus, session) = (self.seat.bus().clone(), self.seat.session());
+    ) -> Result<Vec<LoadedMessage>, BusError> {
+        let (bus, session) = (self.membership.bus().clone(), self.membership.session());
         bus.refresh()?;
         let mut readable = bus.readable(session, &pick, &self.proven());
         readable.fit(room);
@@ -181,7 +186,7 @@ impl Call {
         }
         let pick = readable.pick(pick);
         self.holds = true;
-        let take = Ask::Take { session, call: self.id, way, pick };
+        let take = Operation::Take { session, call: self.id, way, pick };
         if let Err(error) = self.ask(take).await {
             // The hand-over may be on the bus, and what it handed over is not shown.
             self.give_up().await;
@@ -194,20 +199,20 @@ impl Call {
     /// was handed before does not count as shown.
     async fn give_up(&mut self) {
         let id = std::mem::replace(&mut self.id, random_ids::call());
-        if let Err(error) = give_back(&self.seat, id).await {
+        if let Err(error) = give_back(&self.membership, id).await {
             // The deadline of a hand-over gives it back in the end.
             tracing::debug!("failed to give back what was not shown: {error}");
         }
     }
 
     /// Reads the message that this call was handed as a wait.
-    fn letter(&self) -> Result<Option<Letter>, BusError> {
-        let bus = self.seat.bus();
+    fn letter(&self) -> Result<Option<LoadedMessage>, BusError> {
+        let bus = self.membership.bus();
         let handed: Option<Message> = bus.look(|state| {
-            let handed = state.handed_to(self.seat.session(), self.id);
+            let handed = state.handed_to(self.membership.session(), self.id);
             handed.into_iter().next().cloned()
         });
-        let read = |message| bus.letter(message, 0, self.seat.text_room());
+        let read = |message| bus.letter(message, 0, self.membership.text_room());
         handed.map(read).transpose()
     }
 
@@ -219,11 +224,11 @@ impl Call {
         timeout: Duration,
     ) -> Result<Waited, BusError> {
         let deadline = Instant::now() + timeout;
-        let mut changes = self.seat.bus().changes();
+        let mut changes = self.membership.bus().changes();
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
         let in_turn = self.steered()?;
-        let wait = Ask::Wait { call: self.id, from, request, timeout_ms };
+        let wait = Operation::Wait { call: self.id, from, request, timeout_ms };
         let asked = self.ask(wait.clone()).await?;
         let begins = |event: &Event| match event {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
@@ -242,8 +247,8 @@ impl Call {
         }
         loop {
             // In this order: a wait that has ended without a message by now will not get one later.
-            let (waits, missed, live) = self.seat.bus().look(|state| {
-                let session = self.seat.session();
+            let (waits, missed, live) = self.membership.bus().look(|state| {
+                let session = self.membership.session();
                 (
                     state.waits(session, self.id),
                     state.misses(session, self.id),
@@ -272,14 +277,14 @@ impl Call {
 
     /// Returns the calls with messages that are in the turn of the session.
     fn steered(&self) -> Result<Vec<CallId>, BusError> {
-        let (bus, session) = (self.seat.bus(), self.seat.session());
+        let (bus, session) = (self.membership.bus(), self.membership.session());
         bus.refresh()?;
-        Ok(bus.look(|state| state.calls_handed_by(session, Way::Steer)))
+        Ok(bus.look(|state| state.calls_handed_by(session, DeliveryMethod::Steer)))
     }
 
     /// Ends the wait at its deadline, unless a message has just come.
     async fn end_wait(&mut self) -> Result<Waited, BusError> {
-        match self.ask(Ask::EndWait { call: self.id }).await {
+        match self.ask(Operation::EndWait { call: self.id }).await {
             Ok(_) => Ok(Waited::TimedOut),
             Err(BusError::Refused(Refusal::AlreadyHanded)) => match self.letter()? {
                 Some(letter) => Ok(Waited::Message(Box::new(letter))),
@@ -301,7 +306,7 @@ impl Call {
         let context = context.map(Bus::body);
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let receipt = self
-            .ask(Ask::Open { description, context, nudge_ms: ms(nudge), ttl_ms: ms(ttl) })
+            .ask(Operation::Open { description, context, nudge_ms: ms(nudge), ttl_ms: ms(ttl) })
             .await?;
         let opened = receipt.events.iter().find_map(|event| match event {
             Event::RequestOpened(opened) => Some(opened.id.clone()),
@@ -313,15 +318,15 @@ impl Call {
     /// Hands the notice of a task's end to this call, whose answer brings the result.
     pub async fn take_notice(&mut self, task: TaskId) -> Result<(), BusError> {
         self.holds = true;
-        let take = Ask::TakeNotice(self.id, task);
+        let take = Operation::TakeNotice(self.id, task);
         self.ask(take).await.map(drop)
     }
 
     /// Claims a request. Losing is a value. A claim whose answer does not come to its client is released; one that was held before is
     /// not.
     pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
-        let (bus, session) = (self.seat.bus(), self.seat.session());
-        let claims = self.seat.claims();
+        let (bus, session) = (self.membership.bus(), self.membership.session());
+        let claims = self.membership.claims();
         let _turn = claims.turn().await;
         bus.refresh()?;
         let is_held = bus.look(|state| {
@@ -331,13 +336,13 @@ impl Call {
         });
         let hangs_on_this = claims.begin(&id, self.id, is_held);
         self.claimed = hangs_on_this.then(|| id.clone());
-        let outcome = self.ask(Ask::Claim(id.clone(), self.id)).await;
+        let outcome = self.ask(Operation::Claim(id.clone(), self.id)).await;
         if matches!(outcome, Err(BusError::Refused(_))) {
             self.claimed = None;
             claims.end(&id, self.id);
         }
         let found = || -> Result<Request, BusError> {
-            let request = self.seat.bus().find_request(&id)?;
+            let request = self.membership.bus().find_request(&id)?;
             request.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() }.into())
         };
         match outcome {
@@ -376,18 +381,19 @@ impl Call {
     }
 
     /// Says that this is the answer with what this call was handed, wherever it is on its way. Returns whether something hangs on
-    /// it: then [`Seat::written`] or [`Seat::unanswered`] says what has become of it.
+    /// it: then [`Membership::written`] or [`Membership::unanswered`] says what has become of it.
     pub async fn answered_by(mut self, answer: Answer) -> bool {
         if !self.taken.is_empty() {
             // Losing this only means that those messages are offered again.
-            let _ = self.ask(Ask::Taken).await;
+            let _ = self.ask(Operation::Taken).await;
         }
-        let holds = self.seat.bus().look(|state| state.holds(self.seat.session(), self.id));
+        let holds =
+            self.membership.bus().look(|state| state.holds(self.membership.session(), self.id));
         let claimed = self.claimed.take();
         let matters = holds || claimed.is_some();
         if matters {
             let call = self.id;
-            self.seat.note_answered([Answered { call, answer, claimed }]);
+            self.membership.note_answered([Answered { call, answer, claimed }]);
         }
         self.holds = false;
         matters
@@ -395,10 +401,10 @@ impl Call {
 
     /// Gives back what this call was handed, and ends its wait: its answer will not be read.
     pub async fn give_back(mut self) -> Result<(), BusError> {
-        let outcome = give_back(&self.seat, self.id).await;
+        let outcome = give_back(&self.membership, self.id).await;
         // Not before: when this future is dropped in the middle, the drop of the call goes on.
         self.holds = false;
-        let released = self.seat.release(self.id, self.claimed.clone()).await;
+        let released = self.membership.release(self.id, self.claimed.clone()).await;
         self.claimed = None;
         outcome.and(released)
     }
@@ -406,17 +412,17 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.seat.note_answered(std::mem::take(&mut self.taken));
+        self.membership.note_answered(std::mem::take(&mut self.taken));
         let claimed = self.claimed.take();
         if !self.holds && claimed.is_none() {
             return;
         }
-        let (seat, id) = (self.seat.clone(), self.id);
+        let (membership, id) = (self.membership.clone(), self.id);
         // Outside of a runtime the process is ending, and with it the session.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let given_back = give_back(&seat, id).await;
-                if let Err(error) = given_back.and(seat.release(id, claimed).await) {
+                let given_back = give_back(&membership, id).await;
+                if let Err(error) = given_back.and(membership.release(id, claimed).await) {
                     tracing::debug!("failed to give back what a dropped call held: {error}");
                 }
             });
@@ -424,17 +430,18 @@ impl Drop for Call {
     }
 }
 
-async fn give_back(seat: &Seat, call: CallId) -> Result<(), BusError> {
-    match seat.ask(Ask::EndWait { call }).await {
+async fn give_back(membership: &Membership, call: CallId) -> Result<(), BusError> {
+    match membership.ask(Operation::EndWait { call }).await {
         Ok(_) => Ok(()),
-        Err(BusError::Refused(Refusal::AlreadyHanded)) => {
-            seat.ask(Ask::Settle { session: seat.session(), call, seen: false }).await.map(drop)
-        }
+        Err(BusError::Refused(Refusal::AlreadyHanded)) => membership
+            .ask(Operation::Settle { session: membership.session(), call, seen: false })
+            .await
+            .map(drop),
         Err(error) => Err(error),
     }
 }
 
-fn as_sent(event: &Event) -> Option<&Sent> {
+fn as_sent(event: &Event) -> Option<&MessageSent> {
     match event {
         Event::MessageSent(sent) if matches!(sent.from, Author::Member(_)) => Some(sent),
         _ => None,

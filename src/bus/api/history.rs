@@ -4,7 +4,7 @@ use super::bus::Bus;
 use crate::bus::error::BusError;
 use crate::bus::event::{Addressees, Entry, Event};
 use crate::bus::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
-use crate::bus::storage::{LogError, Place};
+use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 
@@ -20,11 +20,11 @@ impl Bus {
     /// first may bring more than `max`.
     pub fn history(
         &self,
-        from: Option<Place>,
+        from: Option<LogPosition>,
         wanted: impl Fn(&Message) -> bool,
         reader: &Name,
         max: usize,
-    ) -> Result<(Vec<Message>, Option<Place>), BusError> {
+    ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
         let mut place = match from {
             Some(place) => place,
             None => self.oldest()?,
@@ -144,7 +144,7 @@ impl Bus {
     fn entries_with(
         &self,
         text: &str,
-        mut on_entry: impl FnMut(Place, Entry),
+        mut on_entry: impl FnMut(LogPosition, Entry),
     ) -> Result<(), BusError> {
         for part in self.parts_with(text)? {
             let mut place = part;
@@ -195,7 +195,7 @@ fn was_live(state: &State, name: &Name, seq: u64) -> bool {
 }
 
 /// Returns the messages that an entry puts on the bus, addressed as far as this reader is concerned.
-fn messages_of(state: &State, entry: &Entry, place: Place, reader: &Name) -> Vec<Message> {
+fn messages_of(state: &State, entry: &Entry, place: LogPosition, reader: &Name) -> Vec<Message> {
     let mut messages = Vec::new();
     for (event, index) in entry.events.iter().zip(0u16..) {
         let origin = Origin { seq: entry.seq + u64::from(index), wall_ms: entry.ts, place, index };
@@ -222,19 +222,19 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use crate::bus::rules::Wish;
+    use crate::bus::rules::NameChoice;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, Joining, Seat};
+    use crate::bus::{Bus, Joining, Membership};
     use crate::domain::ids::RequestId;
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
     use crate::domain::request::RequestStatus;
     use crate::sys::clock;
 
-    async fn peer(bus: &Bus, name: &str) -> Seat {
-        let wish = Wish::Chosen(Name::parse(name).unwrap());
+    async fn peer(bus: &Bus, name: &str) -> Membership {
+        let wish = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        Seat::join(bus, Joining { wish, kind, roles }).await.unwrap()
+        Membership::join(bus, Joining { wish, kind, roles }).await.unwrap()
     }
 
     #[tokio::test]

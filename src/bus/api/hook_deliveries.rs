@@ -2,12 +2,12 @@
 //! said what it took still will.
 
 use super::call::Call;
-use super::membership::Seat;
+use super::membership::Membership;
 use crate::bus::error::BusError;
-use crate::bus::rules::{Ask, unsaid_by_hooks};
+use crate::bus::rules::{Operation, unsaid_by_hooks};
 use crate::domain::ids::{CallId, SessionId};
 
-impl Seat {
+impl Membership {
     /// Gives back what hooks took that ended before they had said it.
     pub async fn end_hooks(&self) -> Result<(), BusError> {
         let bus = self.bus();
@@ -17,24 +17,24 @@ impl Seat {
         if gone.is_empty() {
             return Ok(());
         }
-        self.ask(Ask::EndHooks(gone)).await.map(drop)
+        self.ask(Operation::EndHooks(gone)).await.map(drop)
     }
 }
 
 impl Call {
     /// Shows that the hook of this call runs, until [`Call::end_hook`] or the end of the process. It comes before anything is taken.
     pub fn begin_hook(&self) -> Result<(), BusError> {
-        self.seat().bus().hold(presence_of(self.id()))
+        self.membership().bus().hold(presence_of(self.id()))
     }
 
     /// Takes back that the hook of a call runs.
-    pub fn end_hook(seat: &Seat, call: CallId) {
-        seat.bus().release(presence_of(call));
+    pub fn end_hook(membership: &Membership, call: CallId) {
+        membership.bus().release(presence_of(call));
     }
 
     /// Says that a hook has said what this call was handed, so that a later step of its model proves it.
     pub async fn said(mut self) -> Result<(), BusError> {
-        let written = self.ask(Ask::Written(self.id())).await;
+        let written = self.ask(Operation::AnswerWritten(self.id())).await;
         self.answered().await;
         written.map(drop)
     }

@@ -1,4 +1,4 @@
-//! A seat: one live session of a member, and all that a process does in its name.
+//! A membership: one live session of a member, and all that a process does in its name.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,12 +12,12 @@ use super::call::Call;
 use super::retry_pauses::Again;
 use super::unheard_claims::Claims;
 use crate::bus::error::BusError;
-use crate::bus::rules::{self, Ask, NewMember, Refusal, Wish};
+use crate::bus::rules::{self, NameChoice, NewMember, Operation, Refusal};
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
@@ -32,7 +32,7 @@ const NAME_LOOK: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Joining {
     /// The name it should have.
-    pub wish: Wish,
+    pub wish: NameChoice,
     /// Peer or orchestrator.
     pub kind: MemberKind,
     /// What it is for.
@@ -50,7 +50,7 @@ pub(crate) struct Answered {
 
 /// One live session of a member, in this process. Cheap to clone.
 #[derive(Clone)]
-pub struct Seat {
+pub struct Membership {
     bus: Bus,
     session: SessionId,
     name: Name,
@@ -61,7 +61,7 @@ pub struct Seat {
     answer_bytes: usize,
 }
 
-impl Seat {
+impl Membership {
     /// Joins the bus as a peer or an orchestrator: holds the presence, then announces it.
     ///
     /// A name whose holder is dead is taken over; one whose holder is live is waited for up to 5 s.
@@ -94,7 +94,7 @@ impl Seat {
         loop {
             bus.refresh()?;
             let holder = match &joining.wish {
-                Wish::Chosen(name) | Wish::Like(name) => {
+                NameChoice::Chosen(name) | NameChoice::Like(name) => {
                     bus.look(|state| state.live(name).map(|live| live.id))
                 }
             };
@@ -109,7 +109,7 @@ impl Seat {
                 dead: holder.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
                 put_aside: put_aside.clone(),
             };
-            match bus.submit(None, Vec::new(), Ask::Join(Box::new(new))).await {
+            match bus.submit(None, Vec::new(), Operation::Join(Box::new(new))).await {
                 Ok(_) => {
                     let joined = Self::of(bus, session)?;
                     if joining.kind == MemberKind::Orchestrator {
@@ -132,7 +132,7 @@ impl Seat {
             self.bus.look(wanted)
         };
         while wanted() {
-            let tell = Ask::TellEnds(self.session);
+            let tell = Operation::TellEnds(self.session);
             match self.bus.submit(None, Vec::new(), tell).await {
                 Ok(receipt) if !receipt.events.is_empty() => {}
                 Ok(_) => return,
@@ -145,7 +145,7 @@ impl Seat {
         }
     }
 
-    /// Takes the seat of a spawned agent, for an endpoint that shows its token. The presence is its bridge's to hold.
+    /// Takes the membership of a spawned agent, for an endpoint that shows its token. The presence is its bridge's to hold.
     pub fn of_agent(bus: &Bus, session: SessionId, token: &str) -> Result<Self, BusError> {
         let hash = token_hash(token);
         let fits = bus.look(|state| {
@@ -157,7 +157,7 @@ impl Seat {
         Self::of(bus, session)
     }
 
-    /// Takes the seat of a session beside the process that holds it, for what that process's client starts to speak for it.
+    /// Takes the membership of a session beside the process that holds it, for what that process's client starts to speak for it.
     pub fn beside(bus: &Bus, session: SessionId) -> Result<Self, BusError> {
         Self::of(bus, session)
     }
@@ -175,7 +175,7 @@ impl Seat {
         })
     }
 
-    /// Returns the same seat, whose model is shown so many bytes of an answer.
+    /// Returns the same membership, whose model is shown so many bytes of an answer.
     #[must_use]
     pub fn with_answers_of(self, answer_bytes: usize) -> Self {
         Self { answer_bytes, ..self }
@@ -206,7 +206,7 @@ impl Seat {
         &self.name
     }
 
-    /// Refuses when the session has ended: with what has a seat in it, that says so instead of telling an empty inbox.
+    /// Refuses when the session has ended: with what has a membership in it, that says so instead of telling an empty inbox.
     pub fn check_lives(&self) -> Result<(), BusError> {
         if let Err(error) = self.bus.refresh() {
             // Whatever is asked for says what is wrong with the bus.
@@ -217,12 +217,12 @@ impl Seat {
     }
 
     /// Asks for something in the name of this session, outside of any call.
-    pub async fn ask(&self, ask: Ask) -> Result<Receipt, BusError> {
+    pub async fn ask(&self, ask: Operation) -> Result<Receipt, BusError> {
         self.bus.submit(Some(self.session), Vec::new(), ask).await
     }
 
     /// Asks for something that was perhaps asked for before under this id, which then happens once.
-    pub async fn ask_again(&self, id: CommandId, ask: Ask) -> Result<Receipt, BusError> {
+    pub async fn ask_again(&self, id: CommandId, ask: Operation) -> Result<Receipt, BusError> {
         let me = Some(self.session);
         self.bus.submit_as(id, me, Vec::new(), ask).await
     }
@@ -251,7 +251,7 @@ impl Seat {
     /// taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
     pub fn call_behind_a_step(&self) -> Call {
         let said_by_hooks = |state: &State| {
-            let mut calls = state.calls_handed_by(self.session, Way::Hook);
+            let mut calls = state.calls_handed_by(self.session, DeliveryMethod::Hook);
             calls.retain(|call| state.is_written(self.session, *call));
             calls
         };
@@ -262,7 +262,7 @@ impl Seat {
 
     /// Says goodbye and removes the presence.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
-        let ask = Ask::Leave { session: self.session, departure, detail: None };
+        let ask = Operation::Leave { session: self.session, departure, detail: None };
         let left = self.ask(ask).await;
         self.bus.release(self.session);
         // The dead leave theirs behind, and nobody may come for a while who looks.
@@ -285,7 +285,7 @@ impl Seat {
         };
         let Some(noted) = noted else { return Ok(()) };
         let session = self.session;
-        let settle = Ask::Settle { session, call, seen: false };
+        let settle = Operation::Settle { session, call, seen: false };
         let settled = self.ask(settle).await.map(drop);
         settled.and(self.release(call, noted.claimed).await)
     }
@@ -300,11 +300,11 @@ impl Seat {
         if !is_agent {
             return Ok(());
         }
-        match self.ask(Ask::Written(call)).await {
+        match self.ask(Operation::AnswerWritten(call)).await {
             Err(BusError::Log(error)) => {
                 tracing::debug!("that an answer was written is noted later: {error}");
-                let seat = self.clone();
-                tokio::spawn(async move { seat.written_later(call).await });
+                let membership = self.clone();
+                tokio::spawn(async move { membership.written_later(call).await });
                 Ok(())
             }
             outcome => outcome.map(drop),
@@ -314,7 +314,7 @@ impl Seat {
     async fn written_later(&self, call: CallId) {
         let mut again = Again::begin();
         while again.comes().await {
-            match self.ask(Ask::Written(call)).await {
+            match self.ask(Operation::AnswerWritten(call)).await {
                 Err(BusError::Log(_)) => {}
                 _ => return,
             }

@@ -11,7 +11,7 @@ use crate::domain::name::Name;
 
 /// A message with a part of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct LoadedMessage {
     /// Everything but the text.
     pub header: Message,
     /// The text from `offset` on, up to some limit.
@@ -75,7 +75,7 @@ impl RequestTexts {
     }
 }
 
-impl Letter {
+impl LoadedMessage {
     /// Returns how many bytes it takes in an answer.
     pub fn shown_len(&self) -> usize {
         limits::HEADER_BYTES + shown_len(&self.text)
@@ -142,10 +142,15 @@ fn floor(text: &str, mut at: usize) -> usize {
 impl Bus {
     /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass; a text that is lost for good is none, so
     /// that the message is shown all the same.
-    pub fn letter(&self, header: Message, offset: usize, max: usize) -> Result<Letter, BusError> {
+    pub fn letter(
+        &self,
+        header: Message,
+        offset: usize,
+        max: usize,
+    ) -> Result<LoadedMessage, BusError> {
         let whole = match self.text(header.body) {
             Err(BusError::Log(LogError::Gone)) => {
-                return Ok(Letter {
+                return Ok(LoadedMessage {
                     text: String::new(),
                     offset: 0,
                     total: 0,
@@ -156,7 +161,7 @@ impl Bus {
             read => read?,
         };
         let (offset, text) = shown_part(&whole, offset, max);
-        Ok(Letter { text: text.to_owned(), offset, total: whole.len(), lost: None, header })
+        Ok(LoadedMessage { text: text.to_owned(), offset, total: whole.len(), lost: None, header })
     }
 
     /// Finds a message that a member sent or received, also one that the state has forgotten.

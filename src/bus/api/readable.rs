@@ -2,7 +2,7 @@
 //! was not.
 
 use super::bus::Bus;
-use super::message_text::Letter;
+use super::message_text::LoadedMessage;
 use crate::bus::error::BusError;
 use crate::bus::rules::{Pick, picked};
 use crate::bus::state::{Delivery, Message, State};
@@ -16,7 +16,7 @@ const FAILURES: usize = 16;
 /// Unread messages with their texts, before they are handed over.
 #[derive(Debug, Default)]
 pub struct Readable {
-    letters: Vec<Letter>,
+    letters: Vec<LoadedMessage>,
     /// Why some could not be read now. They stay unread.
     pub failed: Option<BusError>,
 }
@@ -42,7 +42,7 @@ impl Bus {
                 .retain(|letter| wanted.iter().any(|message| message.id == letter.header.id));
             let failures = unreadable.len();
             for message in wanted {
-                let known = |letter: &Letter| letter.header.id == message.id;
+                let known = |letter: &LoadedMessage| letter.header.id == message.id;
                 if readable.letters.iter().any(known) {
                     continue;
                 }
@@ -104,9 +104,9 @@ impl Readable {
     }
 
     /// Returns what a call was handed of these: somebody else may have been faster.
-    pub fn handed(self, state: &State, session: SessionId, call: CallId) -> Vec<Letter> {
+    pub fn handed(self, state: &State, session: SessionId, call: CallId) -> Vec<LoadedMessage> {
         let handed = state.handed_to(session, call);
-        let is_ours = |letter: &Letter| {
+        let is_ours = |letter: &LoadedMessage| {
             let mut handed = handed.iter();
             handed.any(|message| message.id == letter.header.id)
         };

@@ -1,8 +1,8 @@
 //! Members of a bus in memory, for the tests of this folder.
 
-use crate::bus::api::membership::{Seat, token_hash};
+use crate::bus::api::membership::{Membership, token_hash};
 use crate::bus::event::Starting;
-use crate::bus::rules::{Ask, NewAgent, Wish};
+use crate::bus::rules::{NameChoice, NewAgent, Operation};
 use crate::bus::{Bus, Joining};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
@@ -10,15 +10,15 @@ use crate::domain::name::Name;
 use crate::sys::random_ids;
 
 /// Lets a peer join under this name.
-pub(super) async fn join(bus: &Bus, name: &str) -> Seat {
-    let wish = Wish::Chosen(Name::parse(name).unwrap());
+pub(super) async fn join(bus: &Bus, name: &str) -> Membership {
+    let wish = NameChoice::Chosen(Name::parse(name).unwrap());
     let (kind, roles) = (MemberKind::Peer, Vec::new());
-    let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+    let joined = Membership::join(bus, Joining { wish, kind, roles }).await;
     joined.unwrap()
 }
 
 /// Starts an agent whose endpoints show this token, on the bus alone.
-pub(super) async fn start(bridge: &Seat, token: &str) -> SessionId {
+pub(super) async fn start(bridge: &Membership, token: &str) -> SessionId {
     let session = random_ids::session();
     bridge.bus().hold(session).unwrap();
     let starting = Starting {
@@ -32,8 +32,8 @@ pub(super) async fn start(bridge: &Seat, token: &str) -> SessionId {
         owner: bridge.session(),
         token_hash: token_hash(token),
     };
-    let wish = Wish::Like(starting.name.clone());
+    let wish = NameChoice::Like(starting.name.clone());
     let new = NewAgent { wish, starting };
-    bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
+    bridge.ask(Operation::Start(Box::new(new), None)).await.unwrap();
     session
 }

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bus::Receipt;
-use super::membership::Seat;
+use super::membership::Membership;
 use super::retry_pauses::Again;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
-use crate::bus::rules::Ask;
+use crate::bus::rules::Operation;
 use crate::domain::ids::{CallId, RequestId};
 use crate::domain::message::MessageKind;
 
@@ -68,7 +68,7 @@ impl Claims {
     }
 }
 
-impl Seat {
+impl Membership {
     /// Gives up a claim whose answer did not come to the client, unless a later call has it. What the bus cannot take now is tried
     /// again beside all else, for as long as a hand-over would last.
     pub(crate) async fn release(
@@ -82,8 +82,8 @@ impl Seat {
         let outcome = self.try_to_release(call, &request).await;
         if let Err(BusError::Log(error)) = outcome {
             tracing::debug!("{request} is released as soon as that can be written: {error}");
-            let seat = self.clone();
-            tokio::spawn(async move { seat.release_later(call, &request).await });
+            let membership = self.clone();
+            tokio::spawn(async move { membership.release_later(call, &request).await });
             return Ok(());
         }
         outcome
@@ -106,7 +106,7 @@ impl Seat {
         if !claims.hangs_on(request, call) {
             return Ok(());
         }
-        let outcome = self.ask(Ask::Release(request.clone(), call)).await;
+        let outcome = self.ask(Operation::Release(request.clone(), call)).await;
         if !matches!(outcome, Err(BusError::Log(_))) {
             claims.end(request, call);
         }

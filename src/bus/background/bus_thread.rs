@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::agents_json;
-use super::heartbeats::{Pace, Pulses, Seen};
-use super::look_at_members::Lookout;
-use crate::bus::api::bus::{Core, Shared};
+use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen};
+use super::look_at_members::CheckSchedule;
+use crate::bus::api::bus::{BusShared, Core};
 use crate::bus::error::BusError;
-use crate::bus::rules::{Ask, Command};
+use crate::bus::rules::{Command, Operation};
 use crate::bus::storage::{Durability, LogError};
 use crate::domain::ids::SessionId;
 use crate::sys::random_ids;
@@ -40,10 +40,10 @@ pub(crate) enum Job {
 
 /// Starts the thread. It ends when the last handle is gone, or when it is told to.
 pub(crate) fn start(
-    shared: Weak<Shared>,
+    shared: Weak<BusShared>,
     inbox: Receiver<Job>,
     durability: Arc<dyn Durability>,
-    pace: Pace,
+    pace: HeartbeatIntervals,
 ) -> io::Result<()> {
     let spread = Duration::from_millis(1 + random_ids::session().0.as_u64_pair().1 % SPREAD_MS);
     let worker = Worker {
@@ -57,14 +57,14 @@ pub(crate) fn start(
         kept_for: None,
         was_here: false,
         pace,
-        pulses: Pulses::new(pace),
-        lookout: Lookout::default(),
+        pulses: Heartbeats::new(pace),
+        lookout: CheckSchedule::default(),
     };
     std::thread::Builder::new().name("bus".into()).spawn(move || worker.run()).map(drop)
 }
 
 struct Worker {
-    shared: Weak<Shared>,
+    shared: Weak<BusShared>,
     inbox: Receiver<Job>,
     durability: Arc<dyn Durability>,
     spread: Duration,
@@ -78,9 +78,9 @@ struct Worker {
     kept_for: Option<SessionId>,
     /// Whether a session of this process was on the bus when last looked.
     was_here: bool,
-    pace: Pace,
-    pulses: Pulses,
-    lookout: Lookout,
+    pace: HeartbeatIntervals,
+    pulses: Heartbeats,
+    lookout: CheckSchedule,
 }
 
 impl Worker {
@@ -145,7 +145,7 @@ impl Worker {
     }
 
     /// Syncs once for a job and those that have come meanwhile, and answers. Returns who waits for the end, if it is asked for.
-    fn work(&self, shared: &Shared, first: Job) -> Option<oneshot::Sender<()>> {
+    fn work(&self, shared: &BusShared, first: Job) -> Option<oneshot::Sender<()>> {
         let mut waiting = Vec::new();
         let mut closing = None;
         let mut next = Some(first);
@@ -176,7 +176,7 @@ impl Worker {
     }
 
     /// Appends what is due, if anything is. Not waiting for anybody, it needs no sync of its own.
-    fn write_due(&mut self, shared: &Shared) {
+    fn write_due(&mut self, shared: &BusShared) {
         if self.again.is_some_and(|again| Instant::now() < again) {
             return;
         }
@@ -188,11 +188,11 @@ impl Worker {
             now.tick.boot == state.boot && state.earliest_due_ms(now).is_some_and(is_over)
         };
         if is_due {
-            self.append_by_itself(shared, Ask::Due);
+            self.append_by_itself(shared, Operation::Due);
         }
     }
 
-    fn look_around(&mut self, shared: &Shared, since: Duration) {
+    fn look_around(&mut self, shared: &BusShared, since: Duration) {
         if let Err(error) = shared.catch_up() {
             shared.trouble.tell(&error);
             return;
@@ -205,21 +205,21 @@ impl Worker {
             (look, dead)
         };
         if !dead.is_empty() {
-            self.append_by_itself(shared, Ask::Bury(dead));
+            self.append_by_itself(shared, Operation::Bury(dead));
         }
         let heartbeats = shared.core().heartbeats(&look.heartbeats);
-        let Seen { hung, back } = self.pulses.look(since, &heartbeats);
+        let HeartbeatsSeen { hung, back } = self.pulses.look(since, &heartbeats);
         if !hung.is_empty() {
             let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
-            self.append_by_itself(shared, Ask::Hung(hung, after));
+            self.append_by_itself(shared, Operation::Hung(hung, after));
         }
         if !back.is_empty() {
-            self.append_by_itself(shared, Ask::Back(back));
+            self.append_by_itself(shared, Operation::Back(back));
         }
     }
 
     /// Appends something that nobody asked for. What fails is told once, and not tried again at once.
-    fn append_by_itself(&mut self, shared: &Shared, ask: Ask) {
+    fn append_by_itself(&mut self, shared: &BusShared, ask: Operation) {
         let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
         let synced = match shared.append(&command) {
             Ok(None) => {
@@ -242,7 +242,7 @@ impl Worker {
 
     /// Keeps the view of members up to date, if that is this process's part: who is here at once, what they do when it looks
     /// around, because every message changes that.
-    fn write_view(&mut self, shared: &Shared, looks: bool) {
+    fn write_view(&mut self, shared: &BusShared, looks: bool) {
         let mut core = shared.core();
         let state = &core.replica.state;
         if !looks && state.session_ids().eq(self.roster.iter().copied()) {

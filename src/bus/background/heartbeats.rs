@@ -10,7 +10,7 @@ use crate::domain::limits;
 
 /// How often a process looks around and shows a sign of life, and what it makes of those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct HeartbeatIntervals {
     /// How often it looks around for lost bells, deaths, and what nobody rang for.
     pub look_around: Duration,
     /// How often the presences of this process show a sign of life.
@@ -19,7 +19,7 @@ pub struct Pace {
     pub hung: Duration,
 }
 
-impl Default for Pace {
+impl Default for HeartbeatIntervals {
     fn default() -> Self {
         Self {
             look_around: Duration::from_secs(1),
@@ -31,7 +31,7 @@ impl Default for Pace {
 
 /// What is known of one heartbeat.
 #[derive(Clone, Copy, Debug)]
-struct Pulse {
+struct Heartbeat {
     beat: i128,
     /// How long it has been watched standing still.
     still: Duration,
@@ -39,7 +39,7 @@ struct Pulse {
 
 /// A session as it is looked at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Looked {
+pub(crate) struct ObservedSession {
     pub(crate) session: SessionId,
     /// Its heartbeat; none when its presence is not there.
     pub(crate) beat: Option<i128>,
@@ -49,7 +49,7 @@ pub(crate) struct Looked {
 
 /// What a look has brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct HeartbeatsSeen {
     /// Whose heartbeat has stood still for too long.
     pub(crate) hung: Vec<SessionId>,
     /// Whose heartbeat moves again.
@@ -58,22 +58,22 @@ pub(crate) struct Seen {
 
 /// The heartbeats that one process watches.
 #[derive(Debug)]
-pub(crate) struct Pulses {
-    pace: Pace,
-    known: BTreeMap<SessionId, Pulse>,
+pub(crate) struct Heartbeats {
+    pace: HeartbeatIntervals,
+    known: BTreeMap<SessionId, Heartbeat>,
 }
 
-impl Pulses {
-    pub(crate) fn new(pace: Pace) -> Self {
+impl Heartbeats {
+    pub(crate) fn new(pace: HeartbeatIntervals) -> Self {
         Self { pace, known: BTreeMap::new() }
     }
 
     /// Takes in a look at all live sessions, `since` after the one before.
-    pub(crate) fn look(&mut self, since: Duration, all: &[Looked]) -> Seen {
+    pub(crate) fn look(&mut self, since: Duration, all: &[ObservedSession]) -> HeartbeatsSeen {
         // A look that comes late says that this process was not watching.
         let watched = since.min(self.pace.look_around * 2);
         let mut known = BTreeMap::new();
-        let mut seen = Seen::default();
+        let mut seen = HeartbeatsSeen::default();
         for looked in all {
             let Some(beat) = looked.beat else { continue };
             let before = self.known.get(&looked.session);
@@ -87,7 +87,7 @@ impl Pulses {
             } else if !looked.hung && still >= self.pace.hung {
                 seen.hung.push(looked.session);
             }
-            known.insert(looked.session, Pulse { beat, still });
+            known.insert(looked.session, Heartbeat { beat, still });
         }
         self.known = known;
         seen
@@ -104,12 +104,12 @@ mod tests {
         SessionId(uuid::Uuid::from_u128(1))
     }
 
-    fn looked(beat: i128, hung: bool) -> [Looked; 1] {
-        [Looked { session: id(), beat: Some(beat), hung }]
+    fn looked(beat: i128, hung: bool) -> [ObservedSession; 1] {
+        [ObservedSession { session: id(), beat: Some(beat), hung }]
     }
 
     /// Looks every second until it is seen hung; returns after how many.
-    fn seconds_until_hung(pulses: &mut Pulses, beat: i128) -> u64 {
+    fn seconds_until_hung(pulses: &mut Heartbeats, beat: i128) -> u64 {
         let mut seconds = 0;
         while pulses.look(SECOND, &looked(beat, false)).hung.is_empty() {
             seconds += 1;
@@ -119,41 +119,41 @@ mod tests {
 
     #[test]
     fn a_heartbeat_that_was_watched_standing_still_is_hung_and_one_that_moves_is_back() {
-        let mut pulses = Pulses::new(Pace::default());
+        let mut pulses = Heartbeats::new(HeartbeatIntervals::default());
         assert_eq!(seconds_until_hung(&mut pulses, 7), 30);
-        assert_eq!(pulses.look(SECOND, &looked(7, true)), Seen::default());
+        assert_eq!(pulses.look(SECOND, &looked(7, true)), HeartbeatsSeen::default());
         let back = pulses.look(SECOND, &looked(8, true));
         assert_eq!((back.hung, back.back), (vec![], vec![id()]));
-        assert_eq!(pulses.look(SECOND, &looked(8, false)), Seen::default());
+        assert_eq!(pulses.look(SECOND, &looked(8, false)), HeartbeatsSeen::default());
     }
 
     #[test]
     fn each_beat_begins_the_watch_anew() {
-        let mut pulses = Pulses::new(Pace::default());
+        let mut pulses = Heartbeats::new(HeartbeatIntervals::default());
         for second in 0..100 {
             let beat = looked(second / 25, false);
-            assert_eq!(pulses.look(SECOND, &beat), Seen::default(), "{second}");
+            assert_eq!(pulses.look(SECOND, &beat), HeartbeatsSeen::default(), "{second}");
         }
     }
 
     #[test]
     fn who_did_not_watch_has_seen_nothing_stand_still() {
-        let mut pulses = Pulses::new(Pace::default());
+        let mut pulses = Heartbeats::new(HeartbeatIntervals::default());
         pulses.look(SECOND, &looked(7, false));
         let after_a_sleep = pulses.look(Duration::from_hours(1), &looked(7, false));
-        assert_eq!(after_a_sleep, Seen::default());
+        assert_eq!(after_a_sleep, HeartbeatsSeen::default());
         assert_eq!(seconds_until_hung(&mut pulses, 7), 27);
     }
 
     #[test]
     fn a_newcomer_and_a_session_without_presence_are_not_hung() {
-        let mut pulses = Pulses::new(Pace::default());
-        let gone = [Looked { beat: None, ..looked(0, false)[0] }];
+        let mut pulses = Heartbeats::new(HeartbeatIntervals::default());
+        let gone = [ObservedSession { beat: None, ..looked(0, false)[0] }];
         for _ in 0..100 {
-            assert_eq!(pulses.look(SECOND, &gone), Seen::default());
+            assert_eq!(pulses.look(SECOND, &gone), HeartbeatsSeen::default());
         }
         // Hung in the eyes of somebody else: this process has to see it move itself.
-        assert_eq!(pulses.look(SECOND, &looked(1, true)), Seen::default());
+        assert_eq!(pulses.look(SECOND, &looked(1, true)), HeartbeatsSeen::default());
         assert_eq!(pulses.look(SECOND, &looked(2, true)).back, [id()]);
     }
 }

@@ -1,4 +1,4 @@
-//! Trouble that lasts, as that with a newer version: told once, and not each second.
+//! ReadTrouble that lasts, as that with a newer version: told once, and not each second.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,9 +6,9 @@ use crate::bus::storage::LogError;
 
 /// What a process was last told of the trouble with reading its bus.
 #[derive(Default)]
-pub(crate) struct Trouble(Mutex<Option<String>>);
+pub(crate) struct ReadTrouble(Mutex<Option<String>>);
 
-impl Trouble {
+impl ReadTrouble {
     /// Warns of trouble, unless that was the last thing said.
     pub(crate) fn tell(&self, error: &LogError) {
         if self.is_news(error) {
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_same_trouble_is_told_once_until_it_is_over() {
-        let trouble = Trouble::default();
+        let trouble = ReadTrouble::default();
         assert!(trouble.is_news(&LogError::Newer));
         assert!(!trouble.is_news(&LogError::Newer));
         assert!(trouble.is_news(&LogError::Removed));

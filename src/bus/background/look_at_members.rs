@@ -15,7 +15,7 @@ const SLICES: usize = 10;
 
 /// Whom to look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct MembersToCheck {
     /// Whose presence.
     pub(crate) presences: Vec<SessionId>,
     /// Whose heartbeat.
@@ -24,13 +24,17 @@ pub(crate) struct Look {
 
 /// Whose turn it is to be looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Lookout {
+pub(crate) struct CheckSchedule {
     turn: usize,
 }
 
-impl Lookout {
+impl CheckSchedule {
     /// Returns whom a process looks at now that holds some sessions itself.
-    pub(crate) fn next(&mut self, state: &State, holds: impl Fn(SessionId) -> bool) -> Look {
+    pub(crate) fn next(
+        &mut self,
+        state: &State,
+        holds: impl Fn(SessionId) -> bool,
+    ) -> MembersToCheck {
         self.turn = (self.turn + 1) % SLICES;
         let live: Vec<_> = state.session_ids().collect();
         let keeper = state.lookout();
@@ -40,12 +44,12 @@ impl Lookout {
                 let slice =
                     slice.filter(|(number, id)| number % SLICES == self.turn && **id != keeper);
                 let slice = slice.map(|(_, id)| *id);
-                Look {
+                MembersToCheck {
                     presences: std::iter::once(keeper).chain(slice).collect(),
                     heartbeats: vec![keeper],
                 }
             }
-            _ => Look { presences: live.clone(), heartbeats: live },
+            _ => MembersToCheck { presences: live.clone(), heartbeats: live },
         }
     }
 }
@@ -56,7 +60,7 @@ mod tests {
 
     use super::*;
     use crate::bus::event::{Entry, Event, Joined};
-    use crate::bus::storage::Place;
+    use crate::bus::storage::LogPosition;
     use crate::domain::ids::CommandId;
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
@@ -75,7 +79,7 @@ mod tests {
             by: None,
             events: vec![event],
         };
-        state.apply(&entry, &[0], Place::default());
+        state.apply(&entry, &[0], LogPosition::default());
     }
 
     /// An orchestrator and peers.
@@ -100,17 +104,17 @@ mod tests {
     #[test]
     fn in_a_small_team_everybody_looks_at_all() {
         let state = team(FEW);
-        let look = Lookout::default().next(&state, |_| false);
+        let look = CheckSchedule::default().next(&state, |_| false);
         assert_eq!((look.presences.len(), look.heartbeats.len()), (FEW, FEW));
     }
 
     #[test]
     fn in_a_great_team_one_looks_at_all_and_the_others_at_that_one_and_by_turns_at_some() {
         let state = team(500);
-        let keeper = Lookout::default().next(&state, |session| session == id(3));
+        let keeper = CheckSchedule::default().next(&state, |session| session == id(3));
         assert_eq!((keeper.presences.len(), keeper.heartbeats.len()), (500, 500));
 
-        let mut lookout = Lookout::default();
+        let mut lookout = CheckSchedule::default();
         let mut seen = BTreeSet::new();
         for _ in 0..SLICES {
             let look = lookout.next(&state, |session| session == id(7));
@@ -126,7 +130,7 @@ mod tests {
     fn who_looks_at_all_is_replaced_when_it_is_hung() {
         let mut state = team(500);
         enter(&mut state, 501, Event::MemberHung { session: id(3) });
-        let look = Lookout::default().next(&state, |session| session == id(1));
+        let look = CheckSchedule::default().next(&state, |session| session == id(1));
         assert_eq!(look.heartbeats.len(), 500, "so that it is seen to be back, too");
     }
 }

@@ -23,9 +23,9 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::bus::rules::Wish;
+    use crate::bus::rules::NameChoice;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, BusError, Joining, Seat};
+    use crate::bus::{Bus, BusError, Joining, Membership};
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
     use crate::sys::clock;
@@ -41,11 +41,11 @@ mod tests {
         }));
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let joining = Joining {
-            wish: Wish::Chosen(Name::parse("ann").unwrap()),
+            wish: NameChoice::Chosen(Name::parse("ann").unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
         };
-        let ann = Seat::join(&bus, joining).await.unwrap();
+        let ann = Membership::join(&bus, joining).await.unwrap();
         boot.store(2, Ordering::SeqCst);
         let refused = Bus::open(Box::new(store.log())).err().unwrap();
         assert!(matches!(

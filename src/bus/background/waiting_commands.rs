@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 
 use tokio::sync::oneshot;
 
-use crate::bus::api::bus::{Receipt, Shared};
+use crate::bus::api::bus::{BusShared, Receipt};
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
-use crate::bus::storage::{LogError, Turn};
+use crate::bus::storage::{LogError, WriteTurn};
 
 /// A command that waits for its turn.
 pub(crate) struct Queued {
@@ -84,7 +84,10 @@ impl Drop for Withdrawn {
 }
 
 /// Starts the thread. It ends when nobody can send to it any more.
-pub(crate) fn start(shared: Weak<Shared>, turn: Arc<dyn Turn>) -> io::Result<mpsc::Sender<Queued>> {
+pub(crate) fn start(
+    shared: Weak<BusShared>,
+    turn: Arc<dyn WriteTurn>,
+) -> io::Result<mpsc::Sender<Queued>> {
     let (sender, inbox) = mpsc::channel::<Queued>();
     std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
         while let Ok(queued) = inbox.recv() {
@@ -96,7 +99,7 @@ pub(crate) fn start(shared: Weak<Shared>, turn: Arc<dyn Turn>) -> io::Result<mps
 }
 
 /// Waits for a turn and does the command, unless it has been withdrawn meanwhile.
-pub(crate) fn serve(shared: &Weak<Shared>, turn: &dyn Turn, queued: Queued) {
+pub(crate) fn serve(shared: &Weak<BusShared>, turn: &dyn WriteTurn, queued: Queued) {
     let Queued { command, claim, reply } = queued;
     let outcome = loop {
         if let Err(error) = turn.wait() {

@@ -8,7 +8,7 @@ use crate::domain::ids::{CallId, SessionId};
 /// The answer with what a call was handed has been written to its client, whole. It proves nothing by itself; without it the end of
 /// a turn and the next hook prove nothing either.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct AnswerWritten {
     /// Whose call it is.
     pub session: SessionId,
     /// Which.

@@ -15,11 +15,11 @@ mod answer_written;
 use serde::{Deserialize, Serialize};
 
 pub use self::addressees::Addressees;
-pub use self::answer_written::Written;
+pub use self::answer_written::AnswerWritten;
 pub use self::entry::Entry;
 pub use self::skippable::Skip;
-pub use self::task_ending::{Finished, Report};
-pub use self::unheard_claims::{Known, Unheard};
+pub use self::task_ending::{Finished, TaskReport};
+pub use self::unheard_claims::{ProvenClaim, UnheardClaim};
 pub use self::workflows::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
@@ -29,7 +29,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
+use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
@@ -128,7 +128,7 @@ pub struct Runs {
 
 /// A message is on the bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct MessageSent {
     /// Its id.
     pub id: MessageId,
     /// What it is.
@@ -166,7 +166,7 @@ pub struct Sent {
 
 /// A request is open, and its message is in the inboxes of `to`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct RequestOpened {
     /// Its id.
     pub id: RequestId,
     /// The id of the message that shows it.
@@ -188,7 +188,7 @@ pub struct Opened {
 
 /// Work is given to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Assigned {
+pub struct TaskAssigned {
     /// Its id.
     pub id: TaskId,
     /// The agent's session.
@@ -234,7 +234,7 @@ pub struct Question {
 
 /// An agent asks for permission, and waits for the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct PermissionAsked {
     /// Its id.
     pub id: PermissionId,
     /// What for.
@@ -247,7 +247,7 @@ pub struct Asked {
 
 /// A question for permission has its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct PermissionAnswered {
     /// Which.
     pub id: PermissionId,
     /// What was said.
@@ -299,7 +299,7 @@ pub enum Event {
         /// Whose.
         session: SessionId,
         /// Which, the first to be tried first.
-        ways: Vec<Way>,
+        ways: Vec<DeliveryMethod>,
     },
     /// A session has ended.
     MemberLeft {
@@ -366,8 +366,8 @@ pub enum Event {
     },
     /// The limits are others now.
     LimitsSet(TeamLimits),
-    /// See [`Sent`].
-    MessageSent(Sent),
+    /// See [`MessageSent`].
+    MessageSent(MessageSent),
     /// A message is in further inboxes.
     MessageAddressed {
         /// Which.
@@ -386,7 +386,7 @@ pub enum Event {
         /// The call that carries them.
         call: CallId,
         /// How.
-        way: Way,
+        way: DeliveryMethod,
     },
     /// What a call was handed is unread again.
     MessageReturned {
@@ -402,8 +402,8 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
-    /// See [`Written`].
-    AnswerWritten(Written),
+    /// See [`AnswerWritten`].
+    AnswerWritten(AnswerWritten),
     /// A message need not be seen any more by these.
     MessageSuperseded {
         /// Which.
@@ -440,8 +440,8 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
-    /// See [`Opened`].
-    RequestOpened(Opened),
+    /// See [`RequestOpened`].
+    RequestOpened(RequestOpened),
     /// An unclaimed request was brought to mind.
     RequestNudged {
         /// Which.
@@ -456,10 +456,10 @@ pub enum Event {
         /// The owner's session, with which the claim ends.
         session: SessionId,
     },
-    /// See [`Unheard`].
-    ClaimUnheard(Unheard),
-    /// See [`Known`].
-    ClaimKnown(Known),
+    /// See [`UnheardClaim`].
+    ClaimUnheard(UnheardClaim),
+    /// See [`ProvenClaim`].
+    ClaimKnown(ProvenClaim),
     /// A request's owner is gone, or was never told of its claim.
     RequestReopened {
         /// Which.
@@ -477,8 +477,8 @@ pub enum Event {
         /// Which.
         id: RequestId,
     },
-    /// See [`Assigned`].
-    TaskAssigned(Assigned),
+    /// See [`TaskAssigned`].
+    TaskAssigned(TaskAssigned),
     /// A task's turn begins.
     TaskStarted {
         /// Which.
@@ -508,8 +508,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kill: bool,
     },
-    /// See [`Asked`].
-    PermissionAsked(Asked),
+    /// See [`PermissionAsked`].
+    PermissionAsked(PermissionAsked),
     /// A message tells an orchestrator of a question.
     PermissionTold {
         /// Which question.
@@ -517,8 +517,8 @@ pub enum Event {
         /// The message.
         notice: MessageId,
     },
-    /// See [`Answered`].
-    PermissionAnswered(Answered),
+    /// See [`PermissionAnswered`].
+    PermissionAnswered(PermissionAnswered),
     /// See [`Created`].
     WorkflowCreated(Created),
     /// See [`Resumed`].

@@ -23,13 +23,13 @@ pub struct Finished {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
     /// What came of it besides.
-    #[serde(default, skip_serializing_if = "Report::is_empty")]
-    pub report: Report,
+    #[serde(default, skip_serializing_if = "TaskReport::is_empty")]
+    pub report: TaskReport,
 }
 
 /// What came of a task besides its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct TaskReport {
     /// What the agent's conversation knew at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
@@ -44,7 +44,7 @@ pub struct Report {
     pub details: Option<Body>,
 }
 
-impl Report {
+impl TaskReport {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }

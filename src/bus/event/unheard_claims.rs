@@ -8,7 +8,7 @@ use crate::domain::ids::{CallId, RequestId, SessionId};
 /// The claim of an agent hangs on the answer of this call, until that is proven to have been read or the agent writes about the request.
 /// It comes with the claim, and again when a later call has claimed what the agent may not know to be its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unheard {
+pub struct UnheardClaim {
     /// Whose call it is.
     pub session: SessionId,
     /// Which.
@@ -22,7 +22,7 @@ pub struct Unheard {
 /// The agent has written about a request that it holds, so it knows of its claim: that hangs on no answer any more. What else that
 /// answer brings is not proven by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct ProvenClaim {
     /// Whose claim it is.
     pub session: SessionId,
     /// Of what.

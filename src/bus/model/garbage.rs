@@ -4,19 +4,20 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Addressees, Answered, Asked, Assigned, Body, Created, Entry, Event, Finished, Joined, Known,
-    Opened, Question, Report, Resumed, Sent, Skip, Starting, StepAsked, StepEnded, StepReturned,
-    StepSpread, StepStarted, Unheard, Written,
+    Addressees, AnswerWritten, Body, Created, Entry, Event, Finished, Joined, MessageSent,
+    PermissionAnswered, PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip,
+    Starting, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted, TaskAssigned,
+    TaskReport, UnheardClaim,
 };
-use crate::bus::rules::{Ask, Command, Pick, concerned, decide};
+use crate::bus::rules::{Command, Operation, Pick, concerned, decide};
 use crate::bus::state::State;
-use crate::bus::storage::Place;
+use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::line_format;
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
+use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -99,8 +100,16 @@ fn body(byte: u8) -> Body {
     reason = "one arm a kind of event, and bytes without a meaning of their own"
 )]
 fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
-    let (odd, way) =
-        (!e.is_multiple_of(2), [Way::Pull, Way::Piggyback, Way::Prompt, Way::Steer, Way::Drain]);
+    let (odd, way) = (
+        !e.is_multiple_of(2),
+        [
+            DeliveryMethod::Pull,
+            DeliveryMethod::Piggyback,
+            DeliveryMethod::Prompt,
+            DeliveryMethod::Steer,
+            DeliveryMethod::Drain,
+        ],
+    );
     match kind % 40 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
@@ -138,7 +147,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         },
         13 => Event::MessageReturned { session: session(a), call: call(b) },
         14 if odd => {
-            Event::AnswerWritten(Written { session: session(a), call: call(b), skip: Skip })
+            Event::AnswerWritten(AnswerWritten { session: session(a), call: call(b), skip: Skip })
         }
         14 => Event::MessageSeen { session: session(a), call: call(b) },
         15 => Event::MessageSuperseded { id: message(a), members: addressees(odd, b, c) },
@@ -151,7 +160,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             timeout_ms: if odd { u64::MAX } else { 5 },
         },
         18 => Event::WaitEnded { session: session(a), call: call(b) },
-        19 => Event::RequestOpened(Opened {
+        19 => Event::RequestOpened(RequestOpened {
             id: request(a),
             message: message(b),
             from: name(c),
@@ -162,9 +171,9 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             ttl_ms: u64::from(e),
         }),
         20 if odd && d > 128 => {
-            Event::ClaimKnown(Known { session: session(a), request: request(c), skip: Skip })
+            Event::ClaimKnown(ProvenClaim { session: session(a), request: request(c), skip: Skip })
         }
-        20 if odd => Event::ClaimUnheard(Unheard {
+        20 if odd => Event::ClaimUnheard(UnheardClaim {
             session: session(a),
             call: call(b),
             request: request(c),
@@ -173,7 +182,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         20 => Event::RequestClaimed { id: request(a), by: name(b), session: session(c) },
         21 => Event::RequestReopened { id: request(a) },
         22 => of_request(request(a), message(b), c),
-        23 => Event::TaskAssigned(Assigned {
+        23 => Event::TaskAssigned(TaskAssigned {
             id: task(a),
             session: session(b),
             agent: name(c),
@@ -185,14 +194,14 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             workflow: None,
         }),
         24 => of_task(task(a), name(b), c),
-        25 => Event::PermissionAsked(Asked {
+        25 => Event::PermissionAsked(PermissionAsked {
             id: permission(a),
             question: question([b, c, d]),
             offers: vec![Decision::AllowOnce],
             timeout_ms: if odd { u64::MAX } else { u64::from(e) },
         }),
         26 => Event::PermissionTold { id: permission(a), notice: message(b) },
-        27 => Event::PermissionAnswered(Answered {
+        27 => Event::PermissionAnswered(PermissionAnswered {
             id: permission(a),
             decision: Decision::Reject,
             by: Decider::Human,
@@ -213,10 +222,10 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
 }
 
 #[expect(clippy::many_single_char_names, reason = "bytes without a meaning of their own")]
-fn sent([a, b, c, d, e]: [u8; 5]) -> Sent {
+fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
     let kinds =
         [MessageKind::Message, MessageKind::Request, MessageKind::Notice, MessageKind::Shutdown];
-    Sent {
+    MessageSent {
         id: message(a),
         kind: kinds[usize::from(b % 4)],
         from: Author::Member(name(c)),
@@ -290,7 +299,7 @@ fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
             output: body(byte),
             stop_reason: None,
             error: None,
-            report: Report { details: Some(body(byte)), ..Report::default() },
+            report: TaskReport { details: Some(body(byte)), ..TaskReport::default() },
         }),
     }
 }
@@ -306,7 +315,7 @@ pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
             panic!("{entry:?}")
         };
         assert_eq!(decoded, *entry);
-        state.apply(&decoded, &indices, Place::default());
+        state.apply(&decoded, &indices, LogPosition::default());
         let _ = concerned(&state, &entry.events);
     }
     let mut seq = 2_000_000;
@@ -330,32 +339,32 @@ fn at(state: &State, ms: u64) -> Now {
     Now { wall_ms: 0, tick: Tick { boot, ms } }
 }
 
-fn ask([kind, a, b]: [u8; 3]) -> Ask {
+fn ask([kind, a, b]: [u8; 3]) -> Operation {
     match kind % 11 {
-        8 => Ask::CancelWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
-        9 => Ask::ResumeWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
-        10 => Ask::MoveSteps(
+        8 => Operation::CancelWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
+        9 => Operation::ResumeWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
+        10 => Operation::MoveSteps(
             WorkflowId::from_bits(u64::from(a % 3)),
             vec![(name(b), StepMove::Finish)],
         ),
-        0 => Ask::Send {
+        0 => Operation::Send {
             to: name(a).to_string(),
             body: Body::Text("x".into()),
             reply_to: (b > 128).then(|| message(b).to_string()),
             priority: Priority::default(),
         },
-        1 => Ask::Bury(vec![session(a), session(b)]),
-        2 => Ask::Claim(request(a), call(b)),
-        3 => Ask::Settle { session: session(a), call: call(b), seen: b > 128 },
-        4 => Ask::Wait { call: call(a), from: None, request: None, timeout_ms: 60_000 },
-        5 => Ask::CancelTask(task(a)),
-        6 => Ask::Take {
+        1 => Operation::Bury(vec![session(a), session(b)]),
+        2 => Operation::Claim(request(a), call(b)),
+        3 => Operation::Settle { session: session(a), call: call(b), seen: b > 128 },
+        4 => Operation::Wait { call: call(a), from: None, request: None, timeout_ms: 60_000 },
+        5 => Operation::CancelTask(task(a)),
+        6 => Operation::Take {
             session: session(a),
             call: call(b),
-            way: Way::Pull,
+            way: DeliveryMethod::Pull,
             pick: Pick { only: None, from: None, kind: None, limit: 3, bytes: 10, head_bytes: 10 },
         },
-        _ => Ask::Leave { session: session(a), departure: Departure::Failed, detail: None },
+        _ => Operation::Leave { session: session(a), departure: Departure::Failed, detail: None },
     }
 }
 
@@ -363,7 +372,7 @@ fn addressees(others: bool, one: u8, two: u8) -> Addressees {
     if others { Addressees::AllBut(vec![name(one)]) } else { vec![name(one), name(two)].into() }
 }
 
-fn append(state: &mut State, now: Now, seq: &mut u64, number: u8, by: SessionId, ask: Ask) {
+fn append(state: &mut State, now: Now, seq: &mut u64, number: u8, by: SessionId, ask: Operation) {
     let command = Command {
         id: CommandId(Uuid::from_u128(1_000_000 + u128::from(number))),
         by: Some(by),
@@ -382,7 +391,7 @@ fn append_due(state: &mut State, now: Now, seq: &mut u64, number: u64) -> bool {
         id: CommandId(Uuid::from_u128(2_000_000 + u128::from(number))),
         by: None,
         taken: Vec::new(),
-        ask: Ask::Due,
+        ask: Operation::Due,
     };
     let Ok(Some(proposal)) = decide(state, now, &command) else {
         return false;
@@ -395,7 +404,7 @@ fn apply(state: &mut State, now: Now, seq: &mut u64, id: CommandId, events: Vec<
     let entry = Entry { seq: *seq, ts: 0, tick: now.tick, id, by: None, events };
     *seq = entry.next_seq();
     let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
-    state.apply(&entry, &indices, Place::default());
+    state.apply(&entry, &indices, LogPosition::default());
 }
 
 fn check_snapshot(state: &State) {

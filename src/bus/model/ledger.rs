@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, Known, Unheard};
+use crate::bus::event::{Entry, Event, ProvenClaim, UnheardClaim};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::message::{Author, MessageKind};
@@ -141,12 +141,12 @@ impl Ledger {
                 asked.owner = Some(*session);
                 asked.fence = seq;
             }
-            Event::ClaimUnheard(Unheard { session, call, request, .. }) => {
+            Event::ClaimUnheard(UnheardClaim { session, call, request, .. }) => {
                 let asked = self.asked(request, RequestStatus::Claimed);
                 assert_eq!(asked.owner, Some(*session));
                 self.unheard.insert(request.clone(), (*session, *call));
             }
-            Event::ClaimKnown(Known { session, request, .. }) => {
+            Event::ClaimKnown(ProvenClaim { session, request, .. }) => {
                 let hung = self.unheard.remove(request);
                 assert_eq!(hung.map(|(holder, _)| holder), Some(*session));
             }

@@ -17,7 +17,7 @@ const CASES: u32 = 64;
 
 /// Something that happens. Indices choose among what there is at that moment.
 #[derive(Clone, Debug)]
-enum Step {
+enum ModelStep {
     JoinChosen(u8),
     JoinLike,
     StartAgent(Index),
@@ -63,7 +63,7 @@ enum Step {
     Again,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ModelStep> {
     let one = any::<Index>;
     let maybe = || proptest::option::of(any::<Index>());
     // Short and long spans: of a wait, a nudge, an expiry, a hand-over, and of mail.
@@ -76,45 +76,45 @@ fn step() -> impl Strategy<Value = Step> {
         Just(2_592_000_000)
     ];
     let members = prop_oneof![
-        4 => (0..4u8).prop_map(Step::JoinChosen),
-        2 => Just(Step::JoinLike),
-        3 => one().prop_map(Step::StartAgent),
-        2 => one().prop_map(Step::Ready),
-        2 => one().prop_map(Step::Leave),
-        2 => one().prop_map(Step::Die),
-        2 => Just(Step::Bury),
-        1 => one().prop_map(Step::Hang),
-        1 => one().prop_map(Step::Beat),
-        1 => (one(), any::<bool>()).prop_map(|(which, keeps)| Step::Crash(which, keeps)),
-        1 => one().prop_map(Step::Inherit),
-        1 => (one(), one(), any::<bool>()).prop_map(|(by, of, kill)| Step::Stop(by, of, kill)),
+        4 => (0..4u8).prop_map(ModelStep::JoinChosen),
+        2 => Just(ModelStep::JoinLike),
+        3 => one().prop_map(ModelStep::StartAgent),
+        2 => one().prop_map(ModelStep::Ready),
+        2 => one().prop_map(ModelStep::Leave),
+        2 => one().prop_map(ModelStep::Die),
+        2 => Just(ModelStep::Bury),
+        1 => one().prop_map(ModelStep::Hang),
+        1 => one().prop_map(ModelStep::Beat),
+        1 => (one(), any::<bool>()).prop_map(|(which, keeps)| ModelStep::Crash(which, keeps)),
+        1 => one().prop_map(ModelStep::Inherit),
+        1 => (one(), one(), any::<bool>()).prop_map(|(by, of, kill)| ModelStep::Stop(by, of, kill)),
     ];
     let messages = prop_oneof![
-        6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| Step::Send(by, to, reply)),
-        1 => one().prop_map(Step::Broadcast),
-        4 => (one(), 1..4u8).prop_map(|(by, limit)| Step::Take(by, limit)),
-        3 => (one(), 0..4u8).prop_map(|(which, way)| Step::Hand(which, way)),
-        4 => (one(), any::<bool>()).prop_map(|(call, seen)| Step::Settle(call, seen)),
+        6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
+        1 => one().prop_map(ModelStep::Broadcast),
+        4 => (one(), 1..4u8).prop_map(|(by, limit)| ModelStep::Take(by, limit)),
+        3 => (one(), 0..4u8).prop_map(|(which, way)| ModelStep::Hand(which, way)),
+        4 => (one(), any::<bool>()).prop_map(|(call, seen)| ModelStep::Settle(call, seen)),
         5 => (one(), maybe(), maybe(), any::<bool>())
-            .prop_map(|(by, from, about, long)| Step::Wait(by, from, about, long)),
-        2 => one().prop_map(Step::EndWait),
-        2 => one().prop_map(Step::EndCalls),
-        2 => one().prop_map(Step::Written),
+            .prop_map(|(by, from, about, long)| ModelStep::Wait(by, from, about, long)),
+        2 => one().prop_map(ModelStep::EndWait),
+        2 => one().prop_map(ModelStep::EndCalls),
+        2 => one().prop_map(ModelStep::Written),
     ];
     let work = prop_oneof![
-        3 => (one(), any::<bool>()).prop_map(|(by, long)| Step::Open(by, long)),
-        4 => (one(), one()).prop_map(|(by, which)| Step::Claim(by, which)),
-        2 => one().prop_map(Step::Answer),
-        2 => (one(), one()).prop_map(|(by, agent)| Step::Assign(by, agent)),
-        2 => one().prop_map(Step::PlayTask),
-        1 => (one(), one()).prop_map(|(by, which)| Step::CancelTask(by, which)),
+        3 => (one(), any::<bool>()).prop_map(|(by, long)| ModelStep::Open(by, long)),
+        4 => (one(), one()).prop_map(|(by, which)| ModelStep::Claim(by, which)),
+        2 => one().prop_map(ModelStep::Answer),
+        2 => (one(), one()).prop_map(|(by, agent)| ModelStep::Assign(by, agent)),
+        2 => one().prop_map(ModelStep::PlayTask),
+        1 => (one(), one()).prop_map(|(by, which)| ModelStep::CancelTask(by, which)),
     ];
     let time = prop_oneof![
-        3 => Just(Step::Due),
-        6 => span.prop_map(Step::Pass),
-        1 => Just(Step::Boot),
-        1 => Just(Step::Reopen),
-        1 => Just(Step::Again),
+        3 => Just(ModelStep::Due),
+        6 => span.prop_map(ModelStep::Pass),
+        1 => Just(ModelStep::Boot),
+        1 => Just(ModelStep::Reopen),
+        1 => Just(ModelStep::Again),
     ];
     prop_oneof![4 => members, 6 => messages, 3 => work, 2 => time]
 }

@@ -5,18 +5,19 @@ use std::sync::{Arc, Mutex};
 use proptest::sample::Index;
 use uuid::Uuid;
 
-use super::Step;
+use super::ModelStep;
 use super::ledger::Ledger;
-use crate::bus::event::{Body, Event, Report, Starting};
+use crate::bus::event::{Body, Event, Starting, TaskReport};
 use crate::bus::rules::{
-    Ask, Broken, Command, Ending, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide,
+    Broken, Command, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
+    decide,
 };
 use crate::bus::state::State;
 use crate::bus::storage::in_memory::{MemoryLog, Store};
 use crate::bus::storage::{Appended, Log, Replica};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::message::{Priority, Way};
+use crate::domain::message::{DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
@@ -67,53 +68,53 @@ impl World {
         }
     }
 
-    pub(super) fn take_step(&mut self, handle: usize, step: &Step) {
+    pub(super) fn take_step(&mut self, handle: usize, step: &ModelStep) {
         match step {
-            Step::Due => drop(self.ask(handle, None, Ask::Due)),
-            Step::Pass(ms) => self.now.lock().unwrap().tick.ms += ms,
-            Step::Boot => {
+            ModelStep::Due => drop(self.ask(handle, None, Operation::Due)),
+            ModelStep::Pass(ms) => self.now.lock().unwrap().tick.ms += ms,
+            ModelStep::Boot => {
                 let mut now = self.now.lock().unwrap();
                 now.tick.boot += 1;
                 now.tick.ms = 1;
             }
-            Step::Reopen => self.handles[handle] = opened(&self.store),
-            Step::Again => {
+            ModelStep::Reopen => self.handles[handle] = opened(&self.store),
+            ModelStep::Again => {
                 if let Some(last) = self.last.clone() {
                     let again = self.run(handle, &last);
                     assert!(matches!(again, Ok(events) if events.is_empty()));
                 }
             }
-            Step::JoinChosen(number) => {
+            ModelStep::JoinChosen(number) => {
                 let called = ["a", "B", "c", "d"][usize::from(*number)];
-                self.join(handle, Wish::Chosen(name(called)), Vec::new());
+                self.join(handle, NameChoice::Chosen(name(called)), Vec::new());
             }
-            Step::JoinLike => self.join(handle, Wish::Like(name("lead")), Vec::new()),
-            Step::Inherit(whose) => {
+            ModelStep::JoinLike => self.join(handle, NameChoice::Like(name("lead")), Vec::new()),
+            ModelStep::Inherit(whose) => {
                 let dead = choose(&self.dead, whose);
                 let heir = dead.and_then(|dead| self.ledger.name_of(dead));
                 if let (Some(dead), Some(heir)) = (dead, heir) {
-                    self.join(handle, Wish::Chosen(heir), vec![dead]);
+                    self.join(handle, NameChoice::Chosen(heir), vec![dead]);
                 }
             }
-            Step::Bury => {
+            ModelStep::Bury => {
                 let dead = self.dead.clone();
-                drop(self.ask(handle, None, Ask::Bury(dead)));
+                drop(self.ask(handle, None, Operation::Bury(dead)));
             }
-            Step::Hang(who) => {
+            ModelStep::Hang(who) => {
                 let hung = choose(&self.sessions, who).into_iter().collect();
-                drop(self.ask(handle, None, Ask::Hung(hung, 30_000)));
+                drop(self.ask(handle, None, Operation::Hung(hung, 30_000)));
             }
-            Step::Beat(who) => {
+            ModelStep::Beat(who) => {
                 let back = choose(&self.sessions, who).into_iter().collect();
-                drop(self.ask(handle, None, Ask::Back(back)));
+                drop(self.ask(handle, None, Operation::Back(back)));
             }
-            Step::Die(who) => self.dead.extend(choose(&self.sessions, who)),
+            ModelStep::Die(who) => self.dead.extend(choose(&self.sessions, who)),
             _ => self.take_members_step(handle, step),
         }
     }
 
     /// A step of a member, which may have left already: then it is refused.
-    fn take_members_step(&mut self, handle: usize, step: &Step) {
+    fn take_members_step(&mut self, handle: usize, step: &ModelStep) {
         let Some((by, ask)) = self.member_ask(step) else {
             return;
         };
@@ -121,41 +122,42 @@ impl World {
             return;
         }
         let outcome = self.ask(handle, by, ask);
-        if !self.ledger.is_live(by) && !matches!(step, Step::Leave(_)) {
+        if !self.ledger.is_live(by) && !matches!(step, ModelStep::Leave(_)) {
             assert_eq!(outcome.unwrap_err(), Refusal::Left);
         }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm a kind of step")]
-    fn member_ask(&mut self, step: &Step) -> Option<(SessionId, Ask)> {
+    fn member_ask(&mut self, step: &ModelStep) -> Option<(SessionId, Operation)> {
         let sessions = &self.sessions;
         let who = |index: &Index| choose(sessions, index);
         Some(match step {
-            Step::StartAgent(by) => (who(by)?, self.start()),
-            Step::Ready(which) => {
+            ModelStep::StartAgent(by) => (who(by)?, self.start()),
+            ModelStep::Ready(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                let ready = Ask::Ready { session, model: None, pid: 1 };
+                let ready = Operation::Ready { session, model: None, pid: 1 };
                 (by, ready)
             }
-            Step::Leave(which) => {
+            ModelStep::Leave(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                let leave = Ask::Leave { session, departure: Departure::Closed, detail: None };
+                let leave =
+                    Operation::Leave { session, departure: Departure::Closed, detail: None };
                 (by, leave)
             }
-            Step::Crash(which, keeps) => {
+            ModelStep::Crash(which, keeps) => {
                 let (session, by) = self.with_bridge(which)?;
                 let task = if *keeps { Broken::Kept } else { Broken::Interrupted };
                 let detail = "exit code 7".into();
-                let crash = Ask::Crash { session, detail, task };
+                let crash = Operation::Crash { session, detail, task };
                 (by, crash)
             }
-            Step::Send(by, to, reply_to) => {
+            ModelStep::Send(by, to, reply_to) => {
                 let to = self.ledger.name_of(who(to)?)?;
                 let reply_to = match reply_to {
                     Some(index) if index.index(2) == 0 => choose(&self.messages, index),
                     _ => None,
                 };
-                let send = Ask::Send {
+                let send = Operation::Send {
                     to: to.as_str().to_lowercase(),
                     body: text(),
                     reply_to: reply_to.map(|id| id.to_string()),
@@ -163,10 +165,10 @@ impl World {
                 };
                 (who(by)?, send)
             }
-            Step::Answer(which) => {
+            ModelStep::Answer(which) => {
                 let id = choose(&self.requests, which)?;
                 let (owner, asker) = self.ledger.owner_and_asker(&id)?;
-                let answer = Ask::Send {
+                let answer = Operation::Send {
                     to: asker.to_string(),
                     body: text(),
                     reply_to: Some(id.to_string()),
@@ -174,26 +176,31 @@ impl World {
                 };
                 (owner, answer)
             }
-            Step::Broadcast(by) => (who(by)?, Ask::Broadcast(text())),
-            Step::Take(by, limit) => {
+            ModelStep::Broadcast(by) => (who(by)?, Operation::Broadcast(text())),
+            ModelStep::Take(by, limit) => {
                 let by = who(by)?;
-                let way = if limit % 2 == 0 { Way::Pull } else { Way::Hook };
+                let way = if limit % 2 == 0 { DeliveryMethod::Pull } else { DeliveryMethod::Hook };
                 (by, self.taking(by, way, usize::from(*limit)))
             }
-            Step::Hand(which, way) => {
+            ModelStep::Hand(which, way) => {
                 let (session, by) = self.with_bridge(which)?;
-                let ways = [Way::Inject, Way::Prompt, Way::Steer, Way::Drain];
+                let ways = [
+                    DeliveryMethod::Inject,
+                    DeliveryMethod::Prompt,
+                    DeliveryMethod::Steer,
+                    DeliveryMethod::Drain,
+                ];
                 (by, self.taking(session, ways[usize::from(*way)], 5))
             }
-            Step::Settle(which, seen) => {
+            ModelStep::Settle(which, seen) => {
                 let (session, call) = choose(&self.calls, which)?;
-                let settle = Ask::Settle { session, call, seen: *seen };
+                let settle = Operation::Settle { session, call, seen: *seen };
                 (session, settle)
             }
-            Step::Wait(by, from, about, long) => {
+            ModelStep::Wait(by, from, about, long) => {
                 let by = who(by)?;
                 let from = from.as_ref().and_then(who);
-                let wait = Ask::Wait {
+                let wait = Operation::Wait {
                     from: from.and_then(|from| self.ledger.name_of(from)),
                     request: about.as_ref().and_then(|about| choose(&self.requests, about)),
                     timeout_ms: if *long { 60_000 } else { 0 },
@@ -201,20 +208,20 @@ impl World {
                 };
                 (by, wait)
             }
-            Step::EndWait(which) => {
+            ModelStep::EndWait(which) => {
                 let (session, call) = choose(&self.calls, which)?;
-                (session, Ask::EndWait { call })
+                (session, Operation::EndWait { call })
             }
-            Step::EndCalls(which) => {
+            ModelStep::EndCalls(which) => {
                 let (session, by) = self.with_bridge(which)?;
-                (by, Ask::EndCalls(session))
+                (by, Operation::EndCalls(session))
             }
-            Step::Written(which) => {
+            ModelStep::Written(which) => {
                 let (session, call) = choose(&self.calls, which)?;
-                (session, Ask::Written(call))
+                (session, Operation::AnswerWritten(call))
             }
-            Step::Open(by, long) => {
-                let open = Ask::Open {
+            ModelStep::Open(by, long) => {
+                let open = Operation::Open {
                     description: text(),
                     context: None,
                     nudge_ms: 30_000,
@@ -222,18 +229,20 @@ impl World {
                 };
                 (who(by)?, open)
             }
-            Step::Claim(by, which) => {
+            ModelStep::Claim(by, which) => {
                 let (by, request) = (who(by)?, choose(&self.requests, which)?);
-                (by, Ask::Claim(request, self.new_call(by)))
+                (by, Operation::Claim(request, self.new_call(by)))
             }
-            Step::Assign(by, agent) => {
+            ModelStep::Assign(by, agent) => {
                 let session = who(agent)?;
-                (who(by)?, Ask::Assign { session, task: task() })
+                (who(by)?, Operation::Assign { session, task: task() })
             }
-            Step::PlayTask(which) => self.play(choose(&self.tasks, which)?)?,
-            Step::CancelTask(by, which) => (who(by)?, Ask::CancelTask(choose(&self.tasks, which)?)),
-            Step::Stop(by, of, kill) => {
-                let ending = Ask::Stop {
+            ModelStep::PlayTask(which) => self.play(choose(&self.tasks, which)?)?,
+            ModelStep::CancelTask(by, which) => {
+                (who(by)?, Operation::CancelTask(choose(&self.tasks, which)?))
+            }
+            ModelStep::Stop(by, of, kill) => {
+                let ending = Operation::Stop {
                     agent: self.ledger.name_of(who(of)?)?.to_string(),
                     reason: None,
                     kill: *kill,
@@ -258,7 +267,7 @@ impl World {
     }
 
     /// The next thing that a bridge does with a task: begins it when its agent is free, or ends it.
-    fn play(&self, id: TaskId) -> Option<(SessionId, Ask)> {
+    fn play(&self, id: TaskId) -> Option<(SessionId, Operation)> {
         let state = &self.newest().state;
         let task = state.task(&id)?;
         let agent = state.session(task.session)?;
@@ -268,15 +277,15 @@ impl World {
             output: text(),
             stop_reason: None,
             error: None,
-            report: Report::default(),
+            report: TaskReport::default(),
         };
         match task.status {
-            TaskStatus::Queued if agent.running.is_none() => Some((by, Ask::StartTask(id))),
-            _ => Some((by, Ask::FinishTask(id, Box::new(ending)))),
+            TaskStatus::Queued if agent.running.is_none() => Some((by, Operation::StartTask(id))),
+            _ => Some((by, Operation::FinishTask(id, Box::new(ending)))),
         }
     }
 
-    fn start(&mut self) -> Ask {
+    fn start(&mut self) -> Operation {
         let session = SessionId(self.fresh());
         self.sessions.push(session);
         let starting = Starting {
@@ -290,17 +299,17 @@ impl World {
             owner: session,
             token_hash: String::new(),
         };
-        let wish = Wish::Like(name("codex"));
-        Ask::Start(Box::new(NewAgent { wish, starting }), Some(task()))
+        let wish = NameChoice::Like(name("codex"));
+        Operation::Start(Box::new(NewAgent { wish, starting }), Some(task()))
     }
 
-    fn join(&mut self, handle: usize, wish: Wish, dead: Vec<SessionId>) {
+    fn join(&mut self, handle: usize, wish: NameChoice, dead: Vec<SessionId>) {
         let session = SessionId(self.fresh());
         let new = NewMember {
             session,
             kind: match wish {
-                Wish::Chosen(_) => MemberKind::Peer,
-                Wish::Like(_) => MemberKind::Orchestrator,
+                NameChoice::Chosen(_) => MemberKind::Peer,
+                NameChoice::Like(_) => MemberKind::Orchestrator,
             },
             wish,
             model: None,
@@ -310,12 +319,12 @@ impl World {
             dead,
             put_aside: None,
         };
-        if self.ask(handle, None, Ask::Join(Box::new(new))).is_ok() {
+        if self.ask(handle, None, Operation::Join(Box::new(new))).is_ok() {
             self.sessions.push(session);
         }
     }
 
-    fn taking(&mut self, session: SessionId, way: Way, limit: usize) -> Ask {
+    fn taking(&mut self, session: SessionId, way: DeliveryMethod, limit: usize) -> Operation {
         let pick = Pick {
             only: None,
             from: None,
@@ -324,7 +333,7 @@ impl World {
             bytes: usize::MAX,
             head_bytes: usize::MAX,
         };
-        Ask::Take { session, call: self.new_call(session), way, pick }
+        Operation::Take { session, call: self.new_call(session), way, pick }
     }
 
     fn new_call(&mut self, of: SessionId) -> CallId {
@@ -342,7 +351,7 @@ impl World {
         &mut self,
         handle: usize,
         by: impl Into<Option<SessionId>>,
-        ask: Ask,
+        ask: Operation,
     ) -> Result<Vec<Event>, Refusal> {
         let by = by.into();
         let command =
@@ -355,8 +364,9 @@ impl World {
     }
 
     /// Now and then a new call proves that an earlier one of its session was taken.
-    fn proven(&self, by: Option<SessionId>, ask: &Ask) -> Vec<CallId> {
-        let new_call = matches!(ask, Ask::Take { .. } | Ask::Wait { .. } | Ask::Claim(..));
+    fn proven(&self, by: Option<SessionId>, ask: &Operation) -> Vec<CallId> {
+        let new_call =
+            matches!(ask, Operation::Take { .. } | Operation::Wait { .. } | Operation::Claim(..));
         let earlier = self.calls.iter().rev().skip(1);
         let mine = earlier.filter(|(session, _)| new_call && Some(*session) == by);
         mine.map(|(_, call)| *call).take(usize::from(self.ids.is_multiple_of(2))).collect()
@@ -415,7 +425,7 @@ impl World {
 
     /// Time passes until nothing is due any more: then nobody waits, holds or is waited for.
     pub(super) fn let_all_time_pass(&mut self) {
-        let _ = self.ask(0, None, Ask::Bury(self.dead.clone()));
+        let _ = self.ask(0, None, Operation::Bury(self.dead.clone()));
         for _ in 0..ENDLESS {
             let (log, replica) = &mut self.handles[0];
             log.catch_up(replica).unwrap();
@@ -429,7 +439,7 @@ impl World {
                 now.tick.ms += left_ms;
                 now.wall_ms = now.wall_ms.saturating_add_unsigned(left_ms);
             }
-            let events = self.ask(0, None, Ask::Due).unwrap();
+            let events = self.ask(0, None, Operation::Due).unwrap();
             assert!(!events.is_empty(), "something is due and stays so");
         }
         panic!("what is due never comes to an end");

@@ -1,12 +1,12 @@
 //! Everything that can be asked of a bus.
 
-use crate::bus::event::{Body, Question, Report, Runs, Starting};
+use crate::bus::event::{Body, Question, Runs, Starting, TaskReport};
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{MessageKind, Priority, Way};
+use crate::domain::message::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -22,12 +22,12 @@ pub struct Command {
     /// Earlier calls of that session whose answers its model has taken, as this new call proves.
     pub taken: Vec<CallId>,
     /// What for.
-    pub ask: Ask,
+    pub ask: Operation,
 }
 
 /// A wish for a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum NameChoice {
     /// This one, because somebody chose it.
     Chosen(Name),
     /// This one or, where it is taken, one like it.
@@ -38,7 +38,7 @@ pub enum Wish {
 #[derive(Clone, Debug)]
 pub struct NewAgent {
     /// The name it should have; `starting.name` is overwritten by what it gets.
-    pub wish: Wish,
+    pub wish: NameChoice,
     /// Everything else.
     pub starting: Starting,
 }
@@ -49,7 +49,7 @@ pub struct NewMember {
     /// Its session.
     pub session: SessionId,
     /// The name it should have.
-    pub wish: Wish,
+    pub wish: NameChoice,
     /// Peer or orchestrator.
     pub kind: MemberKind,
     /// The model it says it uses.
@@ -122,12 +122,12 @@ pub struct NewQuestion {
     /// Milliseconds after which it is answered with no.
     pub timeout_ms: u64,
     /// Who is asked.
-    pub to: Asking,
+    pub to: AskedFirst,
 }
 
 /// Who is asked for permission first. Every orchestrator can answer either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum AskedFirst {
     /// The user of the orchestrator that holds the agent.
     Human,
     /// An orchestrator, by a notice.
@@ -136,7 +136,7 @@ pub enum Asking {
 
 /// Who says what to a question for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saying {
+pub enum PermissionReply {
     /// The orchestrator itself.
     Itself(Decision),
     /// Its user.
@@ -155,7 +155,7 @@ pub struct Ending {
     /// What went wrong.
     pub error: Option<TaskError>,
     /// What came of it besides.
-    pub report: Report,
+    pub report: TaskReport,
 }
 
 /// What becomes of the task of an agent that is started again.
@@ -169,7 +169,7 @@ pub enum Broken {
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub enum Ask {
+pub enum Operation {
     /// Writes what is due.
     Due,
     /// Tells this orchestrator of tasks that ended while it was away and for which the append with which it joined had no room.
@@ -198,7 +198,7 @@ pub enum Ask {
         /// The agent.
         session: SessionId,
         /// Which.
-        ways: Vec<Way>,
+        ways: Vec<DeliveryMethod>,
     },
     /// A bridge says what its agent does.
     Activity {
@@ -275,7 +275,7 @@ pub enum Ask {
         /// The call that carries them.
         call: CallId,
         /// How.
-        way: Way,
+        way: DeliveryMethod,
         /// Which, and how many.
         pick: Pick,
     },
@@ -289,7 +289,7 @@ pub enum Ask {
         seen: bool,
     },
     /// Says that the answer of a call with what it was handed has been written to its client.
-    Written(CallId),
+    AnswerWritten(CallId),
     /// Says that these calls of hooks run no more: what they were handed and have not said is unread again.
     EndHooks(Vec<CallId>),
     /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
@@ -348,7 +348,7 @@ pub enum Ask {
     /// A bridge says what a policy has answered to its agent, and to how many such questions, where they were several.
     RecordPermission(Box<Question>, Decision, Option<u64>),
     /// An orchestrator, or its user, answers a question for permission.
-    AnswerPermission(PermissionId, Saying),
+    AnswerPermission(PermissionId, PermissionReply),
     /// A user was asked in vain: an orchestrator is told of the question.
     TellPermission(PermissionId),
     /// A bridge says that its agent does not wait for these answers any more.
@@ -381,7 +381,7 @@ pub enum Ask {
     },
 }
 
-impl Ask {
+impl Operation {
     /// Returns the texts of others in it, which may be long.
     pub fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {

@@ -6,7 +6,7 @@ use super::refusal::Refusal;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
 use crate::bus::storage::file::line_format;
-use crate::bus::storage::{Place, Proposal};
+use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::time::Now;
@@ -120,7 +120,7 @@ impl<'a> Decision<'a> {
         self.after.get_or_insert_with(|| self.before.clone()).apply(
             &entry,
             &indices,
-            Place::default(),
+            LogPosition::default(),
         );
         self.applied = self.events.len();
     }

@@ -5,17 +5,17 @@ use super::event_writer::Writer;
 use super::messages::{give_back, seen_call};
 use super::refusal::Refusal;
 use super::requests;
-use crate::bus::event::{Event, Known, Skip, Unheard, Written};
+use crate::bus::event::{AnswerWritten, Event, ProvenClaim, Skip, UnheardClaim};
 use crate::bus::state::{Delivery, Session, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::request::RequestStatus;
 
 /// Writes that the answer of a call of this session has been written, as long as that matters.
 pub(super) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
     let state = writer.state;
     if state.holds(me, call) && !state.is_written(me, call) {
-        writer.push(Event::AnswerWritten(Written { session: me, call, skip: Skip }));
+        writer.push(Event::AnswerWritten(AnswerWritten { session: me, call, skip: Skip }));
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, calls: &[CallId]
 
 /// Returns the calls of hooks that hold messages which they have not said, as far as is known.
 pub fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
-    let mut calls = state.calls_handed_by(session, Way::Hook);
+    let mut calls = state.calls_handed_by(session, DeliveryMethod::Hook);
     calls.retain(|call| !state.is_written(session, *call));
     calls
 }
@@ -57,7 +57,7 @@ pub(super) fn take_notice(
             member: holder.name.clone(),
             session: me,
             call,
-            way: Way::Piggyback,
+            way: DeliveryMethod::Piggyback,
         });
     }
     Ok(())
@@ -65,7 +65,12 @@ pub(super) fn take_notice(
 
 /// Writes on the answer of which call the claim of an agent hangs: of a new claim, or of one that it may not know of.
 pub(super) fn hang(writer: &mut Writer<'_>, session: SessionId, call: CallId, id: &RequestId) {
-    writer.push(Event::ClaimUnheard(Unheard { session, call, request: id.clone(), skip: Skip }));
+    writer.push(Event::ClaimUnheard(UnheardClaim {
+        session,
+        call,
+        request: id.clone(),
+        skip: Skip,
+    }));
 }
 
 /// Lets a claim hang on the answer of a later call that has claimed the same, unless the agent knows that it has it.
@@ -100,7 +105,7 @@ pub(super) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &Message
     if let Some((request, call)) = known
         && !is_seen_now(writer, me.id, *call)
     {
-        writer.push(Event::ClaimKnown(Known {
+        writer.push(Event::ClaimKnown(ProvenClaim {
             session: me.id,
             request: request.clone(),
             skip: Skip,

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::command::Command;
 use super::notice::Notice;
-use crate::bus::event::{Addressees, Body, Event, Sent};
+use crate::bus::event::{Addressees, Body, Event, MessageSent};
 use crate::bus::state::{Member, Message, Origin, Session, State};
 use crate::bus::storage::file::line_format;
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
+use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
     pub(super) fn post(&mut self, post: Post) -> MessageId {
         let id = self.message_id();
         let to = post.to.clone();
-        let sent = Sent {
+        let sent = MessageSent {
             id: id.clone(),
             kind: post.kind,
             from: post.from,
@@ -211,7 +211,7 @@ impl<'a> Writer<'a> {
                 member: name.clone(),
                 session: session.id,
                 call,
-                way: Way::Pull,
+                way: DeliveryMethod::Pull,
             });
             for call in rest {
                 self.answered.insert((session.id, call));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{NewAgent, NewMember, NewTask, Wish};
+use super::command::{NameChoice, NewAgent, NewMember, NewTask};
 use super::decision::Decision;
 use super::event_writer::{Post, Writer};
 use super::messages::known_member;
@@ -14,11 +14,11 @@ use super::session_summary;
 use super::tasks;
 use super::workflows;
 use crate::bus::event::{Body, Event, Joined};
-use crate::bus::state::{Message, Request, Session, State, StopWanted};
+use crate::bus::state::{Message, Request, Session, State, StopMode};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::{DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 
 pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
@@ -26,7 +26,7 @@ pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refus
     writer.push(Event::MemberJoined(Joined {
         session: new.session,
         name: name.clone(),
-        chosen: matches!(new.wish, Wish::Chosen(_)),
+        chosen: matches!(new.wish, NameChoice::Chosen(_)),
         kind: new.kind,
         model: new.model.clone(),
         roles: new.roles.clone(),
@@ -68,7 +68,7 @@ pub(super) fn start(
     }
     let mut starting = new.starting.clone();
     starting.name = free_name(writer.state, &new.wish)?;
-    starting.chosen = matches!(new.wish, Wish::Chosen(_));
+    starting.chosen = matches!(new.wish, NameChoice::Chosen(_));
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
@@ -113,7 +113,7 @@ fn write_shown(writer: &mut Writer<'_>, name: &Name, requests: &[&Request]) {
 
 /// Puts the dead holder of the name that a newcomer wants before the others: with very many dead not all are buried at once.
 pub(super) fn holders_first(state: &State, new: &NewMember) -> Vec<SessionId> {
-    let (Wish::Chosen(wished) | Wish::Like(wished)) = &new.wish;
+    let (NameChoice::Chosen(wished) | NameChoice::Like(wished)) = &new.wish;
     let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *wished);
     let mut dead = new.dead.clone();
     dead.sort_by_key(|id| !holds(id));
@@ -121,9 +121,9 @@ pub(super) fn holders_first(state: &State, new: &NewMember) -> Vec<SessionId> {
 }
 
 /// Finds the name that a wish gets. A made-up name never takes one that mail is waiting for.
-fn free_name(state: &State, wish: &Wish) -> Result<Name, Refusal> {
+fn free_name(state: &State, wish: &NameChoice) -> Result<Name, Refusal> {
     match wish {
-        Wish::Chosen(name) => match state.live(name) {
+        NameChoice::Chosen(name) => match state.live(name) {
             None => Ok(name.clone()),
             Some(holder) => Err(Refusal::NameTaken {
                 name: name.clone(),
@@ -131,7 +131,7 @@ fn free_name(state: &State, wish: &Wish) -> Result<Name, Refusal> {
                 session: holder.id,
             }),
         },
-        Wish::Like(base) => {
+        NameChoice::Like(base) => {
             let numbered = (2..).map(|number| base.numbered(number));
             let mut candidates = std::iter::once(base.clone()).chain(numbered);
             let free = |name: &Name| {
@@ -167,7 +167,7 @@ pub(super) fn ways(
     writer: &mut Writer<'_>,
     me: SessionId,
     session: SessionId,
-    ways: &[Way],
+    ways: &[DeliveryMethod],
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
     if agent.ways != ways {
@@ -229,8 +229,8 @@ pub(super) fn stop(
         let hint = "it ends when whoever started it ends it; send_message can ask it to";
         return Err(Refusal::NotAnAgent { name: name.clone(), kind: target.kind.as_str(), hint });
     }
-    let wanted = if kill { StopWanted::AtOnce } else { StopWanted::Gracefully };
-    if target.stop == Some(wanted) || target.stop == Some(StopWanted::AtOnce) {
+    let wanted = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
+    if target.stop == Some(wanted) || target.stop == Some(StopMode::AtOnce) {
         return Ok(());
     }
     if !kill {
@@ -384,26 +384,26 @@ pub(super) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
 /// Ends the mail of an absent name whose time is over, and forgets the name with the last of it.
 pub(super) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
     let what = if writer.state.has_waited(name) { "has not come back" } else { "has left" };
-    if give_up_mail(writer, name, what) == Mail::Ended {
+    if give_up_mail(writer, name, what) == MailEnd::Ended {
         writer.push(Event::MemberForgotten { name: name.clone() });
     }
 }
 
 /// Whether all mail of a name has come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mail {
+enum MailEnd {
     Ended,
     /// There is more than fits into one append; its timer brings the rest.
     More,
 }
 
 /// Ends the mail of a name that will not read it, and tells the senders.
-fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &'static str) -> Mail {
+fn give_up_mail(writer: &mut Writer<'_>, name: &Name, what: &'static str) -> MailEnd {
     let mut undelivered: BTreeMap<Name, Vec<MessageId>> = BTreeMap::new();
-    let mut outcome = Mail::Ended;
+    let mut outcome = MailEnd::Ended;
     for (number, message) in unsettled(writer.state, name).into_iter().enumerate() {
         if number > 0 && (writer.is_full() || undelivered.len() >= limits::SENDERS_AT_ONCE) {
-            outcome = Mail::More;
+            outcome = MailEnd::More;
             break;
         }
         writer.push(Event::MessageExpired { id: message.id.clone(), member: name.clone() });

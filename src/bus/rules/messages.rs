@@ -9,7 +9,7 @@ use crate::bus::event::{Addressees, Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, MessageKind, Priority, Way};
+use crate::domain::message::{Audience, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::{Name, NameError};
 use crate::domain::request::RequestStatus;
 use crate::domain::text::suggest::nearest;
@@ -46,7 +46,7 @@ pub(super) fn check_body(what: &'static str, body: &Body) -> Result<(), Refusal>
 }
 
 /// What a reply answers.
-enum Answered {
+enum ReplyTo {
     Message { id: MessageId, thread: MessageId },
     Request { id: RequestId },
 }
@@ -79,13 +79,13 @@ pub(super) fn send(
         None => {
             writer.post(post);
         }
-        Some(Answered::Message { id, thread }) => {
+        Some(ReplyTo::Message { id, thread }) => {
             delivery_proofs::note_knows(writer, me, &thread);
             post.reply_to = Some(id);
             post.thread = Some(thread);
             writer.post(post);
         }
-        Some(Answered::Request { id }) => {
+        Some(ReplyTo::Request { id }) => {
             if let Some(request) = writer.state.request(&id) {
                 delivery_proofs::note_knows(writer, me, &request.message);
             }
@@ -97,11 +97,11 @@ pub(super) fn send(
 }
 
 /// Finds what a reply answers: a message that the sender may see, or a request. A request's own message stands for the request.
-fn answered(state: &State, me: &Name, text: &str) -> Result<Answered, Refusal> {
+fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
     if text.starts_with("req-") {
         let id = RequestId::parse(text)?;
         return match state.request(&id) {
-            Some(_) => Ok(Answered::Request { id }),
+            Some(_) => Ok(ReplyTo::Request { id }),
             None => Err(Refusal::UnknownRequest { id }),
         };
     }
@@ -112,9 +112,9 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<Answered, Refusal> {
         Some(request)
             if message.kind == MessageKind::Request && state.request(request).is_some() =>
         {
-            Ok(Answered::Request { id: request.clone() })
+            Ok(ReplyTo::Request { id: request.clone() })
         }
-        _ => Ok(Answered::Message { id, thread: message.thread.clone() }),
+        _ => Ok(ReplyTo::Message { id, thread: message.thread.clone() }),
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn take(
     writer: &mut Writer<'_>,
     me: SessionId,
     session: SessionId,
-    (call, way): (CallId, Way),
+    (call, way): (CallId, DeliveryMethod),
     pick: &Pick,
 ) -> Result<(), Refusal> {
     let holder = writer.acts_for(me, session)?;
@@ -312,7 +312,7 @@ pub(super) fn wait(
             member: session.name.clone(),
             session: me,
             call,
-            way: Way::Pull,
+            way: DeliveryMethod::Pull,
         });
     } else if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
         writer.push(Event::WaitStarted {
@@ -333,7 +333,7 @@ fn words_in_its_turn(
     session: SessionId,
     seen_now: &[(SessionId, CallId)],
 ) -> Vec<CallId> {
-    let mut steered = writer.state.calls_handed_by(session, Way::Steer);
+    let mut steered = writer.state.calls_handed_by(session, DeliveryMethod::Steer);
     steered.retain(|call| !seen_now.contains(&(session, *call)));
     steered
 }

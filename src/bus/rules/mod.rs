@@ -24,8 +24,8 @@ mod event_writer;
 mod tests;
 
 pub use self::command::{
-    Approval, Ask, Asking, Broken, Command, Ending, NewAgent, NewItems, NewMember, NewQuestion,
-    NewTask, NewWorkflow, Pick, Saying, Wish,
+    Approval, AskedFirst, Broken, Command, Ending, NameChoice, NewAgent, NewItems, NewMember,
+    NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
 pub use self::delivery_proofs::unsaid_by_hooks;
 pub use self::messages::{known_member, picked};
@@ -57,16 +57,16 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         decision.end_due();
     }
     match &command.ask {
-        Ask::Due => {}
-        Ask::Bury(sessions) => members::bury(&mut decision, sessions)?,
-        Ask::Join(new) if state.session(new.session).is_some() => {}
-        Ask::Join(new) => {
+        Operation::Due => {}
+        Operation::Bury(sessions) => members::bury(&mut decision, sessions)?,
+        Operation::Join(new) if state.session(new.session).is_some() => {}
+        Operation::Join(new) => {
             members::bury(&mut decision, &members::holders_first(state, new))?;
             decision.step(|writer| members::join(writer, new))?;
             if let Some(aside) = &new.put_aside {
                 decision.step(|writer| members::tell_put_aside(writer, new.session, aside))?;
             }
-            let (Wish::Chosen(name) | Wish::Like(name)) = &new.wish;
+            let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.wish;
             if new.kind == MemberKind::Orchestrator
                 && (!new.dead.is_empty() || session_summary::is_wanted(state, name))
             {
@@ -83,25 +83,25 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 })?;
             }
         }
-        Ask::TellEnds(session) => decision.step(|writer| {
+        Operation::TellEnds(session) => decision.step(|writer| {
             session_summary::tell(writer, *session, &[], session_summary::Heir::Yes);
             Ok(())
         })?,
-        Ask::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
-        Ask::Back(sessions) => decision.step(|writer| {
+        Operation::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
+        Operation::Back(sessions) => decision.step(|writer| {
             health::back(writer, sessions);
             Ok(())
         })?,
-        Ask::Crash { session, .. } => {
+        Operation::Crash { session, .. } => {
             decision.step(|writer| write_asked(writer, command))?;
             // In the state in which its calls hold nothing any more.
             decision.step(|writer| health::reopen_claims(writer, *session))?;
         }
-        Ask::EndCalls(session) => {
+        Operation::EndCalls(session) => {
             decision.step(|writer| write_asked(writer, command))?;
             delivery_proofs::end_untold(&mut decision, state, *session, Untold::All)?;
         }
-        Ask::Settle { session, call, seen: false } => {
+        Operation::Settle { session, call, seen: false } => {
             decision.step(|writer| write_asked(writer, command))?;
             delivery_proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
         }
@@ -117,98 +117,104 @@ fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
-fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
+fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
     match ask {
-        Ask::Due
-        | Ask::TellEnds(_)
-        | Ask::Bury(_)
-        | Ask::Hung(..)
-        | Ask::Back(_)
-        | Ask::Join(_)
-        | Ask::Taken => Ok(()),
-        Ask::Runs(_)
-        | Ask::Swept(_)
-        | Ask::Stir(_)
-        | Ask::Stall(..)
-        | Ask::Stuck(_)
-        | Ask::Free(_)
-        | Ask::Crash { .. }
-        | Ask::Limit(_) => ask_of_health(writer, me, ask),
-        Ask::Start(new, task) => members::start(writer, me, new, task.as_ref()),
-        Ask::Ready { session, model, pid } => {
+        Operation::Due
+        | Operation::TellEnds(_)
+        | Operation::Bury(_)
+        | Operation::Hung(..)
+        | Operation::Back(_)
+        | Operation::Join(_)
+        | Operation::Taken => Ok(()),
+        Operation::Runs(_)
+        | Operation::Swept(_)
+        | Operation::Stir(_)
+        | Operation::Stall(..)
+        | Operation::Stuck(_)
+        | Operation::Free(_)
+        | Operation::Crash { .. }
+        | Operation::Limit(_) => ask_of_health(writer, me, ask),
+        Operation::Start(new, task) => members::start(writer, me, new, task.as_ref()),
+        Operation::Ready { session, model, pid } => {
             members::ready(writer, me, *session, model.as_deref(), *pid)
         }
-        Ask::Ways { session, ways } => members::ways(writer, me, *session, ways),
-        Ask::Activity { session, activity } => members::activity(writer, me, *session, *activity),
-        Ask::Model { session, model } => members::model(writer, me, *session, model),
-        Ask::Tools { session, tools } => members::tools(writer, me, *session, *tools),
-        Ask::Leave { session, departure, detail } => {
+        Operation::Ways { session, ways } => members::ways(writer, me, *session, ways),
+        Operation::Activity { session, activity } => {
+            members::activity(writer, me, *session, *activity)
+        }
+        Operation::Model { session, model } => members::model(writer, me, *session, model),
+        Operation::Tools { session, tools } => members::tools(writer, me, *session, *tools),
+        Operation::Leave { session, departure, detail } => {
             members::leave(writer, me, *session, *departure, detail.as_deref())
         }
-        Ask::Send { to, body, reply_to, priority } => {
+        Operation::Send { to, body, reply_to, priority } => {
             messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
         }
-        Ask::Broadcast(body) => messages::broadcast(writer, me, body),
-        Ask::Take { session, call, way, pick } => {
+        Operation::Broadcast(body) => messages::broadcast(writer, me, body),
+        Operation::Take { session, call, way, pick } => {
             messages::take(writer, me, *session, (*call, *way), pick)
         }
-        Ask::Settle { session, call, seen } => messages::settle(writer, me, *session, *call, *seen),
-        Ask::Written(call) => {
+        Operation::Settle { session, call, seen } => {
+            messages::settle(writer, me, *session, *call, *seen)
+        }
+        Operation::AnswerWritten(call) => {
             delivery_proofs::note_written(writer, me, *call);
             Ok(())
         }
-        Ask::EndHooks(calls) => {
+        Operation::EndHooks(calls) => {
             delivery_proofs::end_hooks(writer, me, calls);
             Ok(())
         }
-        Ask::EndCalls(session) => messages::end_calls(writer, me, *session),
-        Ask::Wait { call, from, request, timeout_ms } => {
+        Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
+        Operation::Wait { call, from, request, timeout_ms } => {
             messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
         }
-        Ask::EndWait { call } => messages::end_wait(writer, me, *call),
-        Ask::Open { description, context, nudge_ms, ttl_ms } => {
+        Operation::EndWait { call } => messages::end_wait(writer, me, *call),
+        Operation::Open { description, context, nudge_ms, ttl_ms } => {
             requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
         }
-        Ask::Claim(id, call) => requests::claim(writer, me, id, *call),
-        Ask::Release(id, call) => delivery_proofs::release(writer, me, (id, *call)),
-        Ask::Assign { session, task } => tasks::assign(writer, me, *session, task),
-        Ask::StartTask(id) => tasks::start(writer, me, id),
-        Ask::ResumeTask(id) => tasks::resume(writer, me, id),
-        Ask::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
-        Ask::CancelTask(id) => tasks::cancel(writer, me, id),
-        Ask::TakeNotice(call, id) => delivery_proofs::take_notice(writer, me, *call, id),
-        Ask::AskPermission(new) => permissions::ask(writer, me, new),
-        Ask::RecordPermission(question, decision, times) => {
+        Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
+        Operation::Release(id, call) => delivery_proofs::release(writer, me, (id, *call)),
+        Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),
+        Operation::StartTask(id) => tasks::start(writer, me, id),
+        Operation::ResumeTask(id) => tasks::resume(writer, me, id),
+        Operation::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
+        Operation::CancelTask(id) => tasks::cancel(writer, me, id),
+        Operation::TakeNotice(call, id) => delivery_proofs::take_notice(writer, me, *call, id),
+        Operation::AskPermission(new) => permissions::ask(writer, me, new),
+        Operation::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))
         }
-        Ask::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
-        Ask::TellPermission(id) => permissions::tell(writer, me, id),
-        Ask::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
-        Ask::CreateWorkflow(new) => workflows::create(writer, me, new),
-        Ask::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
-        Ask::SpreadStep(step, items) => workflows::spread(writer, me, step, items),
-        Ask::CancelWorkflow(id) => workflows::cancel(writer, me, id),
-        Ask::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
-        Ask::ResumeWorkflow(id) => workflows::resume(writer, me, id),
-        Ask::Stop { agent, reason, kill } => {
+        Operation::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
+        Operation::TellPermission(id) => permissions::tell(writer, me, id),
+        Operation::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
+        Operation::CreateWorkflow(new) => workflows::create(writer, me, new),
+        Operation::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
+        Operation::SpreadStep(step, items) => workflows::spread(writer, me, step, items),
+        Operation::CancelWorkflow(id) => workflows::cancel(writer, me, id),
+        Operation::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
+        Operation::ResumeWorkflow(id) => workflows::resume(writer, me, id),
+        Operation::Stop { agent, reason, kill } => {
             members::stop(writer, me, agent, reason.as_deref(), *kill)
         }
     }
 }
 
-fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Ask) -> Result<(), Refusal> {
+fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
     match ask {
-        Ask::Runs(runs) => health::runs(writer, me, runs),
-        Ask::Swept(session) => {
+        Operation::Runs(runs) => health::runs(writer, me, runs),
+        Operation::Swept(session) => {
             health::swept(writer, *session);
             Ok(())
         }
-        Ask::Stir(session) => health::stir(writer, me, *session),
-        Ask::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
-        Ask::Stuck(session) => health::stuck(writer, me, *session),
-        Ask::Free(session) => health::free(writer, me, *session),
-        Ask::Crash { session, detail, task } => health::crash(writer, me, *session, detail, *task),
-        Ask::Limit(limits) => health::limit(writer, me, *limits),
+        Operation::Stir(session) => health::stir(writer, me, *session),
+        Operation::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Operation::Stuck(session) => health::stuck(writer, me, *session),
+        Operation::Free(session) => health::free(writer, me, *session),
+        Operation::Crash { session, detail, task } => {
+            health::crash(writer, me, *session, detail, *task)
+        }
+        Operation::Limit(limits) => health::limit(writer, me, *limits),
         _ => Ok(()),
     }
 }

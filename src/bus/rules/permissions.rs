@@ -1,10 +1,10 @@
 //! Questions for permission: asked by a bridge for its agent, answered once, by whoever is first.
 
-use super::command::{Asking, NewQuestion, Saying};
+use super::command::{AskedFirst, NewQuestion, PermissionReply};
 use super::event_writer::{Post, Writer};
 use super::notice::{notice, quoted};
 use super::refusal::Refusal;
-use crate::bus::event::{Answered, Asked, Event, Question};
+use crate::bus::event::{Event, PermissionAnswered, PermissionAsked, Question};
 use crate::bus::state::{Permission, State};
 use crate::domain::ids::{PermissionId, SessionId, TaskId};
 use crate::domain::limits;
@@ -21,14 +21,14 @@ pub(super) fn ask(
     if writer.state.open_permissions_of(agent.id).len() >= limits::MAX_QUESTIONS {
         return Err(Refusal::TooManyQuestions { name: agent.name.clone() });
     }
-    let asked = Asked {
+    let asked = PermissionAsked {
         id: new_id(writer),
         question: new.question.clone(),
         offers: new.offers.clone(),
         timeout_ms: new.timeout_ms,
     };
     writer.push(Event::PermissionAsked(asked.clone()));
-    if new.to == Asking::Orchestrator {
+    if new.to == AskedFirst::Orchestrator {
         write_told(writer, &asked.id, &asked.question, asked.timeout_ms);
     }
     Ok(())
@@ -42,7 +42,7 @@ pub(super) fn record(
 ) -> Result<(), Refusal> {
     writer.acts_for(me, question.session)?;
     let id = new_id(writer);
-    writer.push(Event::PermissionAnswered(Answered {
+    writer.push(Event::PermissionAnswered(PermissionAnswered {
         id,
         decision,
         by: Decider::Policy,
@@ -57,7 +57,7 @@ pub(super) fn answer(
     writer: &mut Writer<'_>,
     me: SessionId,
     id: &PermissionId,
-    saying: Saying,
+    saying: PermissionReply,
 ) -> Result<(), Refusal> {
     let orchestrator = writer.session(me)?;
     if orchestrator.kind != MemberKind::Orchestrator {
@@ -70,8 +70,8 @@ pub(super) fn answer(
         return Err(Refusal::OwnQuestion { id: id.clone() });
     }
     let (decision, by) = match saying {
-        Saying::Itself(decision) => (decision, Decider::Orchestrator),
-        Saying::Human(decision) => (decision, Decider::Human),
+        PermissionReply::Itself(decision) => (decision, Decider::Orchestrator),
+        PermissionReply::Human(decision) => (decision, Decider::Human),
     };
     // Where nothing is offered that says no, the agent is told that the question is cancelled.
     if decision != Decision::Reject && !permission.offers.contains(&decision) {
@@ -151,7 +151,7 @@ fn write_answered(
     decision: Decision,
     (by, name): (Decider, Option<&Name>),
 ) {
-    writer.push(Event::PermissionAnswered(Answered {
+    writer.push(Event::PermissionAnswered(PermissionAnswered {
         id: permission.id.clone(),
         decision,
         by,

@@ -7,7 +7,7 @@ use super::event_writer::{Post, Writer};
 use super::messages::{check_body, supersede};
 use super::notice::notice;
 use super::refusal::Refusal;
-use crate::bus::event::{Addressees, Body, Event, Opened};
+use crate::bus::event::{Addressees, Body, Event, RequestOpened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
@@ -36,7 +36,7 @@ pub(super) fn open(
     let id = writer.new_id(RequestId::from_bits, |state, id| state.requests.contains_key(id));
     // Whose inbox is full hears of it when it is open again after a claim, and can claim it all the same.
     let to = writer.who_have_room(writer.everyone_but(&me.name));
-    let opened = Opened {
+    let opened = RequestOpened {
         id,
         message,
         from: me.name.clone(),

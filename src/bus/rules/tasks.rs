@@ -6,7 +6,7 @@ use super::messages::check_body;
 use super::notice::{Notice, notice, quoted};
 use super::refusal::Refusal;
 use super::workflows;
-use crate::bus::event::{Assigned, Body, Event, Finished, Report};
+use crate::bus::event::{Body, Event, Finished, TaskAssigned, TaskReport};
 use crate::bus::state::{Session, Task};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
@@ -49,7 +49,7 @@ pub(super) fn write_assigned(
 ) -> Result<(), Refusal> {
     check_body("prompt", &task.prompt)?;
     let id = writer.new_id(TaskId::from_bits, |state, id| state.tasks.contains_key(id));
-    writer.push(Event::TaskAssigned(Assigned {
+    writer.push(Event::TaskAssigned(TaskAssigned {
         id: id.clone(),
         session,
         agent: agent.clone(),
@@ -190,7 +190,7 @@ pub(super) fn ended(status: TaskStatus, class: &str, message: String) -> Ending 
         output: Body::Text(String::new()),
         stop_reason: None,
         error: Some(TaskError::new(class, message)),
-        report: Report::default(),
+        report: TaskReport::default(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::bus::event::{
-    Addressees, Answered, Asked, Created, Event, Opened, Resumed, StepApproved, StepEnded, Unheard,
-    Written,
+    Addressees, AnswerWritten, Created, Event, PermissionAnswered, PermissionAsked, RequestOpened,
+    Resumed, StepApproved, StepEnded, UnheardClaim,
 };
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId};
@@ -20,15 +20,15 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     for event in events {
         match event {
             Event::MessageSent(sent) => add_addressees(state, &sent.id, &sent.to, &mut all),
-            Event::RequestOpened(Opened { message, to, .. }) => {
+            Event::RequestOpened(RequestOpened { message, to, .. }) => {
                 add_addressees(state, message, to, &mut all);
             }
             Event::MessageAddressed { id, to } => add_addressees(state, id, to, &mut all),
             Event::MessageHanded { session, .. }
             | Event::MessageReturned { session, .. }
             | Event::WaitEnded { session, .. }
-            | Event::AnswerWritten(Written { session, .. })
-            | Event::ClaimUnheard(Unheard { session, .. })
+            | Event::AnswerWritten(AnswerWritten { session, .. })
+            | Event::ClaimUnheard(UnheardClaim { session, .. })
             | Event::MemberTools { session, .. }
             | Event::AgentCrashed { session, .. }
             | Event::StopAsked { session, .. } => add_session(state, *session, &mut all),
@@ -52,8 +52,8 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
                 add_task(state, id, &mut all);
             }
             Event::TaskFinished(finished) => add_task(state, &finished.id, &mut all),
-            Event::PermissionAsked(Asked { id, .. })
-            | Event::PermissionAnswered(Answered { id, .. }) => {
+            Event::PermissionAsked(PermissionAsked { id, .. })
+            | Event::PermissionAnswered(PermissionAnswered { id, .. }) => {
                 add_permission(state, id, &mut all);
             }
             Event::WorkflowCreated(Created { id, .. })

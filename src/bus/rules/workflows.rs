@@ -10,7 +10,7 @@ use crate::bus::event::{
     Created, Event, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread,
     StepStarted,
 };
-use crate::bus::state::{PlayedStep, Readiness, Session, State, Workflow};
+use crate::bus::state::{Readiness, Session, State, StepRun, Workflow};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -97,7 +97,7 @@ pub(super) fn spread(
 }
 
 /// Says whether nothing stands between a step and its beginning. Whether its condition holds is its leader's to look at.
-fn may_begin(workflow: &Workflow, step: &PlayedStep) -> bool {
+fn may_begin(workflow: &Workflow, step: &StepRun) -> bool {
     step.status == StepStatus::Waiting
         && !step.needs_approval()
         && !workflow.cancel_asked
@@ -167,12 +167,7 @@ fn moved(id: &WorkflowId, name: &Name, step_move: &StepMove) -> Event {
     }
 }
 
-fn is_possible(
-    state: &State,
-    workflow: &Workflow,
-    step: &PlayedStep,
-    step_move: &StepMove,
-) -> bool {
+fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &StepMove) -> bool {
     // A task that ended so long ago that the state has forgotten it has ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
     let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_unheard(task));
@@ -320,7 +315,7 @@ fn told_asking(workflow: &Workflow, step: &Name) -> Notice {
         named(workflow),
         ": the step `",
         *step,
-        "` waits for your user's approval. Ask, then call approve_step; get_workflow_status shows what was said before",
+        "` waits for your user's approval. Operation, then call approve_step; get_workflow_status shows what was said before",
     ]
 }
 
@@ -430,7 +425,7 @@ fn unended<'a>(state: &'a State, id: &WorkflowId) -> Result<&'a Workflow, Refusa
     Ok(workflow)
 }
 
-fn known_step<'a>(workflow: &'a Workflow, name: &Name) -> Result<&'a PlayedStep, Refusal> {
+fn known_step<'a>(workflow: &'a Workflow, name: &Name) -> Result<&'a StepRun, Refusal> {
     workflow
         .step(name)
         .ok_or_else(|| Refusal::UnknownStep { id: workflow.id.clone(), step: name.clone() })
@@ -440,6 +435,6 @@ fn led_by_another(workflow: &Workflow) -> Refusal {
     Refusal::LedByAnother { id: workflow.id.clone(), by: workflow.by.clone() }
 }
 
-fn elsewhere(step: &PlayedStep) -> Refusal {
+fn elsewhere(step: &StepRun) -> Refusal {
     Refusal::StepElsewhere { step: step.plan.name.clone(), status: step.status }
 }

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
-    BodyRef, Chunked, Claim, Departed, Due, Member, Message, Origin, Past, Request, Session, State,
-    StopWanted, Task, Wait, size_bounds,
+    BodyRef, Chunked, Claim, Due, EndedSession, Member, Message, Origin, Request, ResumeInfo,
+    Session, State, StopMode, Task, Wait, size_bounds,
 };
-use crate::bus::event::{Assigned, Body, Entry, Event, Finished, Joined, Opened, Sent, Starting};
-use crate::bus::storage::Place;
+use crate::bus::event::{
+    Body, Entry, Event, Finished, Joined, MessageSent, RequestOpened, Starting, TaskAssigned,
+};
+use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
@@ -24,7 +26,7 @@ pub(super) struct At {
     pub(super) seq: u64,
     pub(super) ts: i64,
     pub(super) tick: Tick,
-    place: Place,
+    place: LogPosition,
     index: u16,
 }
 
@@ -44,7 +46,7 @@ impl At {
 
 impl State {
     /// Takes an entry as a fact. `indices` tells which events of the line these are, when some were skipped.
-    pub fn apply(&mut self, entry: &Entry, indices: &[u16], place: Place) {
+    pub fn apply(&mut self, entry: &Entry, indices: &[u16], place: LogPosition) {
         if entry.tick.boot != self.boot {
             let last_ms = self.watch.ms_of(self.boot);
             self.boot = entry.tick.boot;
@@ -187,8 +189,8 @@ impl State {
         let Some(session) = self.sessions.get_mut(&session) else {
             return;
         };
-        let wanted = if kill { StopWanted::AtOnce } else { StopWanted::Gracefully };
-        if session.stop != Some(StopWanted::AtOnce) {
+        let wanted = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
+        if session.stop != Some(StopMode::AtOnce) {
             session.stop = Some(wanted);
         }
         session.activity = Activity::Stopping;
@@ -325,13 +327,13 @@ impl State {
             self.leave_to_be_swept(id, session.run.clone());
         }
         self.forget_member_if_idle(&session.name);
-        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| Past {
+        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| ResumeInfo {
             profile,
             cwd,
             model: session.model,
             acp_session: session.run.and_then(|run| run.acp_session),
         });
-        self.departed.push_back(Departed {
+        self.departed.push_back(EndedSession {
             past,
             name: session.name,
             session: id,
@@ -381,7 +383,7 @@ impl State {
         }
     }
 
-    fn message_sent(&mut self, sent: &Sent, at: &At) {
+    fn message_sent(&mut self, sent: &MessageSent, at: &At) {
         if sent.kind == MessageKind::Notice {
             for id in sent.task.iter().chain(&sent.ends) {
                 if let Some(task) = self.tasks.get_mut(id) {
@@ -393,7 +395,7 @@ impl State {
         self.message_arrives(message, &sent.to);
     }
 
-    fn request_opened(&mut self, opened: &Opened, at: &At) {
+    fn request_opened(&mut self, opened: &RequestOpened, at: &At) {
         let body = at.origin().body(opened.bytes());
         let request = Request {
             id: opened.id.clone(),
@@ -469,7 +471,7 @@ impl State {
         }
     }
 
-    fn task_assigned(&mut self, assigned: &Assigned, at: &At) {
+    fn task_assigned(&mut self, assigned: &TaskAssigned, at: &At) {
         let task = Task {
             id: assigned.id.clone(),
             session: assigned.session,

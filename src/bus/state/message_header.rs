@@ -1,8 +1,8 @@
 //! The header of a message, as it follows from the event that put it on the bus: made here alone, for whoever needs one.
 
 use super::{BodyRef, Deliveries, Message};
-use crate::bus::event::{Body, Opened, Sent};
-use crate::bus::storage::Place;
+use crate::bus::event::{Body, MessageSent, RequestOpened};
+use crate::bus::storage::LogPosition;
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 
 /// Where and when an event stands.
@@ -13,7 +13,7 @@ pub(in crate::bus) struct Origin {
     /// Milliseconds since 1970.
     pub(in crate::bus) wall_ms: i64,
     /// Where its line begins.
-    pub(in crate::bus) place: Place,
+    pub(in crate::bus) place: LogPosition,
     /// Which event of the line it is.
     pub(in crate::bus) index: u16,
 }
@@ -26,7 +26,7 @@ impl Origin {
     }
 }
 
-impl Opened {
+impl RequestOpened {
     /// Returns the length of description and context together.
     pub(in crate::bus) fn bytes(&self) -> u64 {
         let context = self.context.as_ref().map_or(0, Body::bytes);
@@ -36,7 +36,7 @@ impl Opened {
 
 impl Message {
     /// Makes the header of a message that was sent. It is in no inbox yet.
-    pub(in crate::bus) fn sent(sent: &Sent, origin: Origin) -> Self {
+    pub(in crate::bus) fn sent(sent: &MessageSent, origin: Origin) -> Self {
         Self {
             id: sent.id.clone(),
             seq: origin.seq,
@@ -56,7 +56,7 @@ impl Message {
     }
 
     /// Makes the header of the message that shows a request. It is in no inbox yet.
-    pub(in crate::bus) fn opened(opened: &Opened, origin: Origin) -> Self {
+    pub(in crate::bus) fn opened(opened: &RequestOpened, origin: Origin) -> Self {
         Self {
             id: opened.message.clone(),
             seq: origin.seq,

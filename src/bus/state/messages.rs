@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{Delivery, Due, Message, State, Wait};
-use crate::bus::event::{Addressees, Written};
+use crate::bus::event::{Addressees, AnswerWritten};
 use crate::bus::state::apply::At;
-use crate::bus::storage::Place;
+use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::message::{Audience, Author, MessageKind, Way};
+use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 
 impl State {
@@ -95,7 +95,7 @@ impl State {
         &mut self,
         ids: &[MessageId],
         member: &Name,
-        (session, call, way): (SessionId, CallId, Way),
+        (session, call, way): (SessionId, CallId, DeliveryMethod),
         at: &At,
     ) {
         let Some(holder) = self.sessions.get_mut(&session) else {
@@ -121,11 +121,11 @@ impl State {
             holder.handed.remove(&call);
             return;
         }
-        if way == Way::Prompt {
+        if way == DeliveryMethod::Prompt {
             // It is a prompt of its own: a turn begins with it.
             holder.activity = Activity::Running;
         }
-        if way == Way::Pull {
+        if way == DeliveryMethod::Pull {
             holder.waits.retain(|wait| wait.call != call);
             self.timers.stop(&Due::Wait(session, call));
         }
@@ -180,8 +180,8 @@ impl State {
     }
 
     /// Notes that the answer of a call has been written.
-    pub(super) fn answer_written(&mut self, written: &Written) {
-        let Written { session, call, .. } = *written;
+    pub(super) fn answer_written(&mut self, written: &AnswerWritten) {
+        let AnswerWritten { session, call, .. } = *written;
         if self.holds(session, call)
             && let Some(holder) = self.sessions.get_mut(&session)
         {
@@ -270,7 +270,7 @@ impl State {
 
     /// Returns the place of the oldest text that somebody may still have to read: of a message that is not settled, a request that
     /// is not answered, a task that is not over, a workflow that has not ended: its steps are all younger than its prompts.
-    pub fn oldest_text_alive(&self) -> Option<Place> {
+    pub fn oldest_text_alive(&self) -> Option<LogPosition> {
         let messages = self.messages.values();
         let messages = messages
             .filter(|message| !self.is_ended(&message.id))

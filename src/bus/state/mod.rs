@@ -30,16 +30,16 @@ pub use self::elapsed_time::Watch;
 pub(super) use self::message_header::Origin;
 pub use self::timers::{Due, Timers};
 pub use self::unanswered_requests::Unanswered;
-pub use self::workflows::{PlayedStep, Readiness, Workflow};
+pub use self::workflows::{Readiness, StepRun, Workflow};
 
 use super::event::Question;
-use super::storage::Place;
+use super::storage::LogPosition;
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, MessageKind, Priority, Way};
+use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::request::RequestStatus;
@@ -51,7 +51,7 @@ use crate::domain::time::Tick;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyRef {
     /// Where the line begins.
-    pub place: Place,
+    pub place: LogPosition,
     /// Which event of the line.
     pub index: u16,
     /// The length of the text in bytes.
@@ -127,7 +127,7 @@ pub struct Session {
     pub queue: VecDeque<TaskId>,
     /// Whether its end is asked for, and whether by signals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<StopWanted>,
+    pub stop: Option<StopMode>,
     /// Which calls hold messages that have not been seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handed: BTreeMap<CallId, Vec<MessageId>>,
@@ -161,7 +161,7 @@ pub struct Session {
     pub restarts: u32,
     /// By which ways its bridge can hand it messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<Way>,
+    pub ways: Vec<DeliveryMethod>,
 }
 
 /// The processes of an agent.
@@ -183,7 +183,7 @@ pub struct Run {
 /// How an agent is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StopWanted {
+pub enum StopMode {
     /// In good order.
     Gracefully,
     /// By signals.
@@ -192,7 +192,7 @@ pub enum StopWanted {
 
 /// A session that has left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Departed {
+pub struct EndedSession {
     /// The session as it was.
     pub name: Name,
     /// Its id.
@@ -211,12 +211,12 @@ pub struct Departed {
     pub last_ms: i64,
     /// How it lived, so that it can be called back; only of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub past: Option<Past>,
+    pub past: Option<ResumeInfo>,
 }
 
 /// How an agent lived that has left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
+pub struct ResumeInfo {
     /// The profile it was started from.
     pub profile: String,
     /// Where it worked.
@@ -298,7 +298,7 @@ pub enum Delivery {
         /// The call.
         call: CallId,
         /// How.
-        way: Way,
+        way: DeliveryMethod,
     },
     /// Taken by the model.
     Seen,
@@ -458,7 +458,7 @@ pub struct State {
     /// Every live session.
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     /// The last sessions that left, oldest first.
-    pub(crate) departed: VecDeque<Departed>,
+    pub(crate) departed: VecDeque<EndedSession>,
     /// Messages of interest, and the last ended ones.
     pub(crate) messages: Chunked<MessageId, Message>,
     pub(crate) ended_messages: VecDeque<MessageId>,

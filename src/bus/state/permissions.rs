@@ -2,7 +2,7 @@
 
 use super::apply::At;
 use super::{Due, Permission, PermissionAnswer, State};
-use crate::bus::event::{Answered, Asked, Event};
+use crate::bus::event::{Event, PermissionAnswered, PermissionAsked};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::limits;
 use crate::domain::permission::{Decider, Decision};
@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    fn permission_asked(&mut self, asked: &Asked, at: &At) {
+    fn permission_asked(&mut self, asked: &PermissionAsked, at: &At) {
         if self.permissions.contains_key(&asked.id) {
             return;
         }
@@ -68,7 +68,7 @@ impl State {
         self.permissions.insert(asked.id.clone(), permission);
     }
 
-    fn permission_answered(&mut self, answered: &Answered) {
+    fn permission_answered(&mut self, answered: &PermissionAnswered) {
         let answer = PermissionAnswer {
             decision: answered.decision,
             by: answered.by,

@@ -1,11 +1,12 @@
 //! What everyone asks of the state.
 
 use super::{
-    Chunked, Delivery, Departed, Member, Message, Past, Request, Session, State, Task, Wait,
+    Chunked, Delivery, EndedSession, Member, Message, Request, ResumeInfo, Session, State, Task,
+    Wait,
 };
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark};
-use crate::domain::message::{MessageKind, Way};
+use crate::domain::message::{DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 use crate::domain::time::Now;
@@ -60,12 +61,12 @@ impl State {
     }
 
     /// Returns the sessions that left last, oldest first.
-    pub fn departed(&self) -> impl DoubleEndedIterator<Item = &Departed> {
+    pub fn departed(&self) -> impl DoubleEndedIterator<Item = &EndedSession> {
         self.departed.iter()
     }
 
     /// Returns how the last agent of a name lived that has left, if that is remembered.
-    pub fn past_agent(&self, name: &Name) -> Option<(&Departed, &Past)> {
+    pub fn past_agent(&self, name: &Name) -> Option<(&EndedSession, &ResumeInfo)> {
         let mut of_name = self.departed.iter().rev().filter(|left| left.name == *name);
         of_name.find_map(|left| Some((left, left.past.as_ref()?)))
     }
@@ -153,7 +154,7 @@ impl State {
     }
 
     /// Returns the calls of a session that hold messages which came by this way.
-    pub fn calls_handed_by(&self, session: SessionId, way: Way) -> Vec<CallId> {
+    pub fn calls_handed_by(&self, session: SessionId, way: DeliveryMethod) -> Vec<CallId> {
         let Some(session) = self.sessions.get(&session) else {
             return Vec::new();
         };
@@ -290,7 +291,7 @@ impl Message {
     }
 }
 
-impl Departed {
+impl EndedSession {
     /// Returns why it left, as a word and what there is to say about it.
     pub fn told(&self) -> String {
         match &self.detail {

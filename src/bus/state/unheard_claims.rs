@@ -3,7 +3,7 @@
 
 use super::apply::At;
 use super::{Due, Session, State};
-use crate::bus::event::{Known, Unheard};
+use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::request::RequestStatus;
@@ -28,8 +28,8 @@ impl State {
         session.is_some_and(|session| session.unheard.contains_key(request))
     }
 
-    pub(super) fn claim_unheard(&mut self, unheard: &Unheard, at: &At) {
-        let Unheard { session, call, request, .. } = unheard;
+    pub(super) fn claim_unheard(&mut self, unheard: &UnheardClaim, at: &At) {
+        let UnheardClaim { session, call, request, .. } = unheard;
         let is_held = self.requests.get(request).is_some_and(|request| {
             let owner = request.owner.as_ref();
             let is_owner = owner.is_some_and(|owner| owner.session == *session);
@@ -47,7 +47,7 @@ impl State {
     }
 
     /// Notes that a session knows of its claim. What the call was handed by which it claimed stays as it is.
-    pub(super) fn claim_known(&mut self, known: &Known) {
+    pub(super) fn claim_known(&mut self, known: &ProvenClaim) {
         let holder = self.sessions.get_mut(&known.session);
         if let Some(call) = holder.and_then(|holder| holder.unheard.remove(&known.request)) {
             self.let_go(known.session, call);

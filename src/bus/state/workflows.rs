@@ -28,7 +28,7 @@ pub struct Workflow {
     /// Whether its end is asked for.
     pub cancel_asked: bool,
     /// Its steps, in the order in which they were written.
-    pub steps: Vec<PlayedStep>,
+    pub steps: Vec<StepRun>,
     /// Where the prompts are.
     pub prompts: BodyRef,
     /// The file of the project that its gates come from, whose yes each of them needs.
@@ -67,12 +67,12 @@ pub enum Readiness<'a> {
     /// Others have to come to their ends before.
     Waits,
     /// It never can: this one did not end well.
-    Stopped(&'a PlayedStep),
+    Stopped(&'a StepRun),
 }
 
 /// A step, and what it has come to. Items of a list follow the step that is done for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlayedStep {
+pub struct StepRun {
     /// As it was planned.
     pub plan: Step,
     /// The item that it is for, when it is not of the plan itself.
@@ -123,7 +123,7 @@ pub struct PlayedStep {
     pub why: Option<String>,
 }
 
-impl PlayedStep {
+impl StepRun {
     fn planned(plan: Step) -> Self {
         Self {
             plan,
@@ -174,7 +174,7 @@ impl Workflow {
             owner: Some(created.owner),
             status: WorkflowStatus::Running,
             cancel_asked: false,
-            steps: created.steps.iter().cloned().map(PlayedStep::planned).collect(),
+            steps: created.steps.iter().cloned().map(StepRun::planned).collect(),
             prompts: at.body(&created.prompts),
             plan_file: created.plan_file.clone(),
             created_ms: at.ts,
@@ -183,13 +183,13 @@ impl Workflow {
     }
 
     /// Returns a step by its name.
-    pub fn step(&self, name: &Name) -> Option<&PlayedStep> {
+    pub fn step(&self, name: &Name) -> Option<&StepRun> {
         self.steps.iter().find(|step| step.plan.name == *name)
     }
 
     /// Returns all steps that a step depends on, directly or not, with all items that these were done for.
-    pub fn before(&self, step: &PlayedStep) -> Vec<&PlayedStep> {
-        let mut found: Vec<&PlayedStep> = Vec::new();
+    pub fn before(&self, step: &StepRun) -> Vec<&StepRun> {
+        let mut found: Vec<&StepRun> = Vec::new();
         let mut open: Vec<&Name> = step.plan.depends_on.iter().collect();
         while let Some(next) = open.pop().and_then(|name| self.step(name)) {
             if !found.iter().any(|known| known.plan.name == next.plan.name) {
@@ -203,12 +203,12 @@ impl Workflow {
     }
 
     /// Returns the steps of the plan, without the items that some are done for.
-    pub fn planned(&self) -> impl Iterator<Item = &PlayedStep> {
+    pub fn planned(&self) -> impl Iterator<Item = &StepRun> {
         self.steps.iter().filter(|step| step.item.is_none())
     }
 
     /// Returns the steps that do the items of a step's list.
-    pub fn items_of<'a>(&'a self, step: &PlayedStep) -> impl Iterator<Item = &'a PlayedStep> {
+    pub fn items_of<'a>(&'a self, step: &StepRun) -> impl Iterator<Item = &'a StepRun> {
         let name = step.items.map(|_| step.plan.name.clone());
         self.steps.iter().filter(move |other| {
             let item = other.item.as_ref();
@@ -217,7 +217,7 @@ impl Workflow {
     }
 
     /// Says whether a step can begin as far as those that it depends on are concerned.
-    pub fn readiness(&self, step: &PlayedStep) -> Readiness<'_> {
+    pub fn readiness(&self, step: &StepRun) -> Readiness<'_> {
         let mut readiness = Readiness::Ready;
         let before = step.plan.depends_on.iter();
         for before in before.filter_map(|name| self.step(name)) {
@@ -252,9 +252,9 @@ impl Workflow {
         step.ended_ms = None;
         step.items = Some(Items { count, list: at.body(&spread.items) });
         let plan = step.plan.clone();
-        let items = (1..=count).map(|number| PlayedStep {
+        let items = (1..=count).map(|number| StepRun {
             item: Some(Item { of: plan.name.clone(), number }),
-            ..PlayedStep::planned(plan.for_item(number))
+            ..StepRun::planned(plan.for_item(number))
         });
         let behind = place + 1;
         self.steps.splice(behind..behind, items);
@@ -265,8 +265,7 @@ impl Workflow {
         if let Some(step) = self.steps.iter_mut().find(|step| step.plan.name == *name)
             && step.items.take().is_some()
         {
-            let is_item =
-                |step: &PlayedStep| step.item.as_ref().is_some_and(|item| item.of == *name);
+            let is_item = |step: &StepRun| step.item.as_ref().is_some_and(|item| item.of == *name);
             self.steps.retain(|step| !is_item(step));
         }
     }
@@ -355,7 +354,7 @@ impl State {
         if reader.kind == MemberKind::Orchestrator {
             return true;
         }
-        let is_readers = |step: &&PlayedStep| {
+        let is_readers = |step: &&StepRun| {
             step.status == StepStatus::Running && step.agent.as_ref() == Some(&reader.name)
         };
         let running = self.workflows.values().filter(|all| !all.status.is_final());

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{Appended, Log, LogError, Place, Presence, Proposal, Replica, Standing};
-use crate::bus::event::{Body, Event, Joined, Sent};
+use super::{Appended, Log, LogError, LogPosition, Presence, Proposal, Replica, Standing};
+use crate::bus::event::{Body, Event, Joined, MessageSent};
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
@@ -40,7 +40,7 @@ pub(crate) fn joined(number: u128) -> Event {
 }
 
 pub(crate) fn sent(number: u64, text: &str) -> Event {
-    Event::MessageSent(Sent {
+    Event::MessageSent(MessageSent {
         id: MessageId::from_bits(number),
         kind: MessageKind::Message,
         from: Author::Member(name("member-1")),
@@ -99,8 +99,8 @@ fn an_empty_log_opens_empty(make: &dyn Fn() -> Box<dyn Log>) {
     let mut log = make();
     let replica = log.open().unwrap();
     assert_eq!(replica.state, crate::bus::state::State::default());
-    assert_eq!(log.oldest().unwrap(), Place::default());
-    let (entries, _) = log.read_after(Place::default(), 10).unwrap();
+    assert_eq!(log.oldest().unwrap(), LogPosition::default());
+    let (entries, _) = log.read_after(LogPosition::default(), 10).unwrap();
     assert!(entries.is_empty());
 }
 
@@ -187,7 +187,7 @@ fn entries_and_events_are_read_again(make: &dyn Fn() -> Box<dyn Log>) {
     let header = replica.state.message(&MessageId::from_bits(202)).unwrap();
     let body = log.event_at(header.body.place, header.body.index).unwrap();
     assert_eq!(body, sent(202, "third"));
-    let all = log.read_after(Place::default(), usize::MAX).unwrap().0;
+    let all = log.read_after(LogPosition::default(), usize::MAX).unwrap().0;
     let oldest = log.oldest().unwrap();
     assert_eq!(all[0].0, oldest);
     assert!(all.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
-    Turn,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
@@ -16,7 +16,7 @@ use crate::domain::time::Now;
 
 /// What may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Door {
+pub enum FaultPoint {
     /// To write a command's events.
     Append,
     /// To bring them to disk: they are in the log, and whoever asked is told that this is unknown.
@@ -60,8 +60,8 @@ struct Failing {
 #[derive(Default)]
 struct Script {
     /// How often each door was asked.
-    asked: BTreeMap<Door, u64>,
-    failing: BTreeMap<Door, Failing>,
+    asked: BTreeMap<FaultPoint, u64>,
+    failing: BTreeMap<FaultPoint, Failing>,
     failed: u64,
 }
 
@@ -78,7 +78,7 @@ impl Faults {
     }
 
     /// Lets `times` of what is asked of a door from now on fail, beginning with the `nth`, where the next one is the first.
-    pub fn fail(&self, door: Door, nth: u64, times: u64, fault: Fault) {
+    pub fn fail(&self, door: FaultPoint, nth: u64, times: u64, fault: Fault) {
         let mut script = self.script();
         let from = script.asked.get(&door).copied().unwrap_or_default() + nth;
         let failing =
@@ -100,7 +100,7 @@ impl Faults {
             concerns: Some(Arc::new(concerns)),
             so_far: 0,
         };
-        self.script().failing.insert(Door::Append, failing);
+        self.script().failing.insert(FaultPoint::Append, failing);
     }
 
     /// Lets everything succeed from now on.
@@ -109,7 +109,7 @@ impl Faults {
     }
 
     /// Returns how often a door was asked.
-    pub fn asked(&self, door: Door) -> u64 {
+    pub fn asked(&self, door: FaultPoint) -> u64 {
         self.script().asked.get(&door).copied().unwrap_or_default()
     }
 
@@ -119,7 +119,7 @@ impl Faults {
     }
 
     /// Counts what is asked of a door, and says whether it fails.
-    fn ask(&self, door: Door, events: &[Event]) -> Option<Fault> {
+    fn ask(&self, door: FaultPoint, events: &[Event]) -> Option<Fault> {
         let mut script = self.script();
         let asked = script.asked.entry(door).or_default();
         *asked += 1;
@@ -140,7 +140,7 @@ impl Faults {
     }
 
     /// Fails, if a door that writes nothing is to fail.
-    fn pass(&self, door: Door) -> Result<(), LogError> {
+    fn pass(&self, door: FaultPoint) -> Result<(), LogError> {
         self.ask(door, &[]).map_or(Ok(()), |fault| Err(error(fault)))
     }
 
@@ -174,7 +174,7 @@ impl Log for FaultyLog {
     }
 
     fn catch_up(&mut self, replica: &mut Replica) -> Result<(), LogError> {
-        self.faults.pass(Door::CatchUp)?;
+        self.faults.pass(FaultPoint::CatchUp)?;
         self.log.catch_up(replica)
     }
 
@@ -190,7 +190,8 @@ impl Log for FaultyLog {
             let Some(proposal) = decide(state, now)? else {
                 return Ok(None);
             };
-            let fault = *fate.get_or_insert_with(|| faults.ask(Door::Append, &proposal.events));
+            let fault =
+                *fate.get_or_insert_with(|| faults.ask(FaultPoint::Append, &proposal.events));
             let writes = matches!(fault, None | Some(Fault::OutcomeUnknown));
             Ok(writes.then_some(proposal))
         })?;
@@ -203,7 +204,7 @@ impl Log for FaultyLog {
         }
     }
 
-    fn turn(&self) -> Arc<dyn Turn> {
+    fn turn(&self) -> Arc<dyn WriteTurn> {
         self.log.turn()
     }
 
@@ -213,23 +214,23 @@ impl Log for FaultyLog {
 
     fn read_after(
         &mut self,
-        place: Place,
+        place: LogPosition,
         max: usize,
-    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError> {
         self.log.read_after(place, max)
     }
 
-    fn oldest(&mut self) -> Result<Place, LogError> {
+    fn oldest(&mut self) -> Result<LogPosition, LogError> {
         self.log.oldest()
     }
 
-    fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
-        self.faults.pass(Door::Read)?;
+    fn event_at(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
+        self.faults.pass(FaultPoint::Read)?;
         self.log.event_at(place, index)
     }
 
     fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError> {
-        self.faults.pass(Door::Read)?;
+        self.faults.pass(FaultPoint::Read)?;
         self.log.get_blob(id)
     }
 
@@ -277,7 +278,7 @@ struct Faulty {
 impl Durability for Faulty {
     fn sync(&self) -> Result<(), LogError> {
         self.durability.sync()?;
-        self.faults.pass(Door::Sync)
+        self.faults.pass(FaultPoint::Sync)
     }
 
     fn sync_if_quick(&self) -> Option<Result<(), LogError>> {
@@ -285,7 +286,7 @@ impl Durability for Faulty {
     }
 
     fn put_blob(&self, id: uuid::Uuid, text: &str) -> Result<(), LogError> {
-        self.faults.pass(Door::Blob)?;
+        self.faults.pass(FaultPoint::Blob)?;
         self.durability.put_blob(id, text)
     }
 
@@ -320,10 +321,10 @@ mod tests {
         let faults = Faults::default();
         let (mut log, mut replica) = opened(&faults);
         append(&mut log, &mut replica, vec![joined(1)]).unwrap();
-        faults.fail(Door::Append, 2, 2, Fault::Io);
+        faults.fail(FaultPoint::Append, 2, 2, Fault::Io);
         let mut fails = || append(&mut log, &mut replica, vec![joined(2)]).is_err();
         assert_eq!([fails(), fails(), fails(), fails()], [false, true, true, false]);
-        assert_eq!((faults.asked(Door::Append), faults.failed()), (5, 2));
+        assert_eq!((faults.asked(FaultPoint::Append), faults.failed()), (5, 2));
         assert_eq!(replica.next_seq, 4);
     }
 
@@ -331,7 +332,7 @@ mod tests {
     fn what_is_unknown_is_written() {
         let faults = Faults::default();
         let (mut log, mut replica) = opened(&faults);
-        faults.fail(Door::Append, 1, 1, Fault::OutcomeUnknown);
+        faults.fail(FaultPoint::Append, 1, 1, Fault::OutcomeUnknown);
         let told = append(&mut log, &mut replica, vec![joined(1)]);
         assert!(matches!(told, Err(LogError::OutcomeUnknown { .. })));
         assert_eq!(replica.next_seq, 2);
@@ -346,7 +347,7 @@ mod tests {
         assert!(append(&mut log, &mut replica, vec![sent(1, "a")]).is_err());
         append(&mut log, &mut replica, vec![joined(2)]).unwrap();
         append(&mut log, &mut replica, vec![sent(1, "a")]).unwrap();
-        faults.fail(Door::Append, 1, u64::MAX, Fault::Busy);
+        faults.fail(FaultPoint::Append, 1, u64::MAX, Fault::Busy);
         assert!(append(&mut log, &mut replica, vec![joined(3)]).is_err());
         faults.mend();
         append(&mut log, &mut replica, vec![joined(3)]).unwrap();

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::file::line_format;
 use super::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
-    Turn,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
@@ -19,7 +19,7 @@ use crate::domain::time::Now;
 pub type Clock = Arc<dyn Fn() -> Now + Send + Sync>;
 
 #[derive(Default)]
-struct Shared {
+struct SharedStore {
     entries: Vec<Entry>,
     blobs: BTreeMap<uuid::Uuid, String>,
     transcripts: BTreeMap<TaskId, String>,
@@ -35,7 +35,7 @@ struct Shared {
 /// What several [`MemoryLog`]s share.
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<SharedStore>>,
     clock: Clock,
 }
 
@@ -68,18 +68,18 @@ impl Store {
         self.lock().failing.extend(failures);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, SharedStore> {
         // Every change is a single step, so a panic elsewhere leaves nothing half-done.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl MemoryLog {
-    fn read_into(shared: &Shared, replica: &mut Replica) {
+    fn read_into(shared: &SharedStore, replica: &mut Replica) {
         let read = usize::try_from(replica.place.offset).unwrap_or(usize::MAX);
         for (offset, entry) in (replica.place.offset..).zip(shared.entries.iter().skip(read)) {
             let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
-            replica.state.apply(entry, &indices, Place { segment: 0, offset });
+            replica.state.apply(entry, &indices, LogPosition { segment: 0, offset });
             replica.next_seq = entry.next_seq();
             replica.place.offset = offset + 1;
         }
@@ -138,7 +138,7 @@ impl Log for MemoryLog {
         Ok(Appended::Written(entry))
     }
 
-    fn turn(&self) -> Arc<dyn Turn> {
+    fn turn(&self) -> Arc<dyn WriteTurn> {
         Arc::new(Always)
     }
 
@@ -148,24 +148,24 @@ impl Log for MemoryLog {
 
     fn read_after(
         &mut self,
-        place: Place,
+        place: LogPosition,
         max: usize,
-    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError> {
         let shared = self.store.lock();
         let from = usize::try_from(place.offset).unwrap_or(usize::MAX);
         let found: Vec<_> = (place.offset..)
             .zip(shared.entries.iter().skip(from).take(max))
-            .map(|(offset, entry)| (Place { segment: 0, offset }, entry.clone()))
+            .map(|(offset, entry)| (LogPosition { segment: 0, offset }, entry.clone()))
             .collect();
-        let next = Place { segment: 0, offset: place.offset + found.len() as u64 };
+        let next = LogPosition { segment: 0, offset: place.offset + found.len() as u64 };
         Ok((found, next))
     }
 
-    fn oldest(&mut self) -> Result<Place, LogError> {
-        Ok(Place::default())
+    fn oldest(&mut self) -> Result<LogPosition, LogError> {
+        Ok(LogPosition::default())
     }
 
-    fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
+    fn event_at(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
         let mut shared = self.store.lock();
         if let Some(failure) = shared.failing.pop_front() {
             return Err(failure);
@@ -252,7 +252,7 @@ struct InMemory {
 /// Here the turn is whoever's asks for it.
 struct Always;
 
-impl Turn for Always {
+impl WriteTurn for Always {
     fn wait(&self) -> Result<(), LogError> {
         Ok(())
     }

@@ -25,21 +25,21 @@ use crate::domain::time::Now;
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(into = "(u64, u64)", from = "(u64, u64)")]
-pub struct Place {
+pub struct LogPosition {
     /// The first seq of the segment.
     pub segment: u64,
     /// The offset in it, in bytes.
     pub offset: u64,
 }
 
-impl From<(u64, u64)> for Place {
+impl From<(u64, u64)> for LogPosition {
     fn from((segment, offset): (u64, u64)) -> Self {
         Self { segment, offset }
     }
 }
 
-impl From<Place> for (u64, u64) {
-    fn from(place: Place) -> Self {
+impl From<LogPosition> for (u64, u64) {
+    fn from(place: LogPosition) -> Self {
         (place.segment, place.offset)
     }
 }
@@ -50,7 +50,7 @@ pub struct Replica {
     /// The state.
     pub state: State,
     /// Where the next line begins.
-    pub place: Place,
+    pub place: LogPosition,
     /// The seq of the next event. Zero stands for an empty log; the first event has seq 1.
     pub next_seq: u64,
     /// What was passed over: lines with damage.
@@ -79,7 +79,7 @@ pub enum Appended {
     Nothing,
     /// The rules say no.
     Refused(Refusal),
-    /// Another process writes. It is to be tried again after [`Turn::wait`]; nothing was done.
+    /// Another process writes. It is to be tried again after [`WriteTurn::wait`]; nothing was done.
     Contended,
 }
 
@@ -182,7 +182,7 @@ pub trait Durability: Send + Sync {
 }
 
 /// The turn to write, usable from any thread: for who may wait for it as long as another process writes.
-pub trait Turn: Send + Sync {
+pub trait WriteTurn: Send + Sync {
     /// Returns when it is this process's turn: the next append has it.
     fn wait(&self) -> Result<(), LogError>;
 
@@ -229,7 +229,7 @@ pub trait Log: Send {
     ) -> Result<Appended, LogError>;
 
     /// Returns the handle to wait for a turn with, usable from another thread.
-    fn turn(&self) -> Arc<dyn Turn>;
+    fn turn(&self) -> Arc<dyn WriteTurn>;
 
     /// Returns the handle that makes appends durable, usable from another thread.
     fn durability(&self) -> Arc<dyn Durability>;
@@ -237,25 +237,25 @@ pub trait Log: Send {
     /// Reads entries from a place on, at most `max` lines, with the place of each and the place that follows the last.
     fn read_after(
         &mut self,
-        place: Place,
+        place: LogPosition,
         max: usize,
-    ) -> Result<(Vec<(Place, Entry)>, Place), LogError>;
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError>;
 
     /// Returns the place of the oldest entry that is still there.
-    fn oldest(&mut self) -> Result<Place, LogError>;
+    fn oldest(&mut self) -> Result<LogPosition, LogError>;
 
     /// Returns where the parts of the log begin that are read or passed over as a whole, oldest first.
-    fn parts(&mut self) -> Result<Vec<Place>, LogError> {
+    fn parts(&mut self) -> Result<Vec<LogPosition>, LogError> {
         Ok(vec![self.oldest()?])
     }
 
     /// Says whether a text may stand in an entry of the part that begins at a place; much faster than reading it.
-    fn may_hold(&mut self, _part: Place, _text: &str) -> Result<bool, LogError> {
+    fn may_hold(&mut self, _part: LogPosition, _text: &str) -> Result<bool, LogError> {
         Ok(true)
     }
 
     /// Reads one event of the line at a place.
-    fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError>;
+    fn event_at(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError>;
 
     /// Reads a long text.
     fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError>;

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use crate::cli::{Failure, open_bus, serve_mcp};
-use crate::mcp::tools::endpoint_tools::{self, Identity, IdentityError};
-use crate::mcp::{Seating, ToolError};
+use crate::mcp::tools::endpoint_tools::{self, AgentIdentity, IdentityError};
+use crate::mcp::{LazyMembership, ToolError};
 
 pub(crate) fn run() -> Result<(), Failure> {
     serve(|error| error.to_string())
@@ -15,24 +15,26 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 /// Serves whom the environment names; where it names nobody, each call is answered with what `explain` makes of that.
 pub(crate) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(), Failure> {
-    let identity = Identity::read(|name| std::env::var_os(name));
+    let identity = AgentIdentity::read(|name| std::env::var_os(name));
     let identity = identity.map(Arc::new).map_err(explain);
     if let Err(error) = &identity {
         tracing::error!("{error}");
     }
     serve_mcp::run(async move || {
-        let seating = Seating::new(move || take(identity.clone()));
-        let server = endpoint_tools::server(seating.clone());
+        let membership = LazyMembership::new(move || take(identity.clone()));
+        let server = endpoint_tools::server(membership.clone());
         serve_mcp::until_the_end(&server).await?;
         // The session is its bridge's to end.
-        serve_mcp::close_bus(&seating).await;
+        serve_mcp::close_bus(&membership).await;
         Ok(())
     })
 }
 
-async fn take(identity: Result<Arc<Identity>, String>) -> Result<crate::bus::Seat, ToolError> {
+async fn take(
+    identity: Result<Arc<AgentIdentity>, String>,
+) -> Result<crate::bus::Membership, ToolError> {
     let identity = identity.map_err(ToolError::Unavailable)?;
     let bus = open_bus::open_present_bus_aside(identity.directory.clone()).await?;
     bus.refresh()?;
-    Ok(identity.seat(&bus)?)
+    Ok(identity.membership(&bus)?)
 }

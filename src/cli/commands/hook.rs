@@ -13,14 +13,14 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::{Bus, Call, Letter, Seat};
-use crate::cli::claude_session::Kin;
+use crate::bus::{Bus, Call, LoadedMessage, Membership};
+use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::claude_hook;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
 
 /// How long it waits for what it is told, and then for the bus.
@@ -57,7 +57,7 @@ struct Occasion {
 
 /// Where what is said goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Outlet {
     /// Context beside the result of a tool.
     BesideResult,
     /// Context beside a prompt of the user.
@@ -124,13 +124,13 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
 
 impl Occasion {
     /// Says where words can go on this occasion, if anywhere.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<Outlet> {
         match self.hook_event_name.as_str() {
             _ if self.agent_id.is_some() => None,
-            "PostToolUse" => Some(Place::BesideResult),
-            "UserPromptSubmit" => Some(Place::BesidePrompt),
-            "Stop" if self.prompt_id.is_some() => Some(Place::NextTurn(Prolonging::ByContext)),
-            "Stop" => Some(Place::NextTurn(Prolonging::ByReason)),
+            "PostToolUse" => Some(Outlet::BesideResult),
+            "UserPromptSubmit" => Some(Outlet::BesidePrompt),
+            "Stop" if self.prompt_id.is_some() => Some(Outlet::NextTurn(Prolonging::ByContext)),
+            "Stop" => Some(Outlet::NextTurn(Prolonging::ByReason)),
             _ => None,
         }
     }
@@ -141,7 +141,7 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     let found = bus.look(|state| {
         let member = match name {
             Some(name) => state.live(name).filter(|session| session.owner.is_none()),
-            None => Kin::look().member(state),
+            None => ClaudeSession::look().member(state),
         };
         member.map(|session| session.id)
     });
@@ -150,17 +150,18 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
 }
 
 /// Hands over what is unread, if this is the occasion.
-async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Result<(), Failure> {
-    let seat = Seat::beside(bus, session)?;
-    match tokio::time::timeout(LIMIT, seat.end_hooks()).await {
+async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
+    let membership = Membership::beside(bus, session)?;
+    match tokio::time::timeout(LIMIT, membership.end_hooks()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to give back what an earlier hook took: {error}"),
         Err(_) => tracing::warn!("the bus had no time to give back what an earlier hook took"),
     }
-    let mut call = if place.is_behind_a_step() { seat.call_behind_a_step() } else { seat.call() };
+    let mut call =
+        if place.is_behind_a_step() { membership.call_behind_a_step() } else { membership.call() };
     let id = call.id();
     // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
-    let letters = if matches!(place, Place::NextTurn(_)) && again {
+    let letters = if matches!(place, Outlet::NextTurn(_)) && again {
         Ok(Vec::new())
     } else {
         take(&mut call).await
@@ -168,8 +169,8 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
     let said = match letters {
         Ok(letters) if letters.is_empty() => Ok(()),
         Ok(letters) => {
-            let more = bus.look(|state| state.unread(seat.name()).count());
-            let words = claude_hook::context(&letters, seat.name(), more);
+            let more = bus.look(|state| state.unread(membership.name()).count());
+            let words = claude_hook::context(&letters, membership.name(), more);
             let said = output::say_aside(place.answer(&words) + "\n").await;
             said.map_err(Failure::from)
         }
@@ -181,17 +182,18 @@ async fn tell(bus: &Bus, session: SessionId, place: Place, again: bool) -> Resul
         Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
         Err(_) => tracing::warn!("the bus had no time to settle what the hook took"),
     }
-    Call::end_hook(&seat, id);
+    Call::end_hook(&membership, id);
     said
 }
 
-async fn take(call: &mut Call) -> Result<Vec<Letter>, Failure> {
+async fn take(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
-    let taken = tokio::time::timeout(LIMIT, call.take(Way::Hook, claude_hook::pick())).await;
+    let taken =
+        tokio::time::timeout(LIMIT, call.take(DeliveryMethod::Hook, claude_hook::pick())).await;
     Ok(taken.map_err(|_| "the bus had no time for the hook")??)
 }
 
-impl Place {
+impl Outlet {
     /// Says whether the model has been asked since the tools before this have answered, or is asked now with what they brought. A
     /// hook behind a tool may be one of several in one step.
     fn is_behind_a_step(self) -> bool {
@@ -220,20 +222,20 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn place(said: &Value) -> Option<Place> {
+    fn place(said: &Value) -> Option<Outlet> {
         serde_json::from_value::<Occasion>(said.clone()).unwrap().place()
     }
 
     #[test]
     fn words_go_where_the_hook_can_carry_them_and_nowhere_else() {
         let tool = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": { "a": [1] } });
-        assert_eq!(place(&tool), Some(Place::BesideResult));
+        assert_eq!(place(&tool), Some(Outlet::BesideResult));
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
-        assert_eq!(place(&prompt), Some(Place::BesidePrompt));
+        assert_eq!(place(&prompt), Some(Outlet::BesidePrompt));
         let stop = json!({ "hook_event_name": "Stop", "stop_hook_active": false });
-        assert_eq!(place(&stop), Some(Place::NextTurn(Prolonging::ByReason)));
+        assert_eq!(place(&stop), Some(Outlet::NextTurn(Prolonging::ByReason)));
         let stop = json!({ "hook_event_name": "Stop", "prompt_id": "p-1" });
-        assert_eq!(place(&stop), Some(Place::NextTurn(Prolonging::ByContext)));
+        assert_eq!(place(&stop), Some(Outlet::NextTurn(Prolonging::ByContext)));
         let other = json!({ "hook_event_name": "SessionStart" });
         assert_eq!(place(&other), None);
         let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
@@ -243,13 +245,13 @@ mod tests {
     #[test]
     fn the_answer_is_what_claude_code_reads() {
         let answer: Value =
-            serde_json::from_str(&Place::BesideResult.answer("a \"b\"\nc")).unwrap();
+            serde_json::from_str(&Outlet::BesideResult.answer("a \"b\"\nc")).unwrap();
         let expected = json!({
             "hookSpecificOutput": { "hookEventName": "PostToolUse", "additionalContext": "a \"b\"\nc" }
         });
         assert_eq!(answer, expected);
         let answer =
-            |how| -> Value { serde_json::from_str(&Place::NextTurn(how).answer("a")).unwrap() };
+            |how| -> Value { serde_json::from_str(&Outlet::NextTurn(how).answer("a")).unwrap() };
         let expected = json!({
             "hookSpecificOutput": { "hookEventName": "Stop", "additionalContext": "a" }
         });

@@ -11,8 +11,8 @@ use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{trust, watch};
-use crate::bus::rules::{Ask, Wish};
-use crate::bus::{Joining, Seat};
+use crate::bus::rules::{NameChoice, Operation};
+use crate::bus::{Joining, Membership};
 use crate::cli::open_bus::Outside;
 use crate::cli::{Failure, below_agent, find_project, open_bus, serve_mcp};
 use crate::config::{Config, Load};
@@ -20,15 +20,15 @@ use crate::domain::env_vars;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::mcp::tools::orchestrator_tools::{self, Leading};
-use crate::mcp::{Seating, ToolError};
+use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
+use crate::mcp::{LazyMembership, ToolError};
 use crate::supervisor;
 use crate::team::Launch;
 
 /// What an orchestrator is called that has no name of its own.
 const NAME: &str = "orchestrator";
 
-/// How often it is looked whether there is a seat, or another one: that is no hurry.
+/// How often it is looked whether there is a membership, or another one: that is no hurry.
 const LOOK_FOR_SEAT: Duration = Duration::from_secs(10);
 
 /// Who leads.
@@ -71,26 +71,31 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }
     let wish = match arguments.name {
-        Some(name) => Wish::Chosen(name),
-        None => Wish::Like(Name::parse(NAME)?),
+        Some(name) => NameChoice::Chosen(name),
+        None => NameChoice::Like(Name::parse(NAME)?),
     };
-    let place = Place::of(outside, &config, wish, Vec::new());
+    let place = JoinTarget::of(outside, &config, wish, Vec::new());
     let watch = watch::command(&launch.project);
-    let leading = Leading::new(config, launch);
+    let leading = OrchestratorTeam::new(config, launch);
     serve_mcp::run_team(async move || lead(place, leading, &watch).await)
 }
 
 /// Where and as whom to join, and what is to hold there.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct JoinTarget {
     outside: Outside,
     limits: TeamLimits,
     joining: Joining,
 }
 
-impl Place {
+impl JoinTarget {
     /// Makes the place of an orchestrator on a bus.
-    pub(crate) fn of(outside: Outside, config: &Config, wish: Wish, roles: Vec<String>) -> Self {
+    pub(crate) fn of(
+        outside: Outside,
+        config: &Config,
+        wish: NameChoice,
+        roles: Vec<String>,
+    ) -> Self {
         Self {
             limits: config.limits().team(),
             outside,
@@ -99,13 +104,13 @@ impl Place {
     }
 }
 
-async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure> {
+async fn lead(place: JoinTarget, leading: OrchestratorTeam, watch: &str) -> Result<(), Failure> {
     let place = Arc::new(place);
     let directory = place.outside.directory().to_owned();
-    let seating = Seating::new(move || take(place.clone()));
-    let server = orchestrator_tools::server_with_doorbell(seating.clone(), &leading, watch);
-    let keeping = AbortOnDropHandle::new(tokio::spawn(keep(seating.clone(), leading.clone())));
-    let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(seating.clone(), directory)));
+    let membership = LazyMembership::new(move || take(place.clone()));
+    let server = orchestrator_tools::server_with_doorbell(membership.clone(), &leading, watch);
+    let keeping = AbortOnDropHandle::new(tokio::spawn(keep(membership.clone(), leading.clone())));
+    let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(membership.clone(), directory)));
     let mut shutdown = serve_mcp::until_the_end(&server).await?;
     drop((keeping, clearing));
     let hurry = async {
@@ -113,13 +118,13 @@ async fn lead(place: Place, leading: Leading, watch: &str) -> Result<(), Failure
         tracing::warn!("{signal} again: ending all agents at once");
     };
     leading.shutdown(hurry).await;
-    serve_mcp::leave(&seating).await;
+    serve_mcp::leave(&membership).await;
     Ok(())
 }
 
 /// Once it has joined, clears up what the user's state directory remembers of places that are long gone.
-async fn clear_up(seating: Seating, directory: PathBuf) {
-    if seating.seat().await.is_ok() {
+async fn clear_up(membership: LazyMembership, directory: PathBuf) {
+    if membership.membership().await.is_ok() {
         // A place on a disk that hangs holds up this thread alone, and the end waits for it no longer than for any other.
         let cleared = tokio::task::spawn_blocking(move || open_bus::keep_counterparts(&directory));
         if let Err(error) = cleared.await {
@@ -129,12 +134,12 @@ async fn clear_up(seating: Seating, directory: PathBuf) {
 }
 
 /// Keeps in order what dead bridges leave, from the start on; after a bus was removed, on the one that is there then.
-async fn keep(seating: Seating, leading: Leading) {
+async fn keep(membership: LazyMembership, leading: OrchestratorTeam) {
     loop {
-        if let Ok(seat) = seating.seat().await {
-            let workflows = leading.workflows(&seat);
+        if let Ok(held) = membership.membership().await {
+            let workflows = leading.workflows(&held);
             let replaced = async {
-                while seating.current().is_some_and(|now| now.session() == seat.session()) {
+                while membership.current().is_some_and(|now| now.session() == held.session()) {
                     tokio::time::sleep(LOOK_FOR_SEAT).await;
                 }
             };
@@ -148,11 +153,11 @@ async fn keep(seating: Seating, leading: Leading) {
     }
 }
 
-pub(crate) async fn take(place: Arc<Place>) -> Result<Seat, ToolError> {
+pub(crate) async fn take(place: Arc<JoinTarget>) -> Result<Membership, ToolError> {
     let bus = open_bus::open_bus_aside(place.outside.clone()).await?;
-    let seat = bus.join(place.joining.clone()).await?;
-    seat.ask(Ask::Limit(place.limits)).await?;
-    Ok(seat)
+    let membership = bus.join(place.joining.clone()).await?;
+    membership.ask(Operation::Limit(place.limits)).await?;
+    Ok(membership)
 }
 
 pub(crate) fn load(

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::orchestrator;
-use crate::bus::rules::Wish;
+use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::Networks;
-use crate::bus::{Joining, Seat};
+use crate::bus::{Joining, Membership};
 use crate::cli::open_bus::Outside;
 use crate::cli::{Failure, below_agent, find_project, open_bus, serve_mcp};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::tools::endpoint_tools;
-use crate::mcp::{Seating, ToolError};
+use crate::mcp::{LazyMembership, ToolError};
 
 /// Who joins.
 #[derive(Clone, Debug, Args)]
@@ -49,20 +49,20 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     let foreign = open_bus::foreign(arguments.adopt);
     let outside = Outside::new(project.bus_directory(), networks, foreign);
     let joining = Joining {
-        wish: Wish::Chosen(arguments.name),
+        wish: NameChoice::Chosen(arguments.name),
         kind: MemberKind::Peer,
         roles: arguments.roles,
     };
     serve_mcp::run(async move || {
-        let seating = Seating::new(move || take(outside.clone(), joining.clone()));
-        let server = endpoint_tools::server_of_peer(seating.clone(), &project.root);
+        let membership = LazyMembership::new(move || take(outside.clone(), joining.clone()));
+        let server = endpoint_tools::server_of_peer(membership.clone(), &project.root);
         serve_mcp::until_the_end(&server).await?;
-        serve_mcp::leave(&seating).await;
+        serve_mcp::leave(&membership).await;
         Ok(())
     })
 }
 
-async fn take(outside: Outside, joining: Joining) -> Result<Seat, ToolError> {
+async fn take(outside: Outside, joining: Joining) -> Result<Membership, ToolError> {
     let bus = open_bus::open_bus_aside(outside).await?;
     Ok(bus.join(joining).await?)
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if arguments.revoke {
         return revoke(&trust, arguments.path.as_deref());
     }
-    let Some(Asking { file, lines }) = asking(arguments.path.as_deref())? else {
+    let Some(UntrustedFile { file, lines }) = asking(arguments.path.as_deref())? else {
         output::tell("Nothing to say yes to: the file runs nothing and widens nothing.");
         return Ok(());
     };
@@ -144,21 +144,21 @@ fn resolved_around(path: &Path) -> Option<PathBuf> {
 }
 
 /// A file that asks for something.
-struct Asking {
+struct UntrustedFile {
     file: Brought,
     lines: Vec<String>,
 }
 
 /// Reads what is asked for: by a plan, if a file is named, else by the `bridge.toml` of a project. Nothing if that needs no yes.
-fn asking(path: Option<&Path>) -> Result<Option<Asking>, Failure> {
+fn asking(path: Option<&Path>) -> Result<Option<UntrustedFile>, Failure> {
     if let Some(plan) = path.filter(|path| path.is_file()) {
         let written = toml_plan::read(plan, &plan.display().to_string())?;
         let (file, lines) = (written.brought(plan), written.gates());
-        return Ok((!lines.is_empty()).then_some(Asking { file, lines }));
+        return Ok((!lines.is_empty()).then_some(UntrustedFile { file, lines }));
     }
     let config = orchestrator::load(&find_project::find(path)?.root, None)?;
     let file = config.project_file().filter(|file| file.needs_yes());
-    Ok(file.map(|file| Asking { file: file.file.clone(), lines: file.lines() }))
+    Ok(file.map(|file| UntrustedFile { file: file.file.clone(), lines: file.lines() }))
 }
 
 /// Returns where this user's yeses are kept.

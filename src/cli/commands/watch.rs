@@ -13,9 +13,9 @@ use tokio::sync::Notify;
 use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
-use crate::cli::claude_session::Kin;
+use crate::cli::claude_session::ClaudeSession;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
-use crate::delivery::watch_line::{self, Doorbell};
+use crate::delivery::watch_line::{self, AnnouncedMessages};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
@@ -91,14 +91,14 @@ fn quoted(path: &Path) -> String {
 /// Who is watched for, and what has been told.
 struct Watch {
     chosen: Option<Name>,
-    kin: Kin,
+    kin: ClaudeSession,
     /// Whose messages have been told last.
     name: Option<Name>,
-    doorbell: Doorbell,
+    doorbell: AnnouncedMessages,
 }
 
 /// Why following a bus has ended.
-enum Ended {
+enum WatchEnd {
     /// Nobody reads any more.
     Unread,
     /// The bus was removed; another one may come.
@@ -107,7 +107,12 @@ enum Ended {
 
 impl Watch {
     fn new(chosen: Option<Name>) -> Self {
-        Self { chosen, kin: Kin::look(), name: None, doorbell: Doorbell::default() }
+        Self {
+            chosen,
+            kin: ClaudeSession::look(),
+            name: None,
+            doorbell: AnnouncedMessages::default(),
+        }
     }
 
     /// Watches whatever bus is there, until nobody reads any more.
@@ -120,8 +125,8 @@ impl Watch {
             if let Some(mut follower) = Follower::open(directory, origin.clone(), on_change)? {
                 self.name = None;
                 match self.follow(&mut follower, &changed).await? {
-                    Ended::Unread => return Ok(()),
-                    Ended::Removed => {}
+                    WatchEnd::Unread => return Ok(()),
+                    WatchEnd::Removed => {}
                 }
             }
             if !output::has_reader() {
@@ -131,18 +136,18 @@ impl Watch {
         }
     }
 
-    async fn follow(&mut self, bus: &mut Follower, changed: &Notify) -> Result<Ended, Failure> {
+    async fn follow(&mut self, bus: &mut Follower, changed: &Notify) -> Result<WatchEnd, Failure> {
         let mut pause = FIRST_LOOK;
         loop {
             match bus.look() {
-                Err(LogError::Removed) => return Ok(Ended::Removed),
+                Err(LogError::Removed) => return Ok(WatchEnd::Removed),
                 looked => looked?,
             }
             let lines = self.lines(bus);
             let is_quiet = lines.is_empty();
             // A reader that has gone is told by the error, or by the look.
             if (!is_quiet && output::say_aside(lines).await.is_err()) || !output::has_reader() {
-                return Ok(Ended::Unread);
+                return Ok(WatchEnd::Unread);
             }
             pause = match bus.listening() {
                 Listening::Notified => LOOK_AROUND,

@@ -1,6 +1,6 @@
 //! What of a project's own file needs its user's yes.
 
-use super::Place;
+use super::TestDirectories;
 use crate::config::{Brought, Config, Resume};
 use crate::domain::name::Name;
 
@@ -22,7 +22,7 @@ gate_env = ["DATABASE_*"]
 "#;
 
 fn load(project: &str) -> Config {
-    Place::new().user(OWN).project(project).load().unwrap()
+    TestDirectories::new().user(OWN).project(project).load().unwrap()
 }
 
 /// Asserts which lines need a yes.
@@ -120,7 +120,7 @@ fn no_yes_lets_a_project_go_on_with_workflows_by_itself() {
     config.agree();
     assert_eq!(config.resume(), Resume::Ask);
     assert!(config.leaves_out_auto_resume());
-    let place = Place::new().user("[workflows]\nresume = 'auto'");
+    let place = TestDirectories::new().user("[workflows]\nresume = 'auto'");
     assert_eq!(place.load().unwrap().resume(), Resume::Auto);
     let place = place.project("[workflows]\nresume = 'ask'");
     assert_eq!(place.load().unwrap().resume(), Resume::Ask);
@@ -130,12 +130,13 @@ fn no_yes_lets_a_project_go_on_with_workflows_by_itself() {
 
 #[test]
 fn what_the_file_of_the_command_line_says_is_the_users_word() {
-    let place = Place::new()
+    let place = TestDirectories::new()
         .project("[agents.a]\ncommand = 'sh'\nargs = ['-c', 'id']")
         .explicit("[agents.a]\ncommand = 'a'\nargs = []");
     assert!(place.load().unwrap().unagreed().is_none());
-    let place =
-        Place::new().project("[agents.a]\ncommand = 'sh'").explicit("[agents.a]\nroles = ['x']");
+    let place = TestDirectories::new()
+        .project("[agents.a]\ncommand = 'sh'")
+        .explicit("[agents.a]\nroles = ['x']");
     let config = place.load().unwrap();
     let name = Name::parse("A").unwrap();
     let demanded = config.unagreed().unwrap().demanded_of(&name).unwrap();
@@ -144,14 +145,15 @@ fn what_the_file_of_the_command_line_says_is_the_users_word() {
 
 #[test]
 fn a_script_plays_a_profile_in_the_place_of_what_the_project_says() {
-    let place = Place::new().project("[agents.a]\ncommand = 'sh'\n[agents.b]\ncommand = 'sh'");
+    let place =
+        TestDirectories::new().project("[agents.a]\ncommand = 'sh'\n[agents.b]\ncommand = 'sh'");
     let mut config = place.load().unwrap();
     let name = |name| Name::parse(name).unwrap();
     config.play([name("a")], "/play.toml".as_ref()).unwrap();
     let file = config.unagreed().unwrap();
     assert_eq!(file.demanded_of(&name("a")), None);
     assert!(file.demanded_of(&name("b")).is_some());
-    let place = Place::new().project("[agents.scripted]\ncommand = 'sh'");
+    let place = TestDirectories::new().project("[agents.scripted]\ncommand = 'sh'");
     let mut config = place.load().unwrap();
     config.play([name("a")], "/play.toml".as_ref()).unwrap();
     let file = config.unagreed().unwrap();
@@ -162,7 +164,7 @@ fn a_script_plays_a_profile_in_the_place_of_what_the_project_says() {
 fn a_mode_that_a_project_takes_back_needs_a_yes() {
     let own = "[agents.codex]\ncommand = 'codex-acp'\nmode = 'yolo'\nmodes = { rules = 'careful', deny = 'plan' }";
     let check = |project: &str, expected: &[&str]| {
-        let place = Place::new().user(own).project(project);
+        let place = TestDirectories::new().user(own).project(project);
         let config = place.load().unwrap();
         let lines = config.project_file().unwrap().lines();
         assert_eq!(lines.get(1..).unwrap_or_default(), expected, "{project}");
@@ -179,24 +181,24 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
     use std::os::unix::fs::symlink;
     const FILE: &str = "project/.claude/bridge.toml";
     let text = "[agents.a]\ncommand = 'sh'";
-    let trusted = Place::new().project(text);
+    let trusted = TestDirectories::new().project(text);
     let own = trusted.load().unwrap().project_file().unwrap().file.clone();
-    let refused = |place: &Place| place.load().unwrap_err().to_string();
+    let refused = |place: &TestDirectories| place.load().unwrap_err().to_string();
 
     // The file itself is a link, or what it is in.
-    let other = Place::new();
+    let other = TestDirectories::new();
     let (theirs, mine) = (trusted.path(FILE), other.path(FILE));
     std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
     symlink(&theirs, &mine).unwrap();
     assert!(refused(&other).contains("leads out of the project"), "{}", refused(&other));
-    let other = Place::new();
+    let other = TestDirectories::new();
     let mine = other.path(FILE);
     std::fs::create_dir_all(mine.parent().unwrap().parent().unwrap()).unwrap();
     symlink(theirs.parent().unwrap(), mine.parent().unwrap()).unwrap();
     assert!(refused(&other).contains("leads out of the project"), "{}", refused(&other));
 
     // A link inside of a project is a file of that project.
-    let other = Place::new();
+    let other = TestDirectories::new();
     let mine = other.path(FILE);
     std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
     std::fs::write(mine.parent().unwrap().join("shared.toml"), text).unwrap();

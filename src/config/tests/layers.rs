@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Place;
-use crate::config::{Command, Load, MidTurn, Source, Sourced};
+use super::TestDirectories;
+use crate::config::{Command, Load, MidTurn, Sourced, ValueOrigin};
 use crate::domain::permission::Policy;
 
 fn owned(words: &[&str]) -> Vec<String> {
@@ -13,11 +13,11 @@ fn owned(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn without_any_file_there_are_the_built_in_profiles() {
-    let config = Place::new().load().unwrap();
+    let config = TestDirectories::new().load().unwrap();
     let names: Vec<&str> = config.profiles().map(|profile| profile.name.as_str()).collect();
     assert_eq!(names, ["claude-code", "codex", "droid", "gemini", "qwen", "scripted"]);
     let scripted = config.profile("scripted").unwrap();
-    assert_eq!(scripted.command, Sourced::new(Command::OwnBinary, Source::BuiltIn));
+    assert_eq!(scripted.command, Sourced::new(Command::OwnBinary, ValueOrigin::BuiltIn));
     assert_eq!(scripted.args.value, ["scripted-agent"]);
     assert_eq!(scripted.permissions.value, Policy::Rules);
     assert!(!scripted.comes_from_project_file());
@@ -25,7 +25,7 @@ fn without_any_file_there_are_the_built_in_profiles() {
 
 #[test]
 fn every_field_of_a_profile_is_read() {
-    let place = Place::new().project(
+    let place = TestDirectories::new().project(
         r#"
         [agents.Reviewer]
         command = "node"
@@ -51,7 +51,7 @@ fn every_field_of_a_profile_is_read() {
     );
     let config = place.load().unwrap();
     let profile = config.profile("rEVIEWER").unwrap();
-    let source = Source::Project(place.path("project/.claude/bridge.toml"));
+    let source = ValueOrigin::Project(place.path("project/.claude/bridge.toml"));
     let sourced = |text: &str| Sourced::new(text.to_owned(), source.clone());
     assert_eq!(profile.name.as_str(), "Reviewer");
     assert_eq!(profile.command.value, Command::OnPath("node".to_owned()));
@@ -80,7 +80,7 @@ fn every_field_of_a_profile_is_read() {
 #[test]
 fn no_layer_takes_back_what_an_earlier_one_guards() {
     let guarded = |names: &str| format!("[agents.scripted]\nguarded = [{names}]");
-    let place = Place::new()
+    let place = TestDirectories::new()
         .user(&guarded("\"deploy\""))
         .project(&guarded(""))
         .explicit(&guarded("\"ci\""));
@@ -93,12 +93,12 @@ fn no_layer_takes_back_what_an_earlier_one_guards() {
 #[test]
 fn later_layers_win() {
     let model = |name| format!("[agents.scripted]\ndefault_model = \"{name}\"");
-    let check = |place: &Place, expected: &str| {
+    let check = |place: &TestDirectories, expected: &str| {
         let config = place.load().unwrap();
         let found = config.profile("scripted").unwrap().default_model.clone().unwrap();
         assert_eq!(found.value, expected);
     };
-    let place = Place::new().user(&model("user's"));
+    let place = TestDirectories::new().user(&model("user's"));
     check(&place, "user's");
     let place = place.project(&model("project's"));
     check(&place, "project's");
@@ -108,15 +108,15 @@ fn later_layers_win() {
 
 #[test]
 fn a_layer_changes_only_the_fields_it_names() {
-    let place = Place::new()
+    let place = TestDirectories::new()
         .user("[agents.a]\ncommand = \"one\"\nargs = [\"x\", \"y\"]\nenv = { A = \"1\", B = \"1\" }\npermissions = \"deny\"")
         .project("[agents.A]\nargs = []\nenv = { B = \"2\", C = \"2\" }")
         .explicit("[agents.a]\nroles = [\"tester\"]");
     let config = place.load().unwrap();
     let profile = config.profile("a").unwrap();
-    let user = Source::User(place.path("home/.config/cli-team-bridge/config.toml"));
-    let project = Source::Project(place.path("project/.claude/bridge.toml"));
-    let explicit = Source::Explicit(place.path("explicit.toml"));
+    let user = ValueOrigin::User(place.path("home/.config/cli-team-bridge/config.toml"));
+    let project = ValueOrigin::Project(place.path("project/.claude/bridge.toml"));
+    let explicit = ValueOrigin::Explicit(place.path("explicit.toml"));
     assert_eq!(profile.command, Sourced::new(Command::OnPath("one".to_owned()), user.clone()));
     assert_eq!(profile.args, Sourced::new(Vec::new(), project.clone()));
     assert_eq!(profile.env["A"].source, user);
@@ -132,7 +132,7 @@ fn a_layer_changes_only_the_fields_it_names() {
 fn a_later_mode_stands_alone_and_later_modes_stand_beside_the_earlier_mode() {
     let modes = "[agents.scripted]\nmode = \"a\"\nmodes = { allow = \"b\" }";
     let check = |later: &str, expected: [&str; 4]| {
-        let config = Place::new().user(modes).project(later).load().unwrap();
+        let config = TestDirectories::new().user(modes).project(later).load().unwrap();
         let profile = config.profile("scripted").unwrap();
         let under = Policy::WORDS.map(|(_, policy)| profile.mode_under(policy));
         assert_eq!(under, expected.map(Some), "{later}");
@@ -145,7 +145,8 @@ fn a_later_mode_stands_alone_and_later_modes_stand_beside_the_earlier_mode() {
 #[test]
 fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
     let check = |text: &str, expected: &[&str]| {
-        let config = Place::new().project(&format!("[agents.scripted]\n{text}")).load().unwrap();
+        let config =
+            TestDirectories::new().project(&format!("[agents.scripted]\n{text}")).load().unwrap();
         let profile = config.profile("scripted").unwrap();
         assert_eq!(profile.fields_from_project_file(), expected);
         assert_eq!(profile.comes_from_project_file(), !expected.is_empty());
@@ -174,7 +175,7 @@ fn the_users_directory_of_configuration_is_respected_when_it_is_absolute() {
 
 #[test]
 fn later_limits_win_one_by_one_and_each_knows_its_layer() {
-    let place = Place::new()
+    let place = TestDirectories::new()
         .user("[limits]\nagents = 3\nunread = 0x10")
         .project("[limits]\nagents = 2\n")
         .explicit("[limits]\nqueued_tasks = 20\nallow_network_file_system = true");

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 use super::{Config, ConfigError, Load};
 
 /// A home and a project in a temporary directory.
-struct Place {
+struct TestDirectories {
     root: TempDir,
     explicit: Option<PathBuf>,
 }
 
-impl Place {
+impl TestDirectories {
     fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap(), explicit: None }
     }

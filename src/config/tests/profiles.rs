@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Place;
+use super::TestDirectories;
 use crate::config::{Command, MidTurn};
 use crate::domain::permission::Policy;
 
 #[test]
 fn an_unknown_profile_names_the_nearest_or_all() {
-    let config = Place::new().load().unwrap();
+    let config = TestDirectories::new().load().unwrap();
     let error = config.profile("codx").unwrap_err();
     assert_eq!(error.to_string(), "there is no profile `codx`: did you mean `codex`?");
     assert_eq!(error.known.len(), 6);
@@ -28,7 +28,7 @@ fn an_unknown_profile_names_the_nearest_or_all() {
 #[test]
 fn a_program_is_this_binary_or_what_is_found() {
     let text = "[agents.bare]\ncommand = \"node\"\n[agents.absolute]\ncommand = \"/opt/agent\"";
-    let config = Place::new().project(text).load().unwrap();
+    let config = TestDirectories::new().project(text).load().unwrap();
     let program = |name: &str| {
         let find = |program: &str| Some(Path::new("/found").join(program.trim_start_matches('/')));
         config.profile(name).unwrap().program(Path::new("/own/binary"), find).unwrap()
@@ -40,18 +40,18 @@ fn a_program_is_this_binary_or_what_is_found() {
 
 #[test]
 fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
-    let check = |place: Place, expected: &str| {
+    let check = |place: TestDirectories, expected: &str| {
         let config = place.load().unwrap();
         let error = config.profile("a").unwrap().program(Path::new("/own"), |_| None).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
     check(
-        Place::new().project("[agents.a]\ncommand = \"node\""),
+        TestDirectories::new().project("[agents.a]\ncommand = \"node\""),
         "the profile `a` needs the program `node`, which is not on PATH: install it, or correct `command` of \
          [agents.a] (it comes from `bridge.toml` in the project's `.claude` folder)",
     );
     check(
-        Place::new().user("[agents.a]\ncommand = \"/opt/agent\""),
+        TestDirectories::new().user("[agents.a]\ncommand = \"/opt/agent\""),
         "the profile `a` needs the program `/opt/agent`, which is not there or not executable: install it, or correct \
          `command` of [agents.a] (it comes from the user's own `config.toml`)",
     );
@@ -59,25 +59,25 @@ fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
 
 #[test]
 fn a_missing_program_is_named_with_how_to_install_it() {
-    let missing = |place: Place| {
+    let missing = |place: TestDirectories| {
         let config = place.load().unwrap();
         let profile = config.profile("gemini").unwrap();
         let error = profile.program(Path::new("/own"), |_| None).unwrap_err();
         error.to_string()
     };
     assert_eq!(
-        missing(Place::new()),
+        missing(TestDirectories::new()),
         "the profile `gemini` needs the program `gemini`, which is not on PATH: install it with \
          `npm install -g @google/gemini-cli`, or correct `command` of [agents.gemini] (it comes from the built-in \
          profiles)"
     );
-    let other = missing(Place::new().user("[agents.gemini]\ncommand = \"mine\""));
+    let other = missing(TestDirectories::new().user("[agents.gemini]\ncommand = \"mine\""));
     assert!(other.contains("`mine`, which is not on PATH: install it, or correct"), "{other}");
 }
 
 #[test]
 fn every_built_in_agent_says_how_to_install_it_and_how_to_log_in() {
-    let config = Place::new().load().unwrap();
+    let config = TestDirectories::new().load().unwrap();
     for profile in config.profiles() {
         let name = profile.name.as_str();
         let external = profile.command.value != Command::OwnBinary;
@@ -89,7 +89,7 @@ fn every_built_in_agent_says_how_to_install_it_and_how_to_log_in() {
 /// What is known of an agent, and can be said as data.
 #[test]
 fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
-    let config = Place::new().load().unwrap();
+    let config = TestDirectories::new().load().unwrap();
     let profile = |name: &str| config.profile(name).unwrap();
     let sets = |name: &str, variable: &str| {
         let env = &profile(name).env;
@@ -128,7 +128,7 @@ fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
 #[test]
 fn an_agents_environment_follows_its_profile() {
     let text = "[agents.scripted]\nenv = { LANG = \"C\" }";
-    let config = Place::new().project(text).load().unwrap();
+    let config = TestDirectories::new().project(text).load().unwrap();
     let own = ["BRIDGE_SCRIPT", "BRIDGE_TOKEN", "LANG", "PATH", "SECRET"]
         .map(|name| (name.into(), "own".into()));
     let environment = config.profile("scripted").unwrap().environment(own.into_iter());

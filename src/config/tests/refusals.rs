@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::Place;
+use super::TestDirectories;
 
 /// Asserts the whole message about a project's file.
 #[track_caller]
 fn check_refused(text: &str, expected: &str) {
     let expected = expected.replace('@', "project/.claude/bridge.toml:");
-    assert_eq!(Place::new().project(text).error(), expected);
+    assert_eq!(TestDirectories::new().project(text).error(), expected);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_slip_of_syntax_is_refused_with_its_place() {
 
 #[test]
 fn all_problems_of_all_files_are_told_at_once_in_their_order() {
-    let place = Place::new()
+    let place = TestDirectories::new()
         .user("x = 1")
         .project("[agents.b]\nzzz = 1\n[agents.a]\ncomand = \"x\"\nargs = 1\n[yyy]")
         .explicit("=");
@@ -278,7 +278,7 @@ fn all_problems_of_all_files_are_told_at_once_in_their_order() {
 
 #[test]
 fn the_file_that_was_named_must_exist() {
-    let mut place = Place::new();
+    let mut place = TestDirectories::new();
     place.explicit = Some(place.path("missing.toml"));
     assert_eq!(
         place.error(),
@@ -288,14 +288,14 @@ fn the_file_that_was_named_must_exist() {
 
 #[test]
 fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
-    let place = Place::new();
+    let place = TestDirectories::new();
     fs::create_dir_all(place.path("project/.claude/bridge.toml")).unwrap();
     assert_eq!(
         place.error(),
         "`project/.claude/bridge.toml` is a directory, not a configuration file: name a regular TOML file"
     );
 
-    let mut place = Place::new();
+    let mut place = TestDirectories::new();
     place.explicit = Some(PathBuf::from("/dev/null"));
     assert_eq!(
         place.error(),
@@ -303,14 +303,14 @@ fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
     );
 
     let largest = "#".repeat(1_048_576);
-    assert!(Place::new().project(&largest).load().is_ok());
+    assert!(TestDirectories::new().project(&largest).load().is_ok());
     assert_eq!(
-        Place::new().project(&(largest + "#")).error(),
+        TestDirectories::new().project(&(largest + "#")).error(),
         "`project/.claude/bridge.toml` is larger than 1048576 bytes, the most a configuration file may have: \
          it is probably another kind of file"
     );
 
-    let place = Place::new();
+    let place = TestDirectories::new();
     place.write("project/.claude/bridge.toml", b"# one\n# two \xff\n");
     assert_eq!(
         place.error(),
@@ -320,7 +320,7 @@ fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
 
 #[test]
 fn a_file_the_system_does_not_give_is_told_with_the_reason() {
-    let place = Place::new();
+    let place = TestDirectories::new();
     let path = place.path("project/.claude/bridge.toml");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&path, &path).unwrap();

@@ -1,6 +1,6 @@
 //! Inject: unread messages in front of the next task's prompt.
 
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
 use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
@@ -21,7 +21,7 @@ pub fn pick() -> Pick {
 /// Writes the prompt of a task: who the agent is where it does not know yet, what others said, and what to do.
 pub fn task_prompt<'r>(
     primer: Option<&str>,
-    letters: &[Letter],
+    letters: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,

@@ -1,6 +1,6 @@
 //! Hook: messages as additional context of a Claude Code session, between two of its own steps.
 
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
 use crate::delivery::message_frame::frame;
 use crate::domain::limits;
@@ -23,6 +23,6 @@ pub fn pick() -> Pick {
 }
 
 /// Writes what the model is told.
-pub fn context(letters: &[Letter], reader: &Name, more: usize) -> String {
+pub fn context(letters: &[LoadedMessage], reader: &Name, more: usize) -> String {
     format!("{}\n\n{REQUEST}", frame(letters, reader, more))
 }

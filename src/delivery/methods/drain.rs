@@ -1,6 +1,6 @@
 //! Drain: unread messages as the answer to an agent that asks for them in its turn.
 
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
 
@@ -14,7 +14,7 @@ fn request(reader: Reader<'_>) -> String {
 
 /// Writes the texts that the agent is given: one, because each would be a message of its own.
 pub fn drained_texts<'r>(
-    letters: &[Letter],
+    letters: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> Vec<String> {

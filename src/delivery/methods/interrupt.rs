@@ -1,7 +1,7 @@
 //! Interrupt: where nothing gets into a running turn, urgent messages end it, and the agent is prompted again with both.
 
 use super::before_task;
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::delivery::policy::{Busy, Mail};
 use crate::delivery::recipient::Reader;
 
@@ -16,7 +16,7 @@ pub(crate) fn is_due(mail: &Mail, busy: &Busy) -> bool {
 
 /// Writes the prompt with which the same task goes on.
 pub fn again_prompt<'r>(
-    letters: &[Letter],
+    letters: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::delivery::capabilities::SteerWhen;
 use crate::delivery::message_frame::frame;
 use crate::delivery::policy::{Busy, Mail};
@@ -43,7 +43,11 @@ pub fn pause(in_vain: u32) -> Duration {
 }
 
 /// Writes what is put into the turn.
-pub fn steer_text<'r>(letters: &[Letter], reader: impl Into<Reader<'r>>, more: usize) -> String {
+pub fn steer_text<'r>(
+    letters: &[LoadedMessage],
+    reader: impl Into<Reader<'r>>,
+    more: usize,
+) -> String {
     let reader = reader.into();
     format!("{}\n\n{}", frame(letters, reader, more), request(reader))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::bus::Letter;
+use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
 use crate::bus::state::{Delivery, Message, State};
 use crate::delivery::message_frame::frame;
@@ -33,7 +33,7 @@ pub struct Tried(BTreeMap<MessageId, Delivery>);
 
 impl Tried {
     /// Returns what a wake tries that has these in its prompt: with them all unread mail up to that place, as the prompt may be full.
-    pub fn by(state: &State, name: &Name, letters: &[Letter], newest: u64) -> Self {
+    pub fn by(state: &State, name: &Name, letters: &[LoadedMessage], newest: u64) -> Self {
         let taken = letters.iter().map(|letter| &letter.header);
         let newest = taken.clone().map(|header| header.seq).fold(newest, u64::max);
         let taken = taken.filter_map(|header| state.message(&header.id));
@@ -108,7 +108,7 @@ pub fn pick(prompt_bytes: usize) -> Pick {
 /// Writes the prompt that wakes.
 pub fn wake_prompt<'r>(
     primer: Option<&str>,
-    letters: &[Letter],
+    letters: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> String {
@@ -125,31 +125,31 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bus::rules::Wish;
+    use crate::bus::rules::NameChoice;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, Claimed, Joining, Seat};
+    use crate::bus::{Bus, Claimed, Joining, Membership};
     use crate::domain::ids::RequestId;
     use crate::domain::member::{Departure, MemberKind};
-    use crate::domain::message::Way;
+    use crate::domain::message::DeliveryMethod;
     use crate::sys::clock;
 
-    async fn join(bus: &Bus, name: &str) -> Seat {
-        let wish = Wish::Chosen(Name::parse(name).unwrap());
+    async fn join(bus: &Bus, name: &str) -> Membership {
+        let wish = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        let joined = Membership::join(bus, Joining { wish, kind, roles }).await;
         joined.unwrap()
     }
 
     /// Claims a request for a while.
-    async fn claim_and_leave(seat: Seat, request: &RequestId) {
-        let mut call = seat.call();
+    async fn claim_and_leave(membership: Membership, request: &RequestId) {
+        let mut call = membership.call();
         let claimed = call.claim(request.clone()).await.unwrap();
         assert!(matches!(claimed, Claimed::Won(_)));
         call.answered().await;
-        seat.leave(Departure::Closed).await.unwrap();
+        membership.leave(Departure::Closed).await.unwrap();
     }
 
-    fn newest(bus: &Bus, of: &Seat, tried: &Tried) -> Option<u64> {
+    fn newest(bus: &Bus, of: &Membership, tried: &Tried) -> Option<u64> {
         bus.look(|state| worth_a_turn(state, of.name(), tried))
     }
 
@@ -172,7 +172,7 @@ mod tests {
 
         // A wake fails that has it in its prompt.
         let mut wake = ann.call();
-        let letters = wake.take(Way::Prompt, pick(10_000)).await.unwrap();
+        let letters = wake.take(DeliveryMethod::Prompt, pick(10_000)).await.unwrap();
         assert!(!letters.is_empty());
         tried.add(bus.look(|state| Tried::by(state, ann.name(), &letters, place)));
         wake.give_back().await.unwrap();

@@ -71,14 +71,14 @@ pub(crate) struct Arrival {
 
 /// The place of a call. It is free again when the call's work has ended and its answer is written.
 #[derive(Clone, Debug)]
-struct Place {
+struct CallSlot {
     _permit: Arc<OwnedSemaphorePermit>,
 }
 
 /// The transport of a server.
 pub(crate) struct Wire<R, W> {
-    lines: Lines<Gauged<R>>,
-    gauge: Arc<Gauge>,
+    lines: Lines<Counted<R>>,
+    gauge: Arc<ByteCount>,
     /// Looks at the line that is too long.
     scan: IdScan,
     output: Arc<Mutex<Output<W>>>,
@@ -101,7 +101,7 @@ pub(crate) struct Wire<R, W> {
 
 /// A request that has its place.
 struct UnderWay {
-    place: Place,
+    place: CallSlot,
     answer: Answer,
 }
 
@@ -119,8 +119,8 @@ where
 {
     /// Speaks over these pipes; `ended` is cancelled at the end of the input.
     pub(crate) fn new(input: R, inflow: Inflow, output: W, ended: CancellationToken) -> Self {
-        let gauge = Arc::new(Gauge { read: SyncMutex::default(), inflow });
-        let input = Gauged { input, gauge: Arc::clone(&gauge) };
+        let gauge = Arc::new(ByteCount { read: SyncMutex::default(), inflow });
+        let input = Counted { input, gauge: Arc::clone(&gauge) };
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -263,7 +263,7 @@ where
     fn begin(&mut self, permit: OwnedSemaphorePermit) -> Option<ClientJsonRpcMessage> {
         let Held { mut message, at, .. } = self.held.pop_front()?;
         if let ClientJsonRpcMessage::Request(request) = &mut message {
-            let place = Place { _permit: Arc::new(permit) };
+            let place = CallSlot { _permit: Arc::new(permit) };
             let answer = Answer::default();
             let extensions = request.request.extensions_mut();
             // It goes with the request until the work for it has ended.
@@ -386,13 +386,13 @@ fn is_request(message: &ClientJsonRpcMessage, id: &RequestId) -> bool {
 }
 
 /// How much a client has said.
-struct Gauge {
+struct ByteCount {
     /// How many bytes of its input have been read. Held while more are read.
     read: SyncMutex<u64>,
     inflow: Inflow,
 }
 
-impl Gauge {
+impl ByteCount {
     /// Returns how many bytes the client has written, those included that are not read yet, as far as that can be told.
     fn said(&self) -> u64 {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -401,12 +401,12 @@ impl Gauge {
 }
 
 /// An input that keeps its gauge.
-struct Gauged<R> {
+struct Counted<R> {
     input: R,
-    gauge: Arc<Gauge>,
+    gauge: Arc<ByteCount>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Gauged<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -30,23 +30,23 @@ use super::ask_consent::Asked;
 use super::ask_user::User;
 use super::caller::{Caller, Progress};
 use super::error::ToolError;
-use super::lazy_membership::Seating;
+use super::lazy_membership::LazyMembership;
 use super::shapes::message_shape::views;
 use super::tool::json_schema::INBOX;
-use super::tool::{AnyTool, Mail, Patience, Prepared};
-use crate::bus::rules::{Ask, Pick};
-use crate::bus::{Answer, BusError, Seat};
+use super::tool::{AnyTool, CallTimeout, InboxMode, Prepared};
+use crate::bus::rules::{Operation, Pick};
+use crate::bus::{Answer, BusError, Membership};
 use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::text::suggest::nearest;
-use crate::team::Human;
+use crate::team::UserReachable;
 
 /// A tool that does not wait answers within this.
 const TOOL_LIMIT: Duration = Duration::from_millis(limits::TOOL_MS);
 
-/// How long a call waits for its seat: a name may be waited for as long as its holder takes to leave, and then the bus.
+/// How long a call waits for its membership: a name may be waited for as long as its holder takes to leave, and then the bus.
 const SEAT_LIMIT: Duration = TOOL_LIMIT.saturating_mul(2);
 
 /// When it is said again that the tools are ready, after the bus could not take it.
@@ -68,7 +68,7 @@ pub struct About {
     pub instructions: String,
 }
 
-/// An MCP server with some tools for one seat. Cheap to clone.
+/// An MCP server with some tools for one membership. Cheap to clone.
 #[derive(Clone)]
 pub struct Server {
     shared: Arc<Inner>,
@@ -77,7 +77,7 @@ pub struct Server {
 struct Inner {
     about: About,
     tools: Vec<Offered>,
-    seating: Seating,
+    membership: LazyMembership,
     /// The client's user, where that one is asked something.
     user: Option<User>,
     recent: Mutex<VecDeque<(RequestId, CallId)>>,
@@ -98,34 +98,34 @@ struct Offered {
 
 impl Server {
     /// Makes a server with these tools, shown in this order.
-    pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, seating: Seating) -> Self {
-        Self::with_limit(about, tools, seating, TOOL_LIMIT)
+    pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, membership: LazyMembership) -> Self {
+        Self::with_limit(about, tools, membership, TOOL_LIMIT)
     }
 
     /// Makes the same server, whose client's user is asked what agents want to be allowed.
     pub fn asking_users(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
-        seating: Seating,
-        human: Human,
+        membership: LazyMembership,
+        human: UserReachable,
     ) -> Self {
-        Self::made(about, tools, seating, (TOOL_LIMIT, Some(User::new(human))))
+        Self::made(about, tools, membership, (TOOL_LIMIT, Some(User::new(human))))
     }
 
     /// Makes a server whose tools may take so long.
     pub(super) fn with_limit(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
-        seating: Seating,
+        membership: LazyMembership,
         limit: Duration,
     ) -> Self {
-        Self::made(about, tools, seating, (limit, None))
+        Self::made(about, tools, membership, (limit, None))
     }
 
     fn made(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
-        seating: Seating,
+        membership: LazyMembership,
         (limit, user): (Duration, Option<User>),
     ) -> Self {
         let offered = tools.into_iter().map(|tool| Offered { definition: tool.definition(), tool });
@@ -133,7 +133,7 @@ impl Server {
             shared: Arc::new(Inner {
                 about,
                 tools: offered.collect(),
-                seating,
+                membership,
                 user,
                 recent: Mutex::default(),
                 ending: CancellationToken::new(),
@@ -145,8 +145,8 @@ impl Server {
     }
 
     /// Returns whose calls it answers.
-    pub fn seating(&self) -> &Seating {
-        &self.shared.seating
+    pub fn membership(&self) -> &LazyMembership {
+        &self.shared.membership
     }
 
     /// Returns the token that tells the calls that wait that the client is gone.
@@ -174,7 +174,7 @@ impl Server {
         })
     }
 
-    /// Does a call, from taking the seat to the answer.
+    /// Does a call, from taking the membership to the answer.
     async fn answer(
         &self,
         offered: &Offered,
@@ -183,18 +183,18 @@ impl Server {
     ) -> Result<JsonObject, ToolError> {
         let name = offered.tool.name();
         let too_slow = ToolError::TooSlow { tool: name, seconds: SEAT_LIMIT.as_secs() };
-        let seat = tokio::select! {
-            seat = tokio::time::timeout(SEAT_LIMIT, self.shared.seating.seat()) => {
-                seat.map_err(|_| too_slow)??
+        let membership = tokio::select! {
+            membership = tokio::time::timeout(SEAT_LIMIT, self.shared.membership.membership()) => {
+                membership.map_err(|_| too_slow)??
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
         };
-        seat.check_lives()?;
-        self.prove_tools(&seat);
+        membership.check_lives()?;
+        self.prove_tools(&membership);
         // That this call came proves that the answers that its client had were taken, whatever becomes of this one.
         let arrival = context.extensions.get::<Arrival>();
         let mut caller = Caller {
-            call: seat.call_at(arrival.map_or(0, |arrival| arrival.at)),
+            call: membership.call_at(arrival.map_or(0, |arrival| arrival.at)),
             progress: Progress::of(context),
         };
         let prepared = offered.tool.prepare(&offered.definition.input_schema, arguments);
@@ -208,9 +208,9 @@ impl Server {
                 (answer, was_read)
             }
         };
-        self.settle(caller, &seat, was_read, context).await;
+        self.settle(caller, &membership, was_read, context).await;
         if let Err(error) = &answer {
-            self.shared.seating.heard(error);
+            self.shared.membership.heard(error);
         }
         answer
     }
@@ -226,11 +226,11 @@ impl Server {
         let name = tool.name();
         let patience = prepared.patience();
         let limit = match patience {
-            Patience::Short => self.shared.limit,
-            Patience::Waits(long) => long + self.shared.limit,
+            CallTimeout::Short => self.shared.limit,
+            CallTimeout::Waits(long) => long + self.shared.limit,
         };
         let work = AssertUnwindSafe(with_mail(tool.mail(), prepared, caller)).catch_unwind();
-        let waits = matches!(patience, Patience::Waits(_));
+        let waits = matches!(patience, CallTimeout::Waits(_));
         tokio::select! {
             biased;
             () = context.ct.cancelled() => Err(ToolError::Cancelled { tool: name }),
@@ -252,7 +252,7 @@ impl Server {
     async fn settle(
         &self,
         caller: Caller,
-        seat: &Seat,
+        membership: &Membership,
         was_read: bool,
         context: &RequestContext<RoleServer>,
     ) {
@@ -265,12 +265,12 @@ impl Server {
             let answer = arrival.map(|arrival| arrival.answer.clone());
             let answer = answer.unwrap_or_default();
             if caller.call.answered_by(answer.clone()).await {
-                self.follow(seat.clone(), id, answer);
+                self.follow(membership.clone(), id, answer);
             }
             self.remember(context.id.clone(), id);
             // Taken back just now: the answer will not be sent.
             if context.ct.is_cancelled() {
-                seat.unanswered(id).await?;
+                membership.unanswered(id).await?;
             }
             Ok(())
         };
@@ -283,7 +283,7 @@ impl Server {
     }
 
     /// Sees to it that the bus learns what becomes of an answer on which something hangs.
-    fn follow(&self, seat: Seat, call: CallId, answer: Answer) {
+    fn follow(&self, membership: Membership, call: CallId, answer: Answer) {
         let ending = self.ending().clone();
         self.tasks().spawn(async move {
             let was_given = tokio::select! {
@@ -292,8 +292,11 @@ impl Server {
                 // The end of the session gives back what is left.
                 () = ending.cancelled() => return,
             };
-            let noted =
-                if was_given { seat.written(call).await } else { seat.unanswered(call).await };
+            let noted = if was_given {
+                membership.written(call).await
+            } else {
+                membership.unanswered(call).await
+            };
             if let Err(error) = noted {
                 // What is not known to be written is given back by the end of the turn.
                 tracing::debug!("failed to note what became of an answer: {error}");
@@ -315,29 +318,30 @@ impl Server {
     }
 
     /// Sees to it that a session whose tool was called counts as one that has our tools.
-    fn prove_tools(&self, seat: &Seat) {
-        if !are_unproven(seat) {
+    fn prove_tools(&self, membership: &Membership) {
+        if !are_unproven(membership) {
             return;
         }
-        let (server, seat, ending) = (self.clone(), seat.clone(), self.ending().clone());
+        let (server, membership, ending) =
+            (self.clone(), membership.clone(), self.ending().clone());
         self.tasks().spawn(async move {
             tokio::select! {
-                () = server.announce_tools(&seat) => {}
+                () = server.announce_tools(&membership) => {}
                 () = ending.cancelled() => {}
             }
         });
     }
 
     /// Says on the bus that this session has our tools, unless that is known: again and again until the bus has taken it.
-    async fn announce_tools(&self, seat: &Seat) {
+    async fn announce_tools(&self, membership: &Membership) {
         let Ok(_alone) = self.shared.announcing.try_lock() else {
             return;
         };
-        let session = seat.session();
+        let session = membership.session();
         let mut has_failed = false;
-        while are_unproven(seat) {
-            let ask = Ask::Tools { session, tools: Tools::Ready };
-            match seat.ask(ask).await {
+        while are_unproven(membership) {
+            let ask = Operation::Tools { session, tools: Tools::Ready };
+            match membership.ask(ask).await {
                 Ok(_) => return,
                 Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
                     tracing::debug!("nobody needs to know that the tools are ready: {error}");
@@ -353,9 +357,9 @@ impl Server {
 }
 
 /// Says whether it is not known on the bus that a session has our tools.
-fn are_unproven(seat: &Seat) -> bool {
-    seat.bus().look(|state| {
-        let session = state.session(seat.session());
+fn are_unproven(membership: &Membership) -> bool {
+    membership.bus().look(|state| {
+        let session = state.session(membership.session());
         session.is_some_and(|session| session.tools != Tools::Ready)
     })
 }
@@ -377,10 +381,11 @@ impl ServerHandler for Server {
         let server = self.clone();
         self.tasks().spawn(async move {
             let ending = server.ending().clone();
-            let seat = tokio::time::timeout(SEAT_LIMIT, server.shared.seating.seat());
+            let membership =
+                tokio::time::timeout(SEAT_LIMIT, server.shared.membership.membership());
             tokio::select! {
-                seat = seat => if let Ok(Ok(seat)) = seat {
-                    server.announce_tools(&seat).await;
+                membership = membership => if let Ok(Ok(membership)) = membership {
+                    server.announce_tools(&membership).await;
                 },
                 () = ending.cancelled() => {}
             }
@@ -403,8 +408,9 @@ impl ServerHandler for Server {
             let told = ContentBlock::text(error.to_string());
             return Ok(CallToolResult::error(vec![told]).into());
         }
-        if let (Some(user), Some(seat)) = (&self.shared.user, self.shared.seating.current())
-            && let Some(questions) = user.ask_by_answer(&request, &seat, &context).await
+        if let (Some(user), Some(membership)) =
+            (&self.shared.user, self.shared.membership.current())
+            && let Some(questions) = user.ask_by_answer(&request, &membership, &context).await
         {
             return Ok(questions.into());
         }
@@ -429,8 +435,8 @@ impl ServerHandler for Server {
         // Tracked, as everything that runs on behalf of the server.
         self.tasks().spawn(async move {
             if let Some(user) = &server.shared.user {
-                let (seating, ending) = (server.seating().clone(), server.ending().clone());
-                user.ask_by_requests(context.peer, seating, ending).await;
+                let (membership, ending) = (server.membership().clone(), server.ending().clone());
+                user.ask_by_requests(context.peer, membership, ending).await;
             }
         });
     }
@@ -447,8 +453,8 @@ impl ServerHandler for Server {
             .rev()
             .find(|(request, _)| Some(request) == notification.request_id.as_ref())
             .map(|(_, call)| *call);
-        if let (Some(call), Some(seat)) = (call, self.shared.seating.current())
-            && let Err(error) = seat.unanswered(call).await
+        if let (Some(call), Some(membership)) = (call, self.shared.membership.current())
+            && let Err(error) = membership.unanswered(call).await
         {
             tracing::debug!("failed to take an answer back: {error}");
         }
@@ -457,12 +463,12 @@ impl ServerHandler for Server {
 
 /// Runs a call and lets unread messages ride along on its result.
 async fn with_mail(
-    mail: Mail,
+    mail: InboxMode,
     prepared: Box<dyn Prepared + '_>,
     caller: &mut Caller,
 ) -> Result<JsonObject, ToolError> {
     let mut object = prepared.run(caller).await?;
-    if mail == Mail::RidesAlong {
+    if mail == InboxMode::RidesAlong {
         let pick = Pick {
             only: None,
             from: None,
@@ -473,12 +479,12 @@ async fn with_mail(
         };
         // What is asked for comes first; messages that find no room come with the next call.
         let answer = serde_json::to_string_pretty(&object).map_or(usize::MAX, |text| text.len());
-        let room = caller.seat().answer_room().saturating_sub(answer);
+        let room = caller.membership().answer_room().saturating_sub(answer);
         if room < LEAST_ROOM {
             return Ok(object);
         }
         let most = limits::PIGGYBACK_BYTES + limits::PIGGYBACK_MESSAGES * limits::HEADER_BYTES;
-        match caller.call.take_into(room.min(most), Way::Piggyback, pick).await {
+        match caller.call.take_into(room.min(most), DeliveryMethod::Piggyback, pick).await {
             Ok(letters) if letters.is_empty() => {}
             Ok(letters) => {
                 let inbox = serde_json::to_value(views(letters)).expect("messages are plain data");

@@ -21,7 +21,7 @@ const LAST_CALLS: Duration = Duration::from_secs(2);
 
 /// Why a server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ServerEnd {
     /// The client closed its end.
     Closed,
     /// `stop` was cancelled.
@@ -29,14 +29,14 @@ pub enum Ended {
 }
 
 /// Serves on stdin and stdout; see [`serve`].
-pub async fn serve_stdio(server: &Server, stop: CancellationToken) -> Ended {
+pub async fn serve_stdio(server: &Server, stop: CancellationToken) -> ServerEnd {
     let (input, output) = rmcp::transport::stdio_pipes();
     let inflow = Inflow::of(std::io::stdin());
     serve_over(server, (input, inflow), output, stop).await
 }
 
 /// Serves until the input ends or `stop` is cancelled. Nothing of the server runs any more when it returns.
-pub async fn serve<R, W>(server: &Server, input: R, output: W, stop: CancellationToken) -> Ended
+pub async fn serve<R, W>(server: &Server, input: R, output: W, stop: CancellationToken) -> ServerEnd
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -50,17 +50,17 @@ async fn serve_over<R, W>(
     (input, inflow): (R, Inflow),
     output: W,
     stop: CancellationToken,
-) -> Ended
+) -> ServerEnd
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let ending = server.ending().clone();
-    let (seating, gone) = (server.seating().clone(), ending.clone());
-    // The seat is taken while the client still introduces itself; whoever calls hears of an error.
+    let (membership, gone) = (server.membership().clone(), ending.clone());
+    // The membership is taken while the client still introduces itself; whoever calls hears of an error.
     server.tasks().spawn(async move {
         tokio::select! {
-            seat = seating.seat() => drop(seat),
+            membership = membership.membership() => drop(membership),
             () = gone.cancelled() => {}
         }
     });
@@ -70,7 +70,7 @@ where
         ended = serving => ended,
         () = overdue(&ending, &stop) => {
             tracing::warn!("the client does not read its last answers; ending without it");
-            Ended::Closed
+            ServerEnd::Closed
         }
     };
     ending.cancel();
@@ -78,33 +78,33 @@ where
     if tokio::time::timeout(LAST_CALLS, server.tasks().wait()).await.is_err() {
         tracing::warn!("ending with calls that the bus has not answered");
     }
-    if stop.is_cancelled() { Ended::Stopped } else { ended }
+    if stop.is_cancelled() { ServerEnd::Stopped } else { ended }
 }
 
-async fn run<T>(server: Server, transport: Opening<T>, stop: &CancellationToken) -> Ended
+async fn run<T>(server: Server, transport: Opening<T>, stop: &CancellationToken) -> ServerEnd
 where
     T: rmcp::transport::Transport<rmcp::RoleServer> + 'static,
 {
     // A token of its own, as the library cancels what it is given when it is done.
     let service = match server.serve_with_ct(transport, stop.child_token()).await {
         Ok(service) => service,
-        Err(ServerInitializeError::Cancelled) => return Ended::Stopped,
+        Err(ServerInitializeError::Cancelled) => return ServerEnd::Stopped,
         Err(error) => {
             // The input ended before anything was asked for, or cannot be written to.
             tracing::debug!("nothing was served: {error}");
-            return Ended::Closed;
+            return ServerEnd::Closed;
         }
     };
     match service.waiting().await {
-        Ok(QuitReason::Cancelled) => Ended::Stopped,
-        Ok(QuitReason::Closed) => Ended::Closed,
+        Ok(QuitReason::Cancelled) => ServerEnd::Stopped,
+        Ok(QuitReason::Closed) => ServerEnd::Closed,
         Ok(reason) => {
             tracing::error!("serving broke off: {reason:?}");
-            Ended::Closed
+            ServerEnd::Closed
         }
         Err(error) => {
             tracing::error!("serving broke off: {error}");
-            Ended::Closed
+            ServerEnd::Closed
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
-use crate::bus::{Letter, Seat};
+use crate::bus::{LoadedMessage, Membership};
 use crate::domain::message::{MessageKind, Priority};
 use crate::domain::time::iso8601;
 
@@ -50,8 +50,8 @@ pub struct MessageView {
     pub lost: Option<String>,
 }
 
-impl From<Letter> for MessageView {
-    fn from(letter: Letter) -> Self {
+impl From<LoadedMessage> for MessageView {
+    fn from(letter: LoadedMessage) -> Self {
         let next_offset = letter.next_offset();
         let is_part = next_offset.is_some() || letter.offset > 0;
         let header = letter.header;
@@ -76,15 +76,20 @@ impl From<Letter> for MessageView {
 
 impl MessageView {
     /// Shows what was said in a task, from `offset` on, as a message of its agent.
-    pub(crate) fn of_output(task: &Task, seat: &Seat, whole: &str, offset: usize) -> Self {
-        let (offset, text) = shown_part(whole, offset, seat.text_room());
+    pub(crate) fn of_output(
+        task: &Task,
+        membership: &Membership,
+        whole: &str,
+        offset: usize,
+    ) -> Self {
+        let (offset, text) = shown_part(whole, offset, membership.text_room());
         let end = offset + text.len();
         let is_part = text.len() < whole.len();
         Self {
             id: task.id.to_string(),
             kind: MessageKind::Message.as_str().to_owned(),
             from: task.agent.to_string(),
-            to: seat.name().to_string(),
+            to: membership.name().to_string(),
             content: text.to_owned(),
             timestamp: iso8601(task.ended_ms.unwrap_or(task.queued_ms)),
             request_id: None,
@@ -100,6 +105,6 @@ impl MessageView {
 }
 
 /// Returns letters as a tool shows them.
-pub(crate) fn views(letters: Vec<Letter>) -> Vec<MessageView> {
+pub(crate) fn views(letters: Vec<LoadedMessage>) -> Vec<MessageView> {
     letters.into_iter().map(MessageView::from).collect()
 }

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::api::message_text::part;
-use crate::bus::state::{PlayedStep, Task, Workflow};
+use crate::bus::state::{StepRun, Task, Workflow};
 use crate::domain::limits;
 use crate::domain::time::iso8601;
 use crate::domain::workflow::StepStatus;
 use crate::mcp::ToolError;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::team::Team;
 use crate::workflow::{WorkflowError, Workflows};
 
@@ -92,7 +92,7 @@ impl WorkflowView {
 }
 
 impl StepView {
-    fn of(step: &PlayedStep, workflow: &Workflow, team: &Team, room: usize) -> Self {
+    fn of(step: &StepRun, workflow: &Workflow, team: &Team, room: usize) -> Self {
         let over = |name: &&crate::domain::name::Name| {
             let before = workflow.step(name);
             before.is_none_or(|before| before.status.is_final())
@@ -126,7 +126,7 @@ impl StepView {
 }
 
 /// Looks up the task of a step's last attempt. The status itself is worth an answer, also without what cannot be read.
-fn task(step: &PlayedStep, team: &Team) -> Option<Task> {
+fn task(step: &StepRun, team: &Team) -> Option<Task> {
     let id = step.task.as_ref()?;
     team.bus().find_task(id).unwrap_or_else(|error| {
         tracing::warn!("failed to look up {id}: {error}");
@@ -135,7 +135,7 @@ fn task(step: &PlayedStep, team: &Team) -> Option<Task> {
 }
 
 /// Reads what was said in a step that is done.
-fn output(step: &PlayedStep, task: &Task, team: &Team) -> Option<String> {
+fn output(step: &StepRun, task: &Task, team: &Team) -> Option<String> {
     let body = task.output.filter(|_| step.status == StepStatus::Done)?;
     match team.bus().text(body) {
         Ok(text) => Some(text),
@@ -146,10 +146,10 @@ fn output(step: &PlayedStep, task: &Task, team: &Team) -> Option<String> {
     }
 }
 
-impl Leading {
+impl OrchestratorTeam {
     /// Returns the workflows of whoever calls.
     pub(crate) fn workflows_of(&self, caller: &crate::mcp::Caller) -> Workflows {
-        self.workflows(caller.seat())
+        self.workflows(caller.membership())
     }
 }
 

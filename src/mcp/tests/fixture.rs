@@ -10,15 +10,15 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::bus::rules::Wish;
+use crate::bus::rules::NameChoice;
 use crate::bus::storage::LogError;
 use crate::bus::storage::in_memory::Store;
-use crate::bus::{Bus, Joining, Seat};
+use crate::bus::{Bus, Joining, Membership};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::serve;
 use crate::mcp::tools::endpoint_tools;
-use crate::mcp::{Ended, Seating, Server};
+use crate::mcp::{LazyMembership, Server, ServerEnd};
 use crate::sys::clock;
 
 /// Far more than anything here takes, also on a busy machine.
@@ -45,19 +45,19 @@ impl Team {
     }
 
     /// Joins as a peer.
-    pub(super) async fn seat(&self, name: &str) -> Seat {
+    pub(super) async fn membership(&self, name: &str) -> Membership {
         let joining = Joining {
-            wish: Wish::Chosen(Name::parse(name).unwrap()),
+            wish: NameChoice::Chosen(Name::parse(name).unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
         };
-        Seat::join(&self.bus(), joining).await.unwrap()
+        Membership::join(&self.bus(), joining).await.unwrap()
     }
 
     /// Joins as a peer with an endpoint, and introduces a client to it.
     pub(super) async fn member(&self, name: &str) -> Client {
-        let seat = self.seat(name).await;
-        let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
+        let membership = self.membership(name).await;
+        let mut client = Client::of(endpoint_tools::server(LazyMembership::taken(membership)));
         client.initialize().await;
         client
     }
@@ -69,7 +69,7 @@ pub(super) struct Client {
     from: Lines<BufReader<ReadHalf<DuplexStream>>>,
     /// What ends the server from its side.
     pub(super) stop: CancellationToken,
-    served: JoinHandle<Ended>,
+    served: JoinHandle<ServerEnd>,
     next_id: u64,
 }
 
@@ -184,7 +184,7 @@ impl Client {
     }
 
     /// Closes the client's side and returns how the server ended.
-    pub(super) async fn close(mut self) -> Ended {
+    pub(super) async fn close(mut self) -> ServerEnd {
         self.to.shutdown().await.unwrap();
         drop((self.to, self.from));
         let served = tokio::time::timeout(PATIENCE, self.served).await;
@@ -192,7 +192,7 @@ impl Client {
     }
 
     /// Returns how the server ended, with the client's side open.
-    pub(super) async fn ended(self) -> Ended {
+    pub(super) async fn ended(self) -> ServerEnd {
         let served = tokio::time::timeout(PATIENCE, self.served).await;
         served.expect("the server ends in time").unwrap()
     }

@@ -8,12 +8,12 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::fixture::{Client, PATIENCE, Team};
-use crate::bus::Seat;
+use crate::bus::Membership;
 use crate::bus::rules::Pick;
 use crate::bus::state::State;
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::mcp::tools::endpoint_tools;
-use crate::mcp::{About, AnyTool, Caller, Ended, Seating, Server, Tool, ToolError};
+use crate::mcp::{About, AnyTool, Caller, LazyMembership, Server, ServerEnd, Tool, ToolError};
 
 /// Takes what is unread and then does as its word says.
 struct Odd {
@@ -39,7 +39,7 @@ impl Tool for Odd {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let pick =
             Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 };
-        let taken = caller.call.take(Way::Pull, pick).await?;
+        let taken = caller.call.take(DeliveryMethod::Pull, pick).await?;
         self.took.send(taken.len()).unwrap();
         match input.then.as_str() {
             "panic" => panic!("at /project/.claude/bridge/log"),
@@ -62,8 +62,9 @@ async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedRec
     let odd: Box<dyn AnyTool> = Box::new(Odd { took });
     tools.push(odd);
     let about = About { instructions: String::new() };
-    let seat = team.seat("bob").await;
-    let mut bob = Client::of(Server::with_limit(about, tools, Seating::taken(seat), limit));
+    let membership = team.membership("bob").await;
+    let mut bob =
+        Client::of(Server::with_limit(about, tools, LazyMembership::taken(membership), limit));
     bob.initialize().await;
     let mut ann = team.member("ann").await;
     ann.call("send_message", json!({ "to": "bob", "content": "hello" })).await;
@@ -118,9 +119,9 @@ async fn an_answer_that_is_taken_back_counts_as_never_given() {
 #[tokio::test]
 async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
     let team = Team::new();
-    let (mut ann, _carl) = (team.member("ann").await, team.seat("carl").await);
-    let seat = team.seat("bob").await;
-    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat.clone())));
+    let (mut ann, _carl) = (team.member("ann").await, team.membership("carl").await);
+    let membership = team.membership("bob").await;
+    let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership.clone())));
     bob.initialize().await;
     // Every place but one is kept by a wait, so the second call is read and has to wait for the end of the first.
     for _ in 1..64 {
@@ -130,7 +131,7 @@ async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
     let wait = json!({ "from": "ann", "timeout_seconds": 120 });
     let first = bob.begin_call("wait_for_message", wait.clone()).await;
     let second = bob.begin_call("list_agents", json!({})).await;
-    all_wait(&seat, 64).await;
+    all_wait(&membership, 64).await;
     ann.call("send_message", json!({ "to": "bob", "content": "hello" })).await;
     let answer = bob.result(&first).await;
     assert_eq!(answer["message"]["content"], "hello");
@@ -141,16 +142,16 @@ async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
     assert_eq!(again["message"]["content"], "hello");
     // A call behind the answer proves it.
     bob.call("list_agents", json!({})).await;
-    assert!(holds_nothing(&seat));
-    assert_eq!(bob.close().await, Ended::Closed);
+    assert!(holds_nothing(&membership));
+    assert_eq!(bob.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
 async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
-    let seat = team.seat("bob").await;
-    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat.clone())));
+    let membership = team.membership("bob").await;
+    let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership.clone())));
     bob.initialize().await;
     for round in 0..20 {
         let content = format!("number {round}");
@@ -169,21 +170,21 @@ async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
             text.is_some_and(|text| text.contains(&content))
         });
         let with_it = with_it.expect("one of them has the message")["id"].clone();
-        assert!(!holds_nothing(&seat), "nothing proves it yet");
+        assert!(!holds_nothing(&membership), "nothing proves it yet");
         bob.notify("notifications/cancelled", json!({ "requestId": with_it })).await;
         let again = bob.call("wait_for_message", json!({ "timeout_seconds": 20 })).await;
         assert_eq!(again["message"]["content"], content);
         bob.call("list_agents", json!({})).await;
-        assert!(holds_nothing(&seat));
+        assert!(holds_nothing(&membership));
     }
 }
 
 /// Waits until so many calls of a session wait for a message.
-async fn all_wait(seat: &Seat, calls: usize) {
-    let mut changes = seat.bus().changes();
+async fn all_wait(membership: &Membership, calls: usize) {
+    let mut changes = membership.bus().changes();
     let waits = || {
-        let of = |state: &State| state.session(seat.session()).map(|live| live.waits.len());
-        seat.bus().look(of)
+        let of = |state: &State| state.session(membership.session()).map(|live| live.waits.len());
+        membership.bus().look(of)
     };
     while waits() != Some(calls) {
         let next = tokio::time::timeout(PATIENCE, changes.changed()).await;
@@ -192,10 +193,10 @@ async fn all_wait(seat: &Seat, calls: usize) {
 }
 
 /// Says whether no call of a session holds messages that nothing has proven.
-fn holds_nothing(seat: &Seat) -> bool {
-    seat.bus().refresh().unwrap();
-    let held = |state: &State| state.session(seat.session()).unwrap().handed.is_empty();
-    seat.bus().look(held)
+fn holds_nothing(membership: &Membership) -> bool {
+    membership.bus().refresh().unwrap();
+    let held = |state: &State| state.session(membership.session()).unwrap().handed.is_empty();
+    membership.bus().look(held)
 }
 
 #[tokio::test]

@@ -5,17 +5,17 @@ use serde_json::json;
 use super::fixture::{Client, PATIENCE, Team};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::Starting;
-use crate::bus::rules::{Ask, NewAgent, Wish};
-use crate::bus::{Bus, Seat};
+use crate::bus::rules::{NameChoice, NewAgent, Operation};
+use crate::bus::{Bus, Membership};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Tools;
 use crate::domain::name::Name;
-use crate::mcp::tools::endpoint_tools::{self, Identity};
-use crate::mcp::{Seating, ToolError};
+use crate::mcp::tools::endpoint_tools::{self, AgentIdentity};
+use crate::mcp::{LazyMembership, ToolError};
 use crate::sys::random_ids;
 
 /// Starts an agent `codex` whose token is `secret`, on the bus alone.
-async fn start(bridge: &Seat) -> SessionId {
+async fn start(bridge: &Membership) -> SessionId {
     let session = random_ids::session();
     bridge.bus().hold(session).unwrap();
     let name = Name::parse("codex").unwrap();
@@ -30,13 +30,13 @@ async fn start(bridge: &Seat) -> SessionId {
         owner: bridge.session(),
         token_hash: token_hash("secret"),
     };
-    let new = NewAgent { wish: Wish::Like(name), starting };
-    bridge.ask(Ask::Start(Box::new(new), None)).await.unwrap();
+    let new = NewAgent { wish: NameChoice::Like(name), starting };
+    bridge.ask(Operation::Start(Box::new(new), None)).await.unwrap();
     session
 }
 
-fn seating(bus: &Bus, member: &str, session: SessionId, token: &str) -> Seating {
-    let identity = Identity {
+fn membership(bus: &Bus, member: &str, session: SessionId, token: &str) -> LazyMembership {
+    let identity = AgentIdentity {
         result_bytes: None,
         directory: "/project/.claude/bridge".into(),
         member: Name::parse(member).unwrap(),
@@ -44,19 +44,19 @@ fn seating(bus: &Bus, member: &str, session: SessionId, token: &str) -> Seating 
         token: token.into(),
     };
     let bus = bus.clone();
-    Seating::new(move || {
-        let seat = identity.seat(&bus).map_err(ToolError::from);
-        std::future::ready(seat)
+    LazyMembership::new(move || {
+        let membership = identity.membership(&bus).map_err(ToolError::from);
+        std::future::ready(membership)
     })
 }
 
 #[tokio::test]
 async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
     let team = Team::new();
-    let bridge = team.seat("lead").await;
+    let bridge = team.membership("lead").await;
     let session = start(&bridge).await;
     let mut client =
-        Client::of(endpoint_tools::server(seating(&team.bus(), "codex", session, "secret")));
+        Client::of(endpoint_tools::server(membership(&team.bus(), "codex", session, "secret")));
     client.initialize().await;
     let mut changes = bridge.bus().changes();
     client.request("tools/list", json!({})).await;
@@ -83,14 +83,14 @@ async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
 #[tokio::test]
 async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
     let team = Team::new();
-    let bridge = team.seat("lead").await;
+    let bridge = team.membership("lead").await;
     let session = start(&bridge).await;
     for (member, session, token) in [
         ("codex", session, "guess"),
         ("other", session, "secret"),
         ("codex", random_ids::session(), "secret"),
     ] {
-        let server = endpoint_tools::server(seating(&team.bus(), member, session, token));
+        let server = endpoint_tools::server(membership(&team.bus(), member, session, token));
         let mut client = Client::of(server);
         client.initialize().await;
         let listed = client.request("tools/list", json!({})).await;
@@ -107,14 +107,14 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
 #[tokio::test]
 async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
     let team = Team::new();
-    let (seat, other) = (team.seat("ann").await, team.seat("bob").await);
-    let session = seat.session();
-    let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
+    let (membership, other) = (team.membership("ann").await, team.membership("bob").await);
+    let session = membership.session();
+    let mut client = Client::of(endpoint_tools::server(LazyMembership::taken(membership)));
     client.initialize().await;
     let mut call = other.call();
     let hello = call.send("ann".into(), "hello".into(), None).await;
     hello.unwrap();
-    let bury = Ask::Bury(vec![session]);
+    let bury = Operation::Bury(vec![session]);
     other.ask(bury).await.unwrap();
     let listed = client.request("tools/list", json!({})).await;
     for tool in listed["result"]["tools"].as_array().unwrap() {
@@ -126,14 +126,17 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
 #[tokio::test]
 async fn a_seat_that_could_not_be_taken_is_tried_again() {
     let team = Team::new();
-    let seat = team.seat("ann").await;
+    let membership = team.membership("ann").await;
     let tries = std::sync::atomic::AtomicUsize::new(0);
-    let seating = Seating::new(move || {
+    let membership = LazyMembership::new(move || {
         let first = tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
-        let outcome =
-            if first { Err(ToolError::Unavailable("not now".into())) } else { Ok(seat.clone()) };
+        let outcome = if first {
+            Err(ToolError::Unavailable("not now".into()))
+        } else {
+            Ok(membership.clone())
+        };
         std::future::ready(outcome)
     });
-    assert!(seating.seat().await.is_err());
-    assert!(seating.seat().await.is_ok());
+    assert!(membership.membership().await.is_err());
+    assert!(membership.membership().await.is_ok());
 }

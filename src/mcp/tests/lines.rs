@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::fixture::{Client, PATIENCE, Team};
 use crate::mcp::serve;
 use crate::mcp::tools::endpoint_tools;
-use crate::mcp::{Ended, Seating};
+use crate::mcp::{LazyMembership, ServerEnd};
 
 /// Sends a raw line and returns the error that answers it.
 async fn refused(client: &mut Client, line: &[u8]) -> Value {
@@ -155,7 +155,7 @@ async fn a_client_that_does_not_read_is_read_no_further() {
     answered.sort_unstable();
     let expected: Vec<_> = (1..sent).map(|id| u64::from(1000 + id)).collect();
     assert_eq!(answered, expected);
-    assert_eq!(client.close().await, Ended::Closed);
+    assert_eq!(client.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn with_all_places_taken_a_call_can_still_be_cancelled() {
     ann.notify("notifications/cancelled", json!({ "requestId": waits[0] })).await;
     // The place of the cancelled wait is the waiting call's.
     ann.result(&list).await;
-    assert_eq!(ann.close().await, Ended::Closed);
+    assert_eq!(ann.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn with_no_room_for_more_calls_a_call_is_refused_and_a_cancellation_heard(
         ann.notify("notifications/cancelled", json!({ "requestId": wait })).await;
     }
     ann.call("list_agents", json!({})).await;
-    assert_eq!(ann.close().await, Ended::Closed);
+    assert_eq!(ann.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn the_end_of_the_input_is_seen_with_all_places_taken() {
         let wait = json!({ "timeout_seconds": 120 });
         ann.begin_call("wait_for_message", wait).await;
     }
-    assert_eq!(ann.close().await, Ended::Closed);
+    assert_eq!(ann.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
@@ -221,8 +221,8 @@ async fn an_id_that_is_under_way_is_not_taken_twice() {
 #[tokio::test]
 async fn a_client_that_reads_no_more_ends_the_server() {
     let team = Team::new();
-    let seat = team.seat("ann").await;
-    let server = endpoint_tools::server(Seating::taken(seat));
+    let membership = team.membership("ann").await;
+    let server = endpoint_tools::server(LazyMembership::taken(membership));
     let (mut to, input) = tokio::io::duplex(64 * 1024);
     let (output, from) = tokio::io::duplex(64 * 1024);
     let stop = CancellationToken::new();
@@ -246,5 +246,5 @@ async fn a_client_that_reads_no_more_ends_the_server() {
     let line = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call });
     to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     let ended = tokio::time::timeout(PATIENCE, running).await;
-    assert_eq!(ended.expect("the server ends").unwrap(), Ended::Closed);
+    assert_eq!(ended.expect("the server ends").unwrap(), ServerEnd::Closed);
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::fixture::{Client, Team};
 use crate::config::{Config, Load};
 use crate::domain::tool_names::ENDPOINT_TOOLS;
-use crate::mcp::tools::orchestrator_tools::{self, Leading};
-use crate::mcp::{Seating, Server};
+use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
+use crate::mcp::{LazyMembership, Server};
 use crate::team::{Launch, Trust};
 
 /// A token is about four bytes; the limit is 1,500 tokens, because every agent of a team pays for them.
@@ -27,8 +27,8 @@ async fn orchestrator(team: &Team) -> Server {
         bus_dir: "/project/.claude/bridge".into(),
         trust: Trust::default(),
     };
-    let leading = Leading::new(Config::load(load).unwrap(), launch);
-    orchestrator_tools::server(Seating::taken(team.seat("lead").await), &leading)
+    let leading = OrchestratorTeam::new(Config::load(load).unwrap(), launch);
+    orchestrator_tools::server(LazyMembership::taken(team.membership("lead").await), &leading)
 }
 
 /// Returns the tools as a client is shown them.
@@ -94,7 +94,7 @@ async fn the_first_answer_to_a_client_names_the_project() {
         let instructions = answer["result"]["instructions"].as_str().unwrap();
         assert!(instructions.contains(expected), "{instructions}");
     };
-    let seating = Seating::taken(team.seat("lead").await);
+    let membership = LazyMembership::taken(team.membership("lead").await);
     let launch = |ground: &str| Launch {
         own_binary: "/bin/bridge".into(),
         environment: Vec::new(),
@@ -105,15 +105,16 @@ async fn the_first_answer_to_a_client_names_the_project() {
     };
     let leading = |ground: &str| {
         let load = Load { project: place.path(), home: None, config_home: None, explicit: None };
-        Leading::new(Config::load(load).unwrap(), launch(ground))
+        OrchestratorTeam::new(Config::load(load).unwrap(), launch(ground))
     };
-    let lead =
-        |ground| orchestrator_tools::server_with_doorbell(seating.clone(), &leading(ground), "w");
+    let lead = |ground| {
+        orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), "w")
+    };
     check(lead("/src/main"), "The project is /src/main.").await;
     let told = "The project is /src/main; agents work in /src/topic by default.";
     check(lead("/src/topic"), told).await;
     let project = std::path::Path::new("/src/main");
-    let peer = crate::mcp::tools::endpoint_tools::server_of_peer(seating.clone(), project);
+    let peer = crate::mcp::tools::endpoint_tools::server_of_peer(membership.clone(), project);
     check(peer, "The project is /src/main.").await;
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Client, Team, shape};
-use crate::mcp::Seating;
+use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
 
 fn contents(result: &Value) -> Vec<&str> {
@@ -88,7 +88,7 @@ async fn a_message_to_somebody_absent_is_kept_and_not_called_delivered() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     team.member("bob").await.close().await;
-    let bob = team.seat("bob").await;
+    let bob = team.membership("bob").await;
     bob.leave(crate::domain::member::Departure::Closed).await.unwrap();
 
     let sent = ann.call("send_message", json!({ "to": "bob", "content": "later" })).await;
@@ -102,7 +102,7 @@ async fn a_message_to_somebody_absent_is_kept_and_not_called_delivered() {
 async fn an_unknown_recipient_is_named_with_the_nearest() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
-    let _codex = team.seat("codex").await;
+    let _codex = team.membership("codex").await;
     let text = ann.refused("send_message", json!({ "to": "codx", "content": "hello" })).await;
     assert_eq!(text, "nobody here is called `codx`: did you mean `codex`?");
     for to in ["../../etc/passwd", "", "all", "a\u{0}b"] {
@@ -204,9 +204,9 @@ async fn an_answer_carries_no_more_text_than_clients_read() {
 async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
     const SHOWN: usize = 9_000;
     let team = Team::new();
-    let (mut ann, seat) = (team.member("ann").await, team.seat("bob").await);
-    let seat = seat.with_answers_of(SHOWN);
-    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat)));
+    let (mut ann, membership) = (team.member("ann").await, team.membership("bob").await);
+    let membership = membership.with_answers_of(SHOWN);
+    let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership)));
     bob.initialize().await;
     let texts = ["plain ", "\"quoted\"\n", "\u{1}.", "grün €", "\\", "\t."];
     let mut messages = 0;

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::fixture::{Client, PATIENCE, Team};
 use crate::mcp::serve;
 use crate::mcp::tools::endpoint_tools;
-use crate::mcp::{Ended, Seating, Server};
+use crate::mcp::{LazyMembership, Server, ServerEnd};
 
 async fn server(team: &Team) -> Server {
-    endpoint_tools::server(Seating::taken(team.seat("ann").await))
+    endpoint_tools::server(LazyMembership::taken(team.membership("ann").await))
 }
 
 /// A client that has nothing to say for itself.
@@ -35,7 +35,7 @@ async fn every_known_version_is_initialized() {
         assert_eq!(answer["result"]["protocolVersion"], json!(version));
         assert_eq!(answer["result"]["serverInfo"]["name"], "cli-team-bridge");
         client.call("list_agents", json!({})).await;
-        assert_eq!(client.close().await, Ended::Closed);
+        assert_eq!(client.close().await, ServerEnd::Closed);
     }
 }
 
@@ -61,7 +61,7 @@ async fn a_client_of_the_library_works_in_both_lifecycles() {
         let called = client.call_tool(CallToolRequestParams::new("list_agents")).await.unwrap();
         assert_eq!(called.structured_content.unwrap()["agents"][0]["name"], "ann");
         client.cancel().await.unwrap();
-        assert_eq!(serving.await.unwrap(), Ended::Closed);
+        assert_eq!(serving.await.unwrap(), ServerEnd::Closed);
     }
 }
 
@@ -158,7 +158,7 @@ async fn a_client_that_closes_at_once_still_gets_its_answers() {
     let id = client.begin_call("list_agents", json!({})).await;
     client.shut().await;
     client.result(&id).await;
-    assert_eq!(client.ended().await, Ended::Closed);
+    assert_eq!(client.ended().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn the_end_of_the_input_ends_a_wait_and_the_server() {
     let mut client = Client::of(server(&team).await);
     client.initialize().await;
     client.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
-    assert_eq!(client.close().await, Ended::Closed);
+    assert_eq!(client.close().await, ServerEnd::Closed);
     let bus = team.bus();
     let waiting = bus.look(|state| {
         let sessions = state.live_sessions().into_iter();
@@ -181,14 +181,14 @@ async fn a_server_can_be_stopped_before_and_after_its_client_speaks() {
     let team = Team::new();
     let client = Client::of(server(&team).await);
     client.stop.cancel();
-    assert_eq!(client.ended().await, Ended::Stopped);
+    assert_eq!(client.ended().await, ServerEnd::Stopped);
 
     let mut client = Client::of(server(&team).await);
     client.initialize().await;
     client.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
     client.stop.cancel();
     let ended = tokio::time::timeout(PATIENCE, client.ended()).await;
-    assert_eq!(ended.unwrap(), Ended::Stopped);
+    assert_eq!(ended.unwrap(), ServerEnd::Stopped);
 }
 
 #[tokio::test]
@@ -203,5 +203,5 @@ async fn a_client_that_does_not_read_does_not_keep_the_server() {
     }
     client.shut().await;
     client.stop.cancel();
-    assert_eq!(client.ended().await, Ended::Stopped);
+    assert_eq!(client.ended().await, ServerEnd::Stopped);
 }

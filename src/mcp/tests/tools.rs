@@ -7,14 +7,14 @@ use serde_json::json;
 use super::fixture::{Client, PATIENCE};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Event, Starting};
-use crate::bus::rules::{Ask, NewAgent, Wish};
+use crate::bus::rules::{NameChoice, NewAgent, Operation};
 use crate::bus::storage::faulty_log::{Fault, Faults};
 use crate::bus::storage::in_memory::Store;
-use crate::bus::{Bus, Joining, Seat};
+use crate::bus::{Bus, Joining, Membership};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::name::Name;
-use crate::mcp::Seating;
+use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
 use crate::sys::{clock, random_ids};
 
@@ -22,7 +22,7 @@ const TOKEN: &str = "a token";
 
 /// An agent on the bus, and a client of its endpoint, whose bus fails.
 struct Agent {
-    lead: Seat,
+    lead: Membership,
     session: SessionId,
     client: Client,
 }
@@ -32,11 +32,11 @@ async fn agent(faults: &Faults) -> Agent {
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let name = |name| Name::parse(name).unwrap();
     let joining = Joining {
-        wish: Wish::Chosen(name("lead")),
+        wish: NameChoice::Chosen(name("lead")),
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
     };
-    let lead = Seat::join(&bus, joining).await.unwrap();
+    let lead = Membership::join(&bus, joining).await.unwrap();
     let session = random_ids::session();
     bus.hold(session).unwrap();
     let starting = Starting {
@@ -50,12 +50,12 @@ async fn agent(faults: &Faults) -> Agent {
         owner: lead.session(),
         token_hash: token_hash(TOKEN),
     };
-    let wish = Wish::Like(name("codex"));
+    let wish = NameChoice::Like(name("codex"));
     let new = Box::new(NewAgent { wish, starting });
-    lead.ask(Ask::Start(new, None)).await.unwrap();
+    lead.ask(Operation::Start(new, None)).await.unwrap();
     let failing = Bus::open(Box::new(faults.before(store.log()))).unwrap();
-    let seat = Seat::of_agent(&failing, session, TOKEN).unwrap();
-    let mut client = Client::of(endpoint_tools::server(Seating::taken(seat)));
+    let membership = Membership::of_agent(&failing, session, TOKEN).unwrap();
+    let mut client = Client::of(endpoint_tools::server(LazyMembership::taken(membership)));
     client.initialize().await;
     Agent { lead, session, client }
 }

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::fixture::{Client, Team, shape};
-use crate::bus::rules::{Ask, Pick};
-use crate::domain::message::Way;
-use crate::mcp::Seating;
+use crate::bus::rules::{Operation, Pick};
+use crate::domain::message::DeliveryMethod;
+use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;
 
@@ -111,31 +111,31 @@ async fn an_answer_to_a_request_is_waited_for_by_its_id() {
 #[tokio::test]
 async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_shown() {
     let team = Team::new();
-    let (mut ann, seat) = (team.member("ann").await, team.seat("bob").await);
-    let mut bob = Client::of(endpoint_tools::server(Seating::taken(seat.clone())));
+    let (mut ann, membership) = (team.member("ann").await, team.membership("bob").await);
+    let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership.clone())));
     bob.initialize().await;
-    let session = seat.session();
-    let steer = |call| Ask::Take {
+    let session = membership.session();
+    let steer = |call| Operation::Take {
         session,
         call,
-        way: Way::Steer,
+        way: DeliveryMethod::Steer,
         pick: Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 },
     };
-    let settle = |call, seen| Ask::Settle { session, call, seen };
+    let settle = |call, seen| Operation::Settle { session, call, seen };
     let wait = json!({ "timeout_seconds": 60 });
     ann.call("send_message", json!({ "to": "bob", "content": "one" })).await;
     let call = random_ids::call();
-    seat.ask(steer(call)).await.unwrap();
+    membership.ask(steer(call)).await.unwrap();
     let other = json!({ "from": "ann", "timeout_seconds": 60 });
     let waited = bob.call("wait_for_message", other).await;
     assert_eq!(waited["message"]["content"], "one");
     assert!(waited["note"].is_string(), "{waited}");
-    seat.ask(settle(call, false)).await.unwrap();
+    membership.ask(settle(call, false)).await.unwrap();
 
     ann.call("send_message", json!({ "to": "bob", "content": "two" })).await;
     let call = random_ids::call();
-    seat.ask(steer(call)).await.unwrap();
-    seat.ask(settle(call, true)).await.unwrap();
+    membership.ask(steer(call)).await.unwrap();
+    membership.ask(settle(call, true)).await.unwrap();
     let waiting = bob.begin_call("wait_for_message", wait).await;
     until_waiting(&mut ann, "bob").await;
     ann.call("send_message", json!({ "to": "bob", "content": "three" })).await;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::Mail;
+use super::InboxMode;
 use crate::mcp::shapes::message_shape::MessageView;
 
 /// The field of a result in which unread messages ride along.
@@ -21,9 +21,9 @@ pub(crate) fn input<T: JsonSchema>() -> JsonObject {
 }
 
 /// Returns the schema of what a tool returns, with the messages that may ride along.
-pub(crate) fn output<T: JsonSchema>(mail: Mail) -> JsonObject {
+pub(crate) fn output<T: JsonSchema>(mail: InboxMode) -> JsonObject {
     let mut schema = of::<T>(SchemaSettings::draft2020_12().for_serialize());
-    if mail == Mail::RidesAlong {
+    if mail == InboxMode::RidesAlong {
         let messages = json!({
             "type": "array",
             "description": "Unread messages that came along; they count as read.",
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_inbox_is_part_of_the_output_only_where_messages_ride_along() {
         let has = |mail| output::<Example>(mail)["properties"].get(INBOX).is_some();
-        assert!(has(Mail::RidesAlong));
-        assert!(!has(Mail::IsTheAnswer));
+        assert!(has(InboxMode::RidesAlong));
+        assert!(!has(InboxMode::IsTheAnswer));
     }
 }

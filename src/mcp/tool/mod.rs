@@ -1,6 +1,6 @@
 //! What a tool is: a name, a description, an input, an output, and a function between them.
 //!
-//! A tool is a value, so that one that needs more than the caller's seat carries it along. [`AnyTool`] is the same without
+//! A tool is a value, so that one that needs more than the caller's membership carries it along. [`AnyTool`] is the same without
 //! its types, made by itself for every [`Tool`].
 
 pub(crate) mod check_arguments;
@@ -23,7 +23,7 @@ use super::error::ToolError;
 
 /// Whether unread messages ride along on a tool's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mail {
+pub enum InboxMode {
     /// They do, as `inbox`.
     RidesAlong,
     /// They are what the tool returns anyhow.
@@ -32,7 +32,7 @@ pub enum Mail {
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum CallTimeout {
     /// As long as any tool that does not wait.
     Short,
     /// So long on purpose; such a call ends when its client goes away.
@@ -50,11 +50,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What a model is told: what, when, what next.
     const DESCRIPTION: &'static str;
     /// Whether unread messages ride along.
-    const MAIL: Mail = Mail::RidesAlong;
+    const MAIL: InboxMode = InboxMode::RidesAlong;
 
     /// Returns how long a call with this input may take.
-    fn patience(&self, _input: &Self::Input) -> Patience {
-        Patience::Short
+    fn patience(&self, _input: &Self::Input) -> CallTimeout {
+        CallTimeout::Short
     }
 
     /// Does what is asked for. Dropped when the call is cancelled, which it must bear at every await.
@@ -71,7 +71,7 @@ pub trait AnyTool: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Says whether unread messages ride along.
-    fn mail(&self) -> Mail;
+    fn mail(&self) -> InboxMode;
 
     /// Returns what `tools/list` shows.
     fn definition(&self) -> model::Tool;
@@ -87,7 +87,7 @@ pub trait AnyTool: Send + Sync {
 /// A call whose arguments have been read.
 pub trait Prepared: Send {
     /// Returns how long it may take.
-    fn patience(&self) -> Patience;
+    fn patience(&self) -> CallTimeout;
 
     /// Does it.
     fn run<'a>(
@@ -103,7 +103,7 @@ impl<T: Tool> AnyTool for T {
         T::NAME
     }
 
-    fn mail(&self) -> Mail {
+    fn mail(&self) -> InboxMode {
         T::MAIL
     }
 
@@ -144,7 +144,7 @@ struct Ready<'t, T: Tool> {
 }
 
 impl<T: Tool> Prepared for Ready<'_, T> {
-    fn patience(&self) -> Patience {
+    fn patience(&self) -> CallTimeout {
         self.tool.patience(&self.input)
     }
 

@@ -2,11 +2,11 @@
 //!
 //! One file a tool. To add one: a file with its input, its output and an `impl Tool`, and a line in [`tools`].
 
-pub use crate::mcp::agent_identity::{Identity, IdentityError};
+pub use crate::mcp::agent_identity::{AgentIdentity, IdentityError};
 
 use std::path::Path;
 
-use crate::mcp::{About, AnyTool, Seating, Server};
+use crate::mcp::{About, AnyTool, LazyMembership, Server};
 
 /// What a model is told about these tools together.
 const INSTRUCTIONS: &str = "You are a member of a team of coding agents that work in this project. These tools let you talk \
@@ -26,14 +26,14 @@ pub fn tools() -> Vec<Box<dyn AnyTool>> {
 }
 
 /// Returns the server of a peer, whose client is told which project it has joined.
-pub fn server_of_peer(seating: Seating, project: &Path) -> Server {
+pub fn server_of_peer(membership: LazyMembership, project: &Path) -> Server {
     let about =
         About { instructions: format!("{INSTRUCTIONS} The project is {}.", project.display()) };
-    Server::new(about, tools(), seating)
+    Server::new(about, tools(), membership)
 }
 
 /// Returns the server of an agent.
-pub fn server(seating: Seating) -> Server {
+pub fn server(membership: LazyMembership) -> Server {
     let about = About { instructions: INSTRUCTIONS.to_owned() };
-    Server::new(about, tools(), seating)
+    Server::new(about, tools(), membership)
 }

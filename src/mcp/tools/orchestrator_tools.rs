@@ -2,10 +2,10 @@
 //!
 //! One file a tool. To add one: a file with its input, its output and an `impl Tool`, and a line in `tools`.
 
-pub use crate::mcp::orchestrator_team::Leading;
+pub use crate::mcp::orchestrator_team::OrchestratorTeam;
 
 use super::endpoint_tools;
-use crate::mcp::{About, AnyTool, Seating, Server};
+use crate::mcp::{About, AnyTool, LazyMembership, Server};
 
 /// What a model is told about these tools together.
 const INSTRUCTIONS: &str = "You lead a team of coding agents. assign_task gives work to an agent and starts it where needed; \
@@ -20,7 +20,7 @@ expires): each line it prints is a message or a finished task for you, also when
 const WATCH: &str = "cli-team-bridge watch";
 
 /// Returns the tools that only an orchestrator has, in the order in which they are shown.
-fn tools(leading: &Leading) -> Vec<Box<dyn AnyTool>> {
+fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
     let leading = || leading.clone();
     vec![
         Box::new(super::tasks::assign_task::AssignTask { leading: leading() }),
@@ -41,23 +41,27 @@ fn tools(leading: &Leading) -> Vec<Box<dyn AnyTool>> {
 }
 
 /// Returns the server of an orchestrator: everybody's tools and its own.
-pub fn server(seating: Seating, leading: &Leading) -> Server {
-    serving(seating, leading, instructions(WATCH))
+pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server {
+    serving(membership, leading, instructions(WATCH))
 }
 
 /// Returns the same, whose model is told which project it leads in, and to listen to this command.
-pub fn server_with_doorbell(seating: Seating, leading: &Leading, watch: &str) -> Server {
+pub fn server_with_doorbell(
+    membership: LazyMembership,
+    leading: &OrchestratorTeam,
+    watch: &str,
+) -> Server {
     let told = format!("{}\n\n{}", instructions(watch), leading.told_project());
-    serving(seating, leading, told)
+    serving(membership, leading, told)
 }
 
 fn instructions(watch: &str) -> String {
     format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch))
 }
 
-fn serving(seating: Seating, leading: &Leading, instructions: String) -> Server {
+fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
     let mut all = tools(leading);
     all.extend(endpoint_tools::tools());
     let about = About { instructions };
-    Server::asking_users(about, all, seating, leading.human().clone())
+    Server::asking_users(about, all, membership, leading.human().clone())
 }

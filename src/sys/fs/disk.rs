@@ -28,14 +28,14 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Which file or directory it is, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     /// The device.
     pub device: u64,
     /// The inode on it.
     pub inode: u64,
 }
 
-impl From<&Metadata> for Identity {
+impl From<&Metadata> for FileIdentity {
     fn from(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
     }
@@ -45,7 +45,7 @@ impl From<&Metadata> for Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Which.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// When, in nanoseconds since 1970, as coarse as the system's clock tick.
     pub modified_ns: i128,
 }
@@ -75,7 +75,7 @@ pub trait Disk: Send + Sync {
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
     /// Returns which file a path names.
-    fn identity(&self, path: &Path) -> io::Result<Identity>;
+    fn identity(&self, path: &Path) -> io::Result<FileIdentity>;
 
     /// Returns which directory a path names and when its names changed.
     fn stamp(&self, directory: &Path) -> io::Result<Stamp>;
@@ -119,7 +119,7 @@ pub trait DiskFile: Send + Sync {
     fn length(&self) -> io::Result<u64>;
 
     /// Returns which file it is.
-    fn identity(&self) -> io::Result<Identity>;
+    fn identity(&self) -> io::Result<FileIdentity>;
 
     /// Writes all of it at the end of the file.
     fn append_all(&self, mut bytes: &[u8]) -> io::Result<()> {
@@ -178,13 +178,13 @@ impl Disk for RealDisk {
         File::open(directory)?.sync_all()
     }
 
-    fn identity(&self, path: &Path) -> io::Result<Identity> {
-        Ok(Identity::from(&fs::symlink_metadata(path)?))
+    fn identity(&self, path: &Path) -> io::Result<FileIdentity> {
+        Ok(FileIdentity::from(&fs::symlink_metadata(path)?))
     }
 
     fn stamp(&self, directory: &Path) -> io::Result<Stamp> {
         let metadata = fs::symlink_metadata(directory)?;
-        Ok(Stamp { identity: Identity::from(&metadata), modified_ns: modified_ns(&metadata) })
+        Ok(Stamp { identity: FileIdentity::from(&metadata), modified_ns: modified_ns(&metadata) })
     }
 }
 
@@ -220,8 +220,8 @@ impl DiskFile for File {
         Ok(self.metadata()?.len())
     }
 
-    fn identity(&self) -> io::Result<Identity> {
-        Ok(Identity::from(&self.metadata()?))
+    fn identity(&self) -> io::Result<FileIdentity> {
+        Ok(FileIdentity::from(&self.metadata()?))
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fs4::{FileExt, TryLockError};
 
-use super::disk::{self, Identity, Writes};
+use super::disk::{self, FileIdentity, Writes};
 
 /// How often a lock that is taken is asked for before it counts as taken: it is held for about as long as these attempts take.
 const ATTEMPTS: usize = 4;
@@ -26,19 +26,19 @@ const NEXT_TRY: Duration = Duration::from_millis(5);
 /// once, and leaves the rest to another one, by a [`Queue`]: that one has the lock when `flock` returns, and passes it on within
 /// the process. In the process one thread at a time has it or waits for it.
 pub struct LockFile {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLock>,
     path: PathBuf,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
-struct Shared {
+struct SharedLock {
     file: File,
-    turn: Mutex<Turn>,
+    turn: Mutex<LockTurn>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum LockTurn {
     /// Nobody here has it or waits for it.
     Free,
     /// A thread blocks for it.
@@ -51,13 +51,13 @@ enum Turn {
 
 /// The holding of a lock.
 pub struct Guard {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLock>,
 }
 
 /// The waiting for a lock, for a thread that may block.
 #[derive(Clone)]
 pub struct Queue {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLock>,
     inode: u64,
 }
 
@@ -74,11 +74,11 @@ impl LockFile {
     }
 
     fn of(file: File, path: &Path) -> io::Result<Self> {
-        let identity = Identity::from(&file.metadata()?);
+        let identity = FileIdentity::from(&file.metadata()?);
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedLock {
                 file,
-                turn: Mutex::new(Turn::Free),
+                turn: Mutex::new(LockTurn::Free),
                 changed: Condvar::new(),
             }),
             path: path.to_owned(),
@@ -90,12 +90,12 @@ impl LockFile {
     pub fn try_acquire(&self) -> io::Result<Option<Guard>> {
         let mut turn = self.shared.turn();
         let got = match *turn {
-            Turn::Granted => true,
-            Turn::Free => self.shared.try_often()?,
-            Turn::Waiting | Turn::Held => false,
+            LockTurn::Granted => true,
+            LockTurn::Free => self.shared.try_often()?,
+            LockTurn::Waiting | LockTurn::Held => false,
         };
         if got {
-            *turn = Turn::Held;
+            *turn = LockTurn::Held;
         }
         Ok(got.then(|| Guard { shared: Arc::clone(&self.shared) }))
     }
@@ -128,7 +128,7 @@ impl LockFile {
     /// Says whether the path still names the file that was opened.
     pub fn is_in_place(&self) -> bool {
         std::fs::symlink_metadata(&self.path)
-            .is_ok_and(|metadata| Identity::from(&metadata) == self.identity)
+            .is_ok_and(|metadata| FileIdentity::from(&metadata) == self.identity)
     }
 }
 
@@ -138,17 +138,17 @@ impl Queue {
     pub fn wait(&self) -> io::Result<()> {
         let shared = &*self.shared;
         let mut turn = shared.turn();
-        while *turn != Turn::Free {
+        while *turn != LockTurn::Free {
             turn = shared.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
-        *turn = Turn::Waiting;
+        *turn = LockTurn::Waiting;
         drop(turn);
         let outcome = exclusive(&shared.file);
         turn = shared.turn();
         if outcome.is_ok() {
-            *turn = Turn::Granted;
+            *turn = LockTurn::Granted;
         } else {
-            *turn = Turn::Free;
+            *turn = LockTurn::Free;
             shared.changed.notify_all();
         }
         outcome
@@ -157,7 +157,7 @@ impl Queue {
     /// Gives back a lock that was granted and that nobody took.
     pub fn give_back(&self) {
         let mut turn = self.shared.turn();
-        if *turn == Turn::Granted {
+        if *turn == LockTurn::Granted {
             self.shared.free(&mut turn);
         }
     }
@@ -168,8 +168,8 @@ impl Queue {
     }
 }
 
-impl Shared {
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+impl SharedLock {
+    fn turn(&self) -> MutexGuard<'_, LockTurn> {
         // It is whole after each assignment, so a panic of another thread does not spoil it.
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,9 +184,9 @@ impl Shared {
         Ok(false)
     }
 
-    fn free(&self, turn: &mut Turn) {
+    fn free(&self, turn: &mut LockTurn) {
         release(&self.file);
-        *turn = Turn::Free;
+        *turn = LockTurn::Free;
         self.changed.notify_all();
     }
 }
@@ -247,7 +247,7 @@ impl LifeLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        // Shared, so that two who look at once do not take each other for the holder.
+        // SharedLock, so that two who look at once do not take each other for the holder.
         match FileExt::try_lock_shared(&file) {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),

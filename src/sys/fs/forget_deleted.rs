@@ -21,7 +21,7 @@ const MOST: usize = 1_000;
 
 /// What became of what a file remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DirectoryState {
     /// It is in its place.
     There,
     /// Another is in its place, or none, although the file system is there.
@@ -32,18 +32,18 @@ pub enum Place {
 
 /// Says whether a path is there; `is_same` says of the nearest directory around it that is, whether that is on the file system
 /// that the path was on.
-pub fn look(path: &Path, is_same: impl FnOnce(&Path) -> bool) -> Place {
+pub fn look(path: &Path, is_same: impl FnOnce(&Path) -> bool) -> DirectoryState {
     match fs::symlink_metadata(path) {
-        Ok(_) => Place::There,
+        Ok(_) => DirectoryState::There,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut around = path.ancestors().skip(1);
             let around = around.find(|around| fs::symlink_metadata(around).is_ok());
             match around {
-                Some(around) if is_same(around) => Place::Gone,
-                _ => Place::Unknown,
+                Some(around) if is_same(around) => DirectoryState::Gone,
+                _ => DirectoryState::Unknown,
             }
         }
-        Err(_) => Place::Unknown,
+        Err(_) => DirectoryState::Unknown,
     }
 }
 
@@ -52,7 +52,7 @@ pub fn look(path: &Path, is_same: impl FnOnce(&Path) -> bool) -> Place {
 pub fn forget(
     directory: &StateDirectory,
     now_ms: i64,
-    place_of: impl Fn(&str, &[u8]) -> Place,
+    place_of: impl Fn(&str, &[u8]) -> DirectoryState,
 ) -> io::Result<usize> {
     let mut names = directory.names()?;
     names.sort_by_key(|(_, touched_ms)| *touched_ms);
@@ -64,8 +64,8 @@ pub fn forget(
         };
         let age_ms = now_ms.saturating_sub(touched_ms);
         match place_of(&name, &text) {
-            Place::There if age_ms > DAY_MS => directory.renew(&name)?,
-            Place::Gone if age_ms > UNSEEN_MS => {
+            DirectoryState::There if age_ms > DAY_MS => directory.renew(&name)?,
+            DirectoryState::Gone if age_ms > UNSEEN_MS => {
                 directory.remove(&name)?;
                 removed += 1;
             }
@@ -92,9 +92,9 @@ mod tests {
             names.iter().find(|(name, _)| name == wanted).map(|(_, touched)| *touched)
         };
         let place_of = |name: &str, _: &[u8]| match name {
-            "there" => Place::There,
-            "gone" => Place::Gone,
-            _ => Place::Unknown,
+            "there" => DirectoryState::There,
+            "gone" => DirectoryState::Gone,
+            _ => DirectoryState::Unknown,
         };
         let now_ms = touched_ms("gone").unwrap();
         assert_eq!(forget(&state, now_ms + UNSEEN_MS, place_of).unwrap(), 0);
@@ -107,10 +107,10 @@ mod tests {
     fn a_place_is_gone_only_where_its_file_system_is() {
         let root = tempfile::tempdir().unwrap();
         let gone = root.path().join("a/b/c");
-        assert_eq!(look(root.path(), |_| false), Place::There);
-        assert_eq!(look(&gone, |around| around == root.path()), Place::Gone);
-        assert_eq!(look(&gone, |_| false), Place::Unknown);
+        assert_eq!(look(root.path(), |_| false), DirectoryState::There);
+        assert_eq!(look(&gone, |around| around == root.path()), DirectoryState::Gone);
+        assert_eq!(look(&gone, |_| false), DirectoryState::Unknown);
         fs::write(root.path().join("a"), "").unwrap();
-        assert_eq!(look(&gone, |_| true), Place::Unknown);
+        assert_eq!(look(&gone, |_| true), DirectoryState::Unknown);
     }
 }

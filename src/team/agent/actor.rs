@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::lifetime::{Begin, Ended};
+use super::lifetime::{Begin, ProcessEnd};
 use super::model_and_mode::Offers;
-use super::next_step::{self, Situation, Step, TurnSituation, Wishes};
+use super::next_step::{self, AgentOnBus, NextStep, Situation, TurnSituation};
 use super::pending_writes::Unwritten;
 use super::replace_process::Renewal;
 use super::start_process::{self, Started, Terms, told_exit};
@@ -22,9 +22,9 @@ use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,
 };
 use crate::bus::event::Runs;
-use crate::bus::rules::Ask;
-use crate::bus::state::{State, StopWanted};
-use crate::bus::{BusError, Receipt, Seat};
+use crate::bus::rules::Operation;
+use crate::bus::state::{State, StopMode};
+use crate::bus::{BusError, Membership, Receipt};
 use crate::config::Profile;
 use crate::domain::ids::{CommandId, SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
@@ -32,13 +32,13 @@ use crate::domain::task_result::Context;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::Supervised;
 use crate::sys::random_ids;
-use crate::team::launch::{Identity, Launch};
+use crate::team::launch::{Launch, NewAgentIdentity};
 use crate::team::permissions::ask::Questions;
-use crate::team::permissions::user_reachable::Human;
+use crate::team::permissions::user_reachable::UserReachable;
 use crate::team::results::collect::{Spending, beginning};
 use crate::team::results::error_advice::Advice;
 use crate::team::stop::stop_agent;
-use crate::team::turn::deliver_mid_turn::Ladder;
+use crate::team::turn::deliver_mid_turn::MidTurnDelivery;
 use crate::team::turn::turn_record::Turn;
 
 /// How long a process may live on after it closed its stdout: an exit takes milliseconds.
@@ -48,12 +48,12 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(200);
 
 pub(crate) struct Actor {
-    /// The bridge's own seat, in whose name everything is written.
-    pub(crate) seat: Seat,
+    /// The bridge's own membership, in whose name everything is written.
+    pub(crate) membership: Membership,
     pub(crate) launch: Arc<Launch>,
     pub(crate) program: PathBuf,
     pub(crate) profile: Profile,
-    pub(crate) identity: Identity,
+    pub(crate) identity: NewAgentIdentity,
     pub(crate) hurry: CancellationToken,
     pub(crate) child: Supervised,
     pub(crate) connection: Connection,
@@ -75,10 +75,10 @@ pub(crate) struct Actor {
     pub(crate) secrets: Secrets,
     /// Files that are being read and written for the agent.
     pub(crate) files: JoinSet<()>,
-    pub(crate) human: Human,
+    pub(crate) human: UserReachable,
     pub(crate) stopping_since: Option<Instant>,
     /// What goes into its turns.
-    pub(crate) ladder: Ladder,
+    pub(crate) ladder: MidTurnDelivery,
     /// The task in whose turn an earlier process ended.
     pub(crate) interrupted: Option<TaskId>,
     /// The command that goes on with it.
@@ -105,13 +105,13 @@ fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>
 /// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
 /// environment still finds them.
 pub(crate) async fn record_run(
-    seat: &Seat,
+    membership: &Membership,
     session: SessionId,
     child: &Supervised,
     place: Option<String>,
 ) {
     let runs = runs(session, (child, place), None);
-    match seat.ask(Ask::Runs(Box::new(runs))).await {
+    match membership.ask(Operation::Runs(Box::new(runs))).await {
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
     }
@@ -134,9 +134,12 @@ fn runs(
 
 impl Actor {
     /// Starts the process; `earlier` is the session of the process before, to be taken up again.
-    pub(crate) async fn start(begin: Begin, earlier: Option<AcpSessionId>) -> Result<Self, Ended> {
+    pub(crate) async fn start(
+        begin: Begin,
+        earlier: Option<AcpSessionId>,
+    ) -> Result<Self, ProcessEnd> {
         let Begin {
-            seat,
+            membership,
             launch,
             profile,
             program,
@@ -148,20 +151,20 @@ impl Actor {
             earlier: _,
             offers,
         } = begin;
-        let now_ms = seat.bus().now().wall_ms;
-        let failed = |error: start_process::StartError| Ended {
+        let now_ms = membership.bus().now().wall_ms;
+        let failed = |error: start_process::StartError| ProcessEnd {
             error: error.task_error(Advice::of(&profile, now_ms)),
-            ..Ended::new(Departure::Failed, Some(error.to_string()))
+            ..ProcessEnd::new(Departure::Failed, Some(error.to_string()))
         };
-        let presence = seat.bus().share(identity.session);
+        let presence = membership.bus().share(identity.session);
         let (child, pipes) =
             start_process::spawn(&launch, &profile, program.clone(), &identity, presence)
                 .await
                 .map_err(failed)?;
-        record_run(&seat, identity.session, &child, launch.place()).await;
+        record_run(&membership, identity.session, &child, launch.place()).await;
         let secrets = launch.secrets(&profile, &identity.token);
         let endpoint = launch.endpoint(&identity, &profile);
-        let (interrupted, model) = seat.bus().look(|state| left_by(state, identity.session));
+        let (interrupted, model) = membership.bus().look(|state| left_by(state, identity.session));
         let terms = Terms {
             profile: &profile,
             model: model.as_deref(),
@@ -173,9 +176,9 @@ impl Actor {
         let starting = start_process::connect_to(child.clone(), pipes, endpoint, &identity, terms);
         let started = tokio::select! {
             started = starting => started,
-            wanted = stop_wanted(&seat, identity.session, &hurry, |_| true) => {
+            wanted = stop_wanted(&membership, identity.session, &hurry, |_| true) => {
                 let left = stop_agent::stop(&child, None, wanted, &hurry).await;
-                return Err(Ended::new(Departure::Stopped, left));
+                return Err(ProcessEnd::new(Departure::Stopped, left));
             }
         };
         let Started { child, connection, events, session: acp, endpoint, resumed } = match started {
@@ -183,13 +186,13 @@ impl Actor {
             Err(error) => {
                 let ended = failed(error);
                 // It may run still, and not be an agent.
-                let left = stop_agent::stop(&child, None, StopWanted::AtOnce, &hurry).await;
-                return Err(Ended { detail: left.or(ended.detail), ..ended });
+                let left = stop_agent::stop(&child, None, StopMode::AtOnce, &hurry).await;
+                return Err(ProcessEnd { detail: left.or(ended.detail), ..ended });
             }
         };
         let (context, spending) = beginning(earlier.is_some(), resumed);
         let mut actor = Self {
-            seat,
+            membership,
             launch,
             program,
             profile,
@@ -211,7 +214,7 @@ impl Actor {
             files: JoinSet::new(),
             human,
             stopping_since: None,
-            ladder: Ladder::default(),
+            ladder: MidTurnDelivery::default(),
             interrupted,
             resuming: random_ids::command(),
             resumed,
@@ -231,12 +234,12 @@ impl Actor {
         let run = (&self.child, self.launch.place());
         let id = start_process::written(&self.acp.id, &self.secrets, &self.identity.name);
         let runs = runs(self.identity.session, run, id);
-        self.record(Ask::Runs(Box::new(runs))).await;
+        self.record(Operation::Runs(Box::new(runs))).await;
     }
 
     pub(crate) async fn announce(&mut self) {
         self.offers.note(self.identity.session, &self.acp);
-        let ready = Ask::Ready {
+        let ready = Operation::Ready {
             session: self.identity.session,
             model: self.acp.model().map(Hidden::into),
             pid: self.child.pid(),
@@ -245,34 +248,34 @@ impl Actor {
         self.announce_ways().await;
     }
 
-    pub(crate) async fn live(mut self) -> Ended {
-        let mut changes = self.seat.bus().changes();
+    pub(crate) async fn live(mut self) -> ProcessEnd {
+        let mut changes = self.membership.bus().changes();
         let hurry = self.hurry.clone();
-        let mut last: Option<Step> = None;
+        let mut last: Option<NextStep> = None;
         loop {
             if self.hurry.is_cancelled() {
-                return self.stop(StopWanted::AtOnce).await;
+                return self.stop(StopMode::AtOnce).await;
             }
             self.tend_questions().await;
             self.tend_ladder().await;
             let until = match self.next_step() {
-                Step::Stop(wanted) => return self.stop(wanted).await,
-                Step::Abandon => return self.stop(StopWanted::AtOnce).await,
-                Step::Renew => match self.renew_unless_stopped().await {
+                NextStep::Stop(wanted) => return self.stop(wanted).await,
+                NextStep::Abandon => return self.stop(StopMode::AtOnce).await,
+                NextStep::Renew => match self.renew_unless_stopped().await {
                     Renewal::Done => continue,
                     Renewal::Stopped(wanted) => return self.stop(wanted).await,
                     Renewal::Failed(detail, error) => {
-                        let ended = Ended::new(Departure::Failed, Some(detail));
+                        let ended = ProcessEnd::new(Departure::Failed, Some(detail));
                         let unwritten = self.unwritten;
-                        return Ended { unwritten, error, ..ended };
+                        return ProcessEnd { unwritten, error, ..ended };
                     }
                 },
-                Step::Rest(until) => {
+                NextStep::Rest(until) => {
                     last = None;
                     until
                 }
                 // Also when the agent's end is asked for meanwhile: what it has done is kept.
-                Step::GiveUpTask => {
+                NextStep::GiveUpTask => {
                     self.give_up_task().await;
                     continue;
                 }
@@ -293,7 +296,7 @@ impl Actor {
             let until = until.into_iter().chain(self.questions.deadline()).min();
             tokio::select! {
                 // An error means that the bus is closed, and this process with it.
-                closing = changes.changed() => if closing.is_err() { return self.stop(StopWanted::AtOnce).await },
+                closing = changes.changed() => if closing.is_err() { return self.stop(StopMode::AtOnce).await },
                 event = self.events.recv() => match event {
                     Some(event) => self.hear(event),
                     None => return self.lost().await,
@@ -316,13 +319,13 @@ impl Actor {
         }
     }
 
-    /// Looks at the whole picture and decides.
-    fn next_step(&mut self) -> Step {
+    /// PathExaminer at the whole picture and decides.
+    fn next_step(&mut self) -> NextStep {
         let session = self.identity.session;
         let tried = &mut self.ladder.tried;
-        let wishes = self.seat.bus().look(|state| {
+        let wishes = self.membership.bus().look(|state| {
             tried.forget_ended(state, &self.identity.name);
-            Wishes::of(state, session, tried)
+            AgentOnBus::of(state, session, tried)
         });
         let now = Instant::now();
         self.stopping_since = wishes.stop.map(|_| self.stopping_since.unwrap_or(now));
@@ -373,66 +376,70 @@ impl Actor {
 
     /// Takes a step, unless the agent's end is asked for meanwhile: the agent may not answer what the step asks it. Returns
     /// how it is to end then.
-    async fn take_unless_stopped(&mut self, step: Step) -> Option<StopWanted> {
+    async fn take_unless_stopped(&mut self, step: NextStep) -> Option<StopMode> {
         // As long as no turn runs, a graceful end has nothing to wait for.
         let between_turns = self.turn.is_none();
-        let counts = move |wanted| between_turns || wanted == StopWanted::AtOnce;
-        let (seat, hurry) = (self.seat.clone(), self.hurry.clone());
+        let counts = move |wanted| between_turns || wanted == StopMode::AtOnce;
+        let (membership, hurry) = (self.membership.clone(), self.hurry.clone());
         let session = self.identity.session;
         tokio::select! {
             // A turn that has begun has the grace of one.
             biased;
             () = self.take(step) => None,
-            wanted = stop_wanted(&seat, session, &hurry, counts) => Some(wanted),
+            wanted = stop_wanted(&membership, session, &hurry, counts) => Some(wanted),
         }
     }
 
-    async fn take(&mut self, step: Step) {
+    async fn take(&mut self, step: NextStep) {
         match step {
-            Step::CancelTurn => self.cancel_turn().await,
-            Step::Write => self.unwritten.write(&self.seat).await,
-            Step::MissTools => {
+            NextStep::CancelTurn => self.cancel_turn().await,
+            NextStep::Write => self.unwritten.write(&self.membership).await,
+            NextStep::MissTools => {
                 let session = self.identity.session;
-                self.write(Ask::Tools { session, tools: Tools::Missing }).await;
+                self.write(Operation::Tools { session, tools: Tools::Missing }).await;
             }
-            Step::Stall => {
+            NextStep::Stall => {
                 let silent_ms = u64::try_from(self.stall.as_millis()).unwrap_or(u64::MAX);
-                self.write(Ask::Stall(self.identity.session, silent_ms)).await;
+                self.write(Operation::Stall(self.identity.session, silent_ms)).await;
             }
-            Step::Stir => {
-                self.write(Ask::Stir(self.identity.session)).await;
+            NextStep::Stir => {
+                self.write(Operation::Stir(self.identity.session)).await;
                 if let Some(turn) = &mut self.turn {
                     turn.stirred = Instant::now();
                 }
             }
-            Step::Steer => self.steer().await,
-            Step::Interrupt => self.interrupt().await,
-            Step::GoOn(task) => self.go_on(task).await,
-            Step::Resume(task) => self.resume_task(task).await,
-            Step::Begin(task) => self.begin_task(task).await,
-            Step::Wake(newest) => self.begin_wake(newest).await,
-            Step::Stop(_) | Step::Abandon | Step::Renew | Step::GiveUpTask | Step::Rest(_) => {}
+            NextStep::Steer => self.steer().await,
+            NextStep::Interrupt => self.interrupt().await,
+            NextStep::GoOn(task) => self.go_on(task).await,
+            NextStep::Resume(task) => self.resume_task(task).await,
+            NextStep::Begin(task) => self.begin_task(task).await,
+            NextStep::Wake(newest) => self.begin_wake(newest).await,
+            NextStep::Stop(_)
+            | NextStep::Abandon
+            | NextStep::Renew
+            | NextStep::GiveUpTask
+            | NextStep::Rest(_) => {}
         }
     }
 
-    async fn stop(self, wanted: StopWanted) -> Ended {
+    async fn stop(self, wanted: StopMode) -> ProcessEnd {
         let Self { child, connection, acp, events, turn, questions, hurry, unwritten, .. } = self;
         // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
         drop(questions);
         drop(events);
         drop(turn);
         let left = stop_agent::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
-        Ended { unwritten, ..Ended::new(Departure::Stopped, left) }
+        ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, left) }
     }
 
     /// The connection is over: the process ends too, or is ended.
-    async fn lost(self) -> Ended {
+    async fn lost(self) -> ProcessEnd {
         if let Ok(exit) = tokio::time::timeout(LAST_BREATH, self.child.exited()).await {
             self.died(exit)
         } else {
             let why = self.connection.closed().await.to_string();
             let detail = told_exit(&self.child, &why, &self.secrets);
-            let left = stop_agent::stop(&self.child, None, StopWanted::AtOnce, &self.hurry).await;
+            let left = stop_agent::stop(&self.child, None, StopMode::AtOnce, &self.hurry).await;
             self.failed(left.unwrap_or(detail))
         }
     }
@@ -450,20 +457,23 @@ impl Actor {
         }
     }
 
-    fn died(self, exit: crate::supervisor::Exit) -> Ended {
+    fn died(self, exit: crate::supervisor::Exit) -> ProcessEnd {
         if self.stopping_since.is_some() {
-            return Ended { unwritten: self.unwritten, ..Ended::new(Departure::Stopped, None) };
+            return ProcessEnd {
+                unwritten: self.unwritten,
+                ..ProcessEnd::new(Departure::Stopped, None)
+            };
         }
         let detail = told_exit(&self.child, &exit.to_string(), &self.secrets);
         self.failed(detail)
     }
 
     /// The end of a process that nobody wanted, with what a new one may go on with.
-    fn failed(self, detail: String) -> Ended {
+    fn failed(self, detail: String) -> ProcessEnd {
         let agent = self.connection.agent();
         let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));
         let can_go_on = offers(Feature::Resume) || offers(Feature::Load);
-        Ended {
+        ProcessEnd {
             departure: Departure::Failed,
             detail: Some(detail),
             session: (can_go_on && self.used).then_some(self.acp.id),
@@ -473,17 +483,17 @@ impl Actor {
     }
 
     /// Writes what has happened: again and again, until the bus has taken it.
-    pub(crate) async fn record(&mut self, ask: Ask) {
+    pub(crate) async fn record(&mut self, ask: Operation) {
         let is_first = self.unwritten.is_empty();
         self.unwritten.push(ask);
         if is_first {
-            self.unwritten.write(&self.seat).await;
+            self.unwritten.write(&self.membership).await;
         }
     }
 
     /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; an error is told to people.
-    pub(crate) async fn write(&self, ask: Ask) -> Option<Receipt> {
-        match self.seat.ask(ask).await {
+    pub(crate) async fn write(&self, ask: Operation) -> Option<Receipt> {
+        match self.membership.ask(ask).await {
             Ok(receipt) => Some(receipt),
             Err(BusError::Refused(refusal)) => {
                 tracing::debug!("about {}: {refusal}", self.identity.name);
@@ -499,11 +509,11 @@ impl Actor {
     /// Writes a line into the transcript of the turn.
     pub(crate) fn transcribe(&self, transcript: &TaskId, line: String) {
         let line = self.secrets.hidden(line);
-        self.seat.bus().transcript(transcript, line.as_str());
+        self.membership.bus().transcript(transcript, line.as_str());
     }
 
     pub(crate) fn wall_ms(&self) -> i64 {
-        self.seat.bus().now().wall_ms
+        self.membership.bus().now().wall_ms
     }
 }
 
@@ -530,16 +540,16 @@ async fn sleep_until(until: Option<Instant>) {
 
 /// Waits until somebody wants an agent's end in a way that counts, or until its session is gone.
 pub(crate) async fn stop_wanted(
-    seat: &Seat,
+    membership: &Membership,
     session: SessionId,
     hurry: &CancellationToken,
-    counts: impl Fn(StopWanted) -> bool,
-) -> StopWanted {
-    let mut changes: watch::Receiver<u64> = seat.bus().changes();
+    counts: impl Fn(StopMode) -> bool,
+) -> StopMode {
+    let mut changes: watch::Receiver<u64> = membership.bus().changes();
     loop {
-        let wanted = seat.bus().look(|state| match state.session(session) {
+        let wanted = membership.bus().look(|state| match state.session(session) {
             Some(live) => live.stop,
-            None => Some(StopWanted::AtOnce),
+            None => Some(StopMode::AtOnce),
         });
         if let Some(wanted) = wanted.filter(|wanted| counts(*wanted)) {
             return wanted;
@@ -549,7 +559,7 @@ pub(crate) async fn stop_wanted(
             () = hurry.cancelled() => true,
         };
         if closing {
-            return StopWanted::AtOnce;
+            return StopMode::AtOnce;
         }
     }
 }

@@ -8,7 +8,7 @@ use super::model_and_mode::quoted;
 use crate::acp::{AgentEvent, Update};
 use crate::domain::ids::CallId;
 use crate::domain::limits;
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::time::Tick;
 use crate::team::turn::proof_of_reading::Sign;
 use crate::team::turn::transcript;
@@ -20,13 +20,13 @@ const WRITTEN: Duration = Duration::from_millis(limits::WRITTEN_MS);
 impl Actor {
     /// Returns the calls of our tools that were handed messages, or have claimed requests, and whose answers nothing has proven yet.
     fn held_by_tools(&self) -> Vec<CallId> {
-        let bus = self.seat.bus();
+        let bus = self.membership.bus();
         if let Err(error) = bus.refresh() {
             // Then a later call proves it, or the end of the turn.
             tracing::debug!("about {}: {error}", self.identity.name);
         }
         let session = self.identity.session;
-        let by_tools = [Way::Pull, Way::Piggyback].into_iter();
+        let by_tools = [DeliveryMethod::Pull, DeliveryMethod::Piggyback].into_iter();
         bus.look(|state| {
             let holding = by_tools.flat_map(|way| state.calls_handed_by(session, way));
             let claims = state.session(session).map(|agent| agent.unheard.values());
@@ -45,7 +45,9 @@ impl Actor {
         }
         let mut held = self.held_by_tools();
         let session = self.identity.session;
-        self.seat.bus().look(|state| held.retain(|call| state.held_by(session, *call, read.ms)));
+        self.membership
+            .bus()
+            .look(|state| held.retain(|call| state.held_by(session, *call, read.ms)));
         let Some(turn) = &mut self.turn else { return };
         if sign.ended_well {
             turn.answered.extend(held.iter().copied());
@@ -61,14 +63,14 @@ impl Actor {
     pub(crate) fn is_written(&self, call: CallId) -> bool {
         let session = self.identity.session;
         let is_open = self.held_by_tools().contains(&call);
-        !is_open || self.seat.bus().look(|state| state.is_written(session, call))
+        !is_open || self.membership.bus().look(|state| state.is_written(session, call))
     }
 
     /// Returns the calls of our tools whose answers the good end of a turn proves, and no words before it: their answers were
     /// written, and the agent can have had them. A call that has failed, whose endpoint has died, or whose agent has ceased to wait
     /// for it has brought it nothing.
     pub(crate) async fn shown_by_tools(&self, turn: &Turn) -> Vec<CallId> {
-        let (bus, session) = (self.seat.bus(), self.identity.session);
+        let (bus, session) = (self.membership.bus(), self.identity.session);
         let mut calls = self.held_by_tools();
         calls.retain(|call| turn.can_have_had(*call));
         let mut changes = bus.changes();

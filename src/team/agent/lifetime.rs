@@ -12,28 +12,28 @@ use super::model_and_mode::Offers;
 use super::pending_writes::{End, Unwritten};
 use super::restart_policy::{Restarts, Verdict};
 use crate::acp::AcpSessionId;
-use crate::bus::Seat;
-use crate::bus::event::{Body, Report};
-use crate::bus::rules::{Ask, Broken, Ending};
+use crate::bus::Membership;
+use crate::bus::event::{Body, TaskReport};
+use crate::bus::rules::{Broken, Ending, Operation};
 use crate::config::Profile;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::Departure;
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::team::launch::{Identity, Launch};
-use crate::team::permissions::user_reachable::Human;
+use crate::team::launch::{Launch, NewAgentIdentity};
+use crate::team::permissions::user_reachable::UserReachable;
 
 /// What an actor begins with.
 #[derive(Clone)]
 pub(crate) struct Begin {
-    pub(crate) seat: Seat,
+    pub(crate) membership: Membership,
     pub(crate) launch: Arc<Launch>,
     pub(crate) profile: Profile,
     pub(crate) program: PathBuf,
-    pub(crate) identity: Identity,
+    pub(crate) identity: NewAgentIdentity,
     /// Cancelled to end it at once.
     pub(crate) hurry: CancellationToken,
-    pub(crate) human: Human,
+    pub(crate) human: UserReachable,
     /// How long a turn may be without a sign of life.
     pub(crate) stall: Duration,
     /// Bytes a second that are read of the agent's stdout.
@@ -45,7 +45,7 @@ pub(crate) struct Begin {
 }
 
 /// How the life of a process ended.
-pub(crate) struct Ended {
+pub(crate) struct ProcessEnd {
     pub(crate) departure: Departure,
     pub(crate) detail: Option<String>,
     /// The ACP session that the agent may take up again.
@@ -56,7 +56,7 @@ pub(crate) struct Ended {
     pub(crate) error: Option<TaskError>,
 }
 
-impl Ended {
+impl ProcessEnd {
     pub(crate) fn new(departure: Departure, detail: Option<String>) -> Self {
         Self { departure, detail, session: None, unwritten: Unwritten::default(), error: None }
     }
@@ -65,7 +65,7 @@ impl Ended {
 /// Runs an agent from its start to its end, with all restarts. When this returns, its session has left the bus, or `closing` was
 /// cancelled; `gone` is as soon as its processes are no more, whether the bus takes that or not.
 pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: CancellationToken) {
-    let (seat, session) = (begin.seat.clone(), begin.identity.session);
+    let (membership, session) = (begin.membership.clone(), begin.identity.session);
     let secrets = begin.launch.secrets(&begin.profile, &begin.identity.token);
     let mut restarts = Restarts::default();
     let mut earlier = begin.earlier.clone();
@@ -81,16 +81,16 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
         let written = |detail: String| secrets.hidden(detail).clipped(limits::ERROR_CHARS);
         ended.detail = ended.detail.map(written);
         let mut unwritten = std::mem::take(&mut ended.unwritten);
-        if is_to_end(&seat, session, &begin.hurry) {
+        if is_to_end(&membership, session, &begin.hurry) {
             gone.cancel();
         }
         // Its end is heard of also while the bus takes nothing. What is left its leave writes.
         tokio::select! {
-            () = unwritten.write_all(&seat, &closing) => {}
+            () = unwritten.write_all(&membership, &closing) => {}
             () = begin.hurry.cancelled() => {}
         }
         let policy = begin.profile.restart.value;
-        let verdict = if is_to_end(&seat, session, &begin.hurry) {
+        let verdict = if is_to_end(&membership, session, &begin.hurry) {
             Verdict::Ended
         } else {
             restarts.after(policy, ended.departure, Instant::now())
@@ -98,13 +98,13 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
         let detail = match verdict {
             Verdict::Again => {
                 let detail = ended.detail.clone().unwrap_or_default();
-                let task = match (is_in_task(&seat, session), &ended.session) {
+                let task = match (is_in_task(&membership, session), &ended.session) {
                     (true, Some(_)) => Broken::Kept,
                     _ => Broken::Interrupted,
                 };
-                unwritten.push(Ask::Crash { session, detail, task });
-                unwritten.write_all(&seat, &begin.hurry).await;
-                if unwritten.is_empty() && !is_to_end(&seat, session, &begin.hurry) {
+                unwritten.push(Operation::Crash { session, detail, task });
+                unwritten.write_all(&membership, &begin.hurry).await;
+                if unwritten.is_empty() && !is_to_end(&membership, session, &begin.hurry) {
                     earlier = ended.session;
                     continue;
                 }
@@ -120,18 +120,23 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
         if let Some(error) = ended.error {
             let message = format!("{} has failed: {}", begin.identity.name, error.message);
             let error = TaskError { message, ..error }.written(&secrets);
-            fail_queue(&mut unwritten, &seat, session, &error);
+            fail_queue(&mut unwritten, &membership, session, &error);
         }
         let departure = ended.departure;
-        leave(&mut unwritten, &seat, (session, departure, detail), &closing).await;
+        leave(&mut unwritten, &membership, (session, departure, detail), &closing).await;
         begin.offers.forget(session);
         return;
     }
 }
 
 /// Ends the tasks that waited for an agent which could not be started, with the reason. What is left its leave ends.
-fn fail_queue(unwritten: &mut Unwritten, seat: &Seat, session: SessionId, error: &TaskError) {
-    let queue: Vec<_> = seat.bus().look(|state| {
+fn fail_queue(
+    unwritten: &mut Unwritten,
+    membership: &Membership,
+    session: SessionId,
+    error: &TaskError,
+) {
+    let queue: Vec<_> = membership.bus().look(|state| {
         let live = state.session(session);
         live.map(|live| live.queue.iter().cloned().collect()).unwrap_or_default()
     });
@@ -141,23 +146,23 @@ fn fail_queue(unwritten: &mut Unwritten, seat: &Seat, session: SessionId, error:
             output: Body::Text(String::new()),
             stop_reason: None,
             error: Some(error.clone()),
-            report: Report::default(),
+            report: TaskReport::default(),
         };
         unwritten.push_end(End::new(task, ending, String::new()));
     }
 }
 
 /// Says whether a task is in the agent's turn, as far as the bus knows.
-fn is_in_task(seat: &Seat, session: SessionId) -> bool {
-    seat.bus().look(|state| {
+fn is_in_task(membership: &Membership, session: SessionId) -> bool {
+    membership.bus().look(|state| {
         let live = state.session(session);
         live.is_some_and(|live| live.running.is_some())
     })
 }
 
 /// Says whether somebody wants the end of an agent, so that it is not started again.
-fn is_to_end(seat: &Seat, session: SessionId, hurry: &CancellationToken) -> bool {
-    let stays = seat.bus().look(|state| {
+fn is_to_end(membership: &Membership, session: SessionId, hurry: &CancellationToken) -> bool {
+    let stays = membership.bus().look(|state| {
         let live = state.session(session);
         live.is_some_and(|live| live.stop.is_none())
     });
@@ -167,12 +172,12 @@ fn is_to_end(seat: &Seat, session: SessionId, hurry: &CancellationToken) -> bool
 /// Writes the end of an agent behind all that is to be written before it, then removes its presence.
 pub(crate) async fn leave(
     unwritten: &mut Unwritten,
-    seat: &Seat,
+    membership: &Membership,
     (session, departure, detail): (SessionId, Departure, Option<String>),
     hurry: &CancellationToken,
 ) {
-    unwritten.push(Ask::Leave { session, departure, detail });
+    unwritten.push(Operation::Leave { session, departure, detail });
     // What is not taken before a hurried end somebody else writes: with the presence gone, the agent is dead for all.
-    unwritten.write_all(seat, hurry).await;
-    seat.bus().release(session);
+    unwritten.write_all(membership, hurry).await;
+    membership.bus().release(session);
 }

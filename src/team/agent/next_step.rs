@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::bus::state::{State, StopWanted};
+use crate::bus::state::{State, StopMode};
 use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
-use crate::delivery::policy::{self, Busy, Mail, Rung};
+use crate::delivery::policy::{self, Busy, Mail, MailAction};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
@@ -25,11 +25,11 @@ const LISTEN: Duration = Duration::from_secs(15);
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
-pub(crate) struct Wishes {
+pub(crate) struct AgentOnBus {
     /// Whether the session is still on the bus.
     pub(crate) live: bool,
     /// Whether and how it is to end.
-    pub(crate) stop: Option<StopWanted>,
+    pub(crate) stop: Option<StopMode>,
     /// Whether the end of the running task is asked for.
     pub(crate) cancel: bool,
     /// The next task: the one that runs, where no turn plays it.
@@ -100,9 +100,9 @@ pub(crate) struct TurnSituation {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum NextStep {
     /// End the agent.
-    Stop(StopWanted),
+    Stop(StopMode),
     /// End the actor: somebody else has written that the session is gone.
     Abandon,
     /// Tell the agent to end its turn.
@@ -135,7 +135,7 @@ pub(crate) enum Step {
     Rest(Option<Instant>),
 }
 
-impl Wishes {
+impl AgentOnBus {
     /// Reads them off the state. `tried` is the mail of wakes that failed.
     pub(crate) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
         let Some(live) = state.session(session) else {
@@ -162,65 +162,65 @@ impl Wishes {
 
 /// Decides what to do next. A stop goes before everything, and leaves what is not written to the agent's end; then what has
 /// happened goes before what might; a task before mail, and no turn begins while one runs.
-pub(crate) fn next(wishes: &Wishes, situation: &Situation) -> Step {
+pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
     let now = situation.now;
     match wishes.stop {
-        _ if !wishes.live => return Step::Abandon,
-        Some(StopWanted::AtOnce) => return Step::Stop(StopWanted::AtOnce),
-        Some(StopWanted::Gracefully) => return stopping(situation),
+        _ if !wishes.live => return NextStep::Abandon,
+        Some(StopMode::AtOnce) => return NextStep::Stop(StopMode::AtOnce),
+        Some(StopMode::Gracefully) => return stopping(situation),
         None => {}
     }
     if let Some(turn) = situation.turn {
         let until = match turn.cancelled {
-            None if wishes.cancel => return Step::CancelTurn,
+            None if wishes.cancel => return NextStep::CancelTurn,
             Some(at) if !turn.given_up && now >= at + grace_periods::CANCEL => {
-                return Step::GiveUpTask;
+                return NextStep::GiveUpTask;
             }
-            _ if situation.unwritten.is_some_and(|at| now >= at) => return Step::Write,
+            _ if situation.unwritten.is_some_and(|at| now >= at) => return NextStep::Write,
             Some(at) if !turn.given_up => {
                 let both = situation.unwritten.into_iter().chain([at + grace_periods::CANCEL]);
                 both.min()
             }
             Some(_) => situation.unwritten,
             // Until then nothing that the bus would have to take.
-            None if situation.unwritten.is_some() => return Step::Rest(situation.unwritten),
+            None if situation.unwritten.is_some() => return NextStep::Rest(situation.unwritten),
             None => match policy::rung(&wishes.mail, &busy(situation, turn)) {
-                Rung::Steer => return Step::Steer,
-                Rung::Interrupt => return Step::Interrupt,
-                Rung::Later(at) => Some(at),
-                Rung::Leave => None,
+                MailAction::Steer => return NextStep::Steer,
+                MailAction::Interrupt => return NextStep::Interrupt,
+                MailAction::Later(at) => Some(at),
+                MailAction::Leave => None,
             },
         };
         return listening(wishes, situation, turn, until);
     }
     if let Some(at) = situation.unwritten {
         let due = now >= at;
-        return if due { Step::Write } else { Step::Rest(Some(at)) };
+        return if due { NextStep::Write } else { NextStep::Rest(Some(at)) };
     }
     if let Some(task) = &situation.cut {
-        return Step::GoOn(task.clone());
+        return NextStep::GoOn(task.clone());
     }
     if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
-        return Step::Renew;
+        return NextStep::Renew;
     }
     if wishes.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
-        return if now >= deadline { Step::MissTools } else { Step::Rest(Some(deadline)) };
+        return if now >= deadline { NextStep::MissTools } else { NextStep::Rest(Some(deadline)) };
     }
     if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
-        return Step::Rest(Some(settled));
+        return NextStep::Rest(Some(settled));
     }
     if let Some(task) = &situation.interrupted {
-        return Step::Resume(task.clone());
+        return NextStep::Resume(task.clone());
     }
     if let Some(task) = &wishes.next_task {
-        return Step::Begin(task.clone());
+        return NextStep::Begin(task.clone());
     }
     let due = wake_idle::due(now, situation.woken);
     match wishes.mail.newest {
-        Some(newest) if now >= due => Step::Wake(newest),
-        Some(_) => Step::Rest(Some(due)),
-        None => Step::Rest(None),
+        Some(newest) if now >= due => NextStep::Wake(newest),
+        Some(_) => NextStep::Rest(Some(due)),
+        None => NextStep::Rest(None),
     }
 }
 
@@ -239,39 +239,41 @@ fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
 
 /// Listens for signs of life in a turn that runs, until something else is due.
 fn listening(
-    wishes: &Wishes,
+    wishes: &AgentOnBus,
     situation: &Situation,
     turn: TurnSituation,
     until: Option<Instant>,
-) -> Step {
+) -> NextStep {
     let now = situation.now;
     let silent_at = turn.heard + situation.stall;
     let is_silent = now >= silent_at && !wishes.waits && !turn.asking;
     if is_silent && !wishes.stalled {
-        return Step::Stall;
+        return NextStep::Stall;
     }
     let stir_at = turn.stirred + STIR;
     if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
-        return Step::Stir;
+        return NextStep::Stir;
     }
     // What is not told by an event is seen by looking: noise, a line on stderr.
     let look_at = now + (situation.stall / 4).min(LISTEN);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
-    Step::Rest(until.into_iter().chain([next]).min())
+    NextStep::Rest(until.into_iter().chain([next]).min())
 }
 
-fn stopping(situation: &Situation) -> Step {
+fn stopping(situation: &Situation) -> NextStep {
     let Some(turn) = situation.turn else {
-        return Step::Stop(StopWanted::Gracefully);
+        return NextStep::Stop(StopMode::Gracefully);
     };
     let since = situation.stopping_since.unwrap_or(situation.now);
     let (deadline, then) = match turn.cancelled {
         // It does not go on without an answer, which nobody needs to give any more.
-        None if turn.asking => return Step::CancelTurn,
-        None => (since + grace_periods::TURN, Step::CancelTurn),
-        Some(at) => (at + grace_periods::CANCEL_WHILE_STOPPING, Step::Stop(StopWanted::Gracefully)),
+        None if turn.asking => return NextStep::CancelTurn,
+        None => (since + grace_periods::TURN, NextStep::CancelTurn),
+        Some(at) => {
+            (at + grace_periods::CANCEL_WHILE_STOPPING, NextStep::Stop(StopMode::Gracefully))
+        }
     };
-    if situation.now >= deadline { then } else { Step::Rest(Some(deadline)) }
+    if situation.now >= deadline { then } else { NextStep::Rest(Some(deadline)) }
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::bus::event::{Body, Report};
-use crate::bus::rules::{Ask, Ending};
+use crate::bus::event::{Body, TaskReport};
+use crate::bus::rules::{Ending, Operation};
 use crate::bus::storage::LogError;
-use crate::bus::{Bus, BusError, Seat};
+use crate::bus::{Bus, BusError, Membership};
 use crate::domain::error_class;
 use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
@@ -47,7 +47,7 @@ struct Fact {
 }
 
 enum What {
-    Ask(Ask),
+    Operation(Operation),
     End(Box<End>),
 }
 
@@ -110,7 +110,7 @@ impl End {
             output: Body::Text(String::new()),
             stop_reason: self.ending.stop_reason.take(),
             error: Some(TaskError::new(error_class::BUS, message)),
-            report: Report::default(),
+            report: TaskReport::default(),
         };
     }
 }
@@ -125,8 +125,8 @@ impl Unwritten {
         (!self.is_empty()).then(|| self.again.unwrap_or(now))
     }
 
-    pub(crate) fn push(&mut self, ask: Ask) {
-        self.add(What::Ask(ask));
+    pub(crate) fn push(&mut self, ask: Operation) {
+        self.add(What::Operation(ask));
     }
 
     pub(crate) fn push_end(&mut self, end: End) {
@@ -139,9 +139,9 @@ impl Unwritten {
     }
 
     /// Writes what the bus takes. Dropped at any point, it leaves what may not be written yet.
-    pub(crate) async fn write(&mut self, seat: &Seat) {
+    pub(crate) async fn write(&mut self, membership: &Membership) {
         while let Some(fact) = self.facts.front_mut() {
-            match fact.write(seat).await {
+            match fact.write(membership).await {
                 Ok(()) => {
                     self.facts.pop_front();
                     self.tries = 0;
@@ -160,10 +160,10 @@ impl Unwritten {
     }
 
     /// Writes everything, however long that takes; once `hurry` is cancelled, what the bus takes at once.
-    pub(crate) async fn write_all(&mut self, seat: &Seat, hurry: &CancellationToken) {
+    pub(crate) async fn write_all(&mut self, membership: &Membership, hurry: &CancellationToken) {
         loop {
             let in_hurry = hurry.is_cancelled();
-            self.write(seat).await;
+            self.write(membership).await;
             let Some(due) = self.due(Instant::now()) else {
                 return;
             };
@@ -182,15 +182,15 @@ impl Unwritten {
 
 impl Fact {
     /// Writes it, unless the world has moved on; an error means that it is to be tried again.
-    async fn write(&mut self, seat: &Seat) -> Result<(), BusError> {
+    async fn write(&mut self, membership: &Membership) -> Result<(), BusError> {
         if let What::End(end) = &mut self.what {
-            end.stored(seat.bus()).await?;
+            end.stored(membership.bus()).await?;
         }
         let ask = match &self.what {
-            What::Ask(ask) => ask.clone(),
-            What::End(end) => Ask::FinishTask(end.task.clone(), Box::new(end.ending.clone())),
+            What::Operation(ask) => ask.clone(),
+            What::End(end) => Operation::FinishTask(end.task.clone(), Box::new(end.ending.clone())),
         };
-        let error = match seat.ask_again(self.id, ask).await {
+        let error = match membership.ask_again(self.id, ask).await {
             Ok(_) => return Ok(()),
             Err(BusError::Refused(refusal)) => {
                 tracing::debug!("what has happened is of no interest any more: {refusal}");
@@ -206,7 +206,7 @@ impl Fact {
                 Err(error)
             }
             (BusError::Log(LogError::TooLong { .. }), what) => {
-                if let What::Ask(ask) = what
+                if let What::Operation(ask) = what
                     && cut(ask)
                 {
                     return Err(error);
@@ -227,8 +227,9 @@ impl End {
 }
 
 /// Leaves out the words that a fact carries and that it is a fact without; says whether there were any.
-fn cut(ask: &mut Ask) -> bool {
-    let (Ask::Leave { detail: Some(detail), .. } | Ask::Crash { detail, .. }) = ask else {
+fn cut(ask: &mut Operation) -> bool {
+    let (Operation::Leave { detail: Some(detail), .. } | Operation::Crash { detail, .. }) = ask
+    else {
         return false;
     };
     let most = detail.chars().count().min(limits::ERROR_CHARS) / 2;
@@ -248,32 +249,32 @@ mod tests {
 
     use super::*;
     use crate::bus::Joining;
-    use crate::bus::rules::Wish;
-    use crate::bus::storage::Place;
-    use crate::bus::storage::faulty_log::{Door, Fault, Faults};
+    use crate::bus::rules::NameChoice;
+    use crate::bus::storage::LogPosition;
+    use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
     use crate::bus::storage::in_memory::Store;
     use crate::domain::member::{Activity, Departure, MemberKind};
     use crate::domain::name::Name;
     use crate::sys::clock;
 
-    async fn seat(faults: &Faults) -> Seat {
+    async fn membership(faults: &Faults) -> Membership {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
         let joining = Joining {
-            wish: Wish::Chosen(Name::parse("lead").unwrap()),
+            wish: NameChoice::Chosen(Name::parse("lead").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
         };
-        Seat::join(&bus, joining).await.unwrap()
+        Membership::join(&bus, joining).await.unwrap()
     }
 
-    fn events(seat: &Seat) -> usize {
-        let (entries, _) = seat.bus().read_after(Place::default(), usize::MAX).unwrap();
+    fn events(membership: &Membership) -> usize {
+        let (entries, _) = membership.bus().read_after(LogPosition::default(), usize::MAX).unwrap();
         entries.iter().map(|(_, entry)| entry.events.len()).sum()
     }
 
-    fn activity(seat: &Seat, activity: Activity) -> Ask {
-        Ask::Activity { session: seat.session(), activity }
+    fn activity(membership: &Membership, activity: Activity) -> Operation {
+        Operation::Activity { session: membership.session(), activity }
     }
 
     fn end(output: &str) -> End {
@@ -282,7 +283,7 @@ mod tests {
             output: Body::Text(String::new()),
             stop_reason: None,
             error: None,
-            report: Report::default(),
+            report: TaskReport::default(),
         };
         End::new(TaskId::from_bits(1), ending, output.to_owned())
     }
@@ -291,32 +292,32 @@ mod tests {
     async fn facts_are_written_in_order_once_and_until_the_bus_takes_them() {
         for fault in [Fault::Busy, Fault::Io, Fault::OutcomeUnknown] {
             let faults = Faults::default();
-            let seat = seat(&faults).await;
-            let before = events(&seat);
+            let membership = membership(&faults).await;
+            let before = events(&membership);
             let mut unwritten = Unwritten::default();
-            faults.fail(Door::Append, 1, 3, fault);
-            unwritten.push(activity(&seat, Activity::Running));
-            unwritten.push(activity(&seat, Activity::Idle));
-            unwritten.write(&seat).await;
+            faults.fail(FaultPoint::Append, 1, 3, fault);
+            unwritten.push(activity(&membership, Activity::Running));
+            unwritten.push(activity(&membership, Activity::Idle));
+            unwritten.write(&membership).await;
             let now = Instant::now();
             assert_eq!(unwritten.due(now), Some(now + FIRST_PAUSE), "{fault:?}");
-            unwritten.write_all(&seat, &CancellationToken::new()).await;
+            unwritten.write_all(&membership, &CancellationToken::new()).await;
             assert!(unwritten.is_empty());
-            assert_eq!(events(&seat), before + 2, "{fault:?}");
+            assert_eq!(events(&membership), before + 2, "{fault:?}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_too_long_for_a_line_is_written_without_its_words() {
-        let seat = seat(&Faults::default()).await;
+        let membership = membership(&Faults::default()).await;
         let mut unwritten = Unwritten::default();
-        unwritten.push(Ask::Leave {
-            session: seat.session(),
+        unwritten.push(Operation::Leave {
+            session: membership.session(),
             departure: Departure::Failed,
             detail: Some("exit code 3; ".repeat(200_000)),
         });
-        unwritten.write_all(&seat, &CancellationToken::new()).await;
-        seat.bus().look(|state| {
+        unwritten.write_all(&membership, &CancellationToken::new()).await;
+        membership.bus().look(|state| {
             let left = state.departed().last().expect("it has left");
             assert!(left.detail.as_ref().unwrap().starts_with("exit code 3; "));
         });
@@ -325,12 +326,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_output_that_cannot_be_stored_for_a_minute_fails_its_task() {
         let faults = Faults::default();
-        let seat = seat(&faults).await;
+        let membership = membership(&faults).await;
         let mut end = end(&"x".repeat(limits::INLINE_BYTES + 1));
-        faults.fail(Door::Blob, 1, u64::MAX, Fault::Io);
-        assert!(end.stored(seat.bus()).await.is_err());
+        faults.fail(FaultPoint::Blob, 1, u64::MAX, Fault::Io);
+        assert!(end.stored(membership.bus()).await.is_err());
         tokio::time::advance(STORING).await;
-        end.stored(seat.bus()).await.unwrap();
+        end.stored(membership.bus()).await.unwrap();
         let error = end.ending.error.unwrap();
         assert_eq!(error.class, error_class::BUS);
         assert!(error.message.starts_with("its output of 65537 bytes could not be stored:"));
@@ -340,13 +341,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn in_a_hurry_it_is_tried_once_more() {
         let faults = Faults::default();
-        let seat = seat(&faults).await;
+        let membership = membership(&faults).await;
         let mut unwritten = Unwritten::default();
-        faults.fail(Door::Append, 1, u64::MAX - 1, Fault::Busy);
-        unwritten.push(activity(&seat, Activity::Running));
+        faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Busy);
+        unwritten.push(activity(&membership, Activity::Running));
         let hurry = CancellationToken::new();
         hurry.cancel();
-        unwritten.write_all(&seat, &hurry).await;
+        unwritten.write_all(&membership, &hurry).await;
         assert_eq!(faults.failed(), 1);
     }
 

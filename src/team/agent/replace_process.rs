@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::actor::{Actor, record_run, stop_wanted};
 use super::start_process::{self, StartError, Started, Terms};
-use crate::bus::rules::Ask;
-use crate::bus::state::StopWanted;
+use crate::bus::rules::Operation;
+use crate::bus::state::StopMode;
 use crate::domain::member::Tools;
 use crate::domain::task::TaskError;
 use crate::domain::task_result::Context;
@@ -21,7 +21,7 @@ pub(crate) enum Renewal {
     /// There is a new process, which has not told its tools yet.
     Done,
     /// Somebody wants the agent's end.
-    Stopped(StopWanted),
+    Stopped(StopMode),
     /// There is no process any more, for this reason, and this is what tasks that wait for it are told.
     Failed(String, Option<TaskError>),
 }
@@ -29,17 +29,17 @@ pub(crate) enum Renewal {
 impl Actor {
     /// Renews the process, unless the agent's end is asked for meanwhile.
     pub(crate) async fn renew_unless_stopped(&mut self) -> Renewal {
-        let (seat, hurry) = (self.seat.clone(), self.hurry.clone());
+        let (membership, hurry) = (self.membership.clone(), self.hurry.clone());
         let session = self.identity.session;
         let failed = tokio::select! {
             renewed = self.renew() => match renewed {
                 Ok(()) => return Renewal::Done,
                 Err(error) => error,
             },
-            wanted = stop_wanted(&seat, session, &hurry, |_| true) => return Renewal::Stopped(wanted),
+            wanted = stop_wanted(&membership, session, &hurry, |_| true) => return Renewal::Stopped(wanted),
         };
         // It may run still, and not be an agent.
-        let left = stop_agent::stop(&self.child, None, StopWanted::AtOnce, &hurry).await;
+        let left = stop_agent::stop(&self.child, None, StopMode::AtOnce, &hurry).await;
         let advice = Advice::of(&self.profile, self.wall_ms());
         let error = failed.task_error(advice);
         Renewal::Failed(left.unwrap_or_else(|| failed.to_string()), error)
@@ -47,21 +47,21 @@ impl Actor {
 
     async fn renew(&mut self) -> Result<(), StartError> {
         let old = Some((&self.connection, &self.acp.id));
-        let in_order = StopWanted::Gracefully;
+        let in_order = StopMode::Gracefully;
         if let Some(left) = stop_agent::stop(&self.child, old, in_order, &self.hurry).await {
             tracing::warn!("of the old process of {}: {left}", self.identity.name);
         }
         let session = self.identity.session;
         // Before the new endpoint says that they are there.
         let tools = Tools::Unproven;
-        self.write(Ask::Tools { session, tools }).await;
-        let presence = self.seat.bus().share(session);
+        self.write(Operation::Tools { session, tools }).await;
+        let presence = self.membership.bus().share(session);
         let program = self.program.clone();
         let (child, pipes) =
             start_process::spawn(&self.launch, &self.profile, program, &self.identity, presence)
                 .await?;
         self.child = child.clone();
-        record_run(&self.seat, session, &self.child, self.launch.place()).await;
+        record_run(&self.membership, session, &self.child, self.launch.place()).await;
         let terms = Terms {
             secrets: &self.secrets,
             profile: &self.profile,

@@ -17,7 +17,7 @@ use crate::domain::task::TaskError;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::rate_limit::Metered;
-use crate::team::launch::{Identity, Launch};
+use crate::team::launch::{Launch, NewAgentIdentity};
 use crate::team::project_trust::UnreadableYes;
 use crate::team::results::error_advice::Advice;
 
@@ -69,7 +69,7 @@ pub(crate) async fn spawn(
     launch: &Launch,
     profile: &Profile,
     program: PathBuf,
-    identity: &Identity,
+    identity: &NewAgentIdentity,
     presence: Option<OwnedFd>,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
     if let Some(file) = &identity.needs
@@ -120,7 +120,7 @@ pub(crate) async fn connect_to(
     child: Supervised,
     pipes: supervisor::Pipes,
     endpoint: McpServerSpec,
-    identity: &Identity,
+    identity: &NewAgentIdentity,
     terms: Terms<'_>,
 ) -> Result<Started, StartError> {
     let exited = child.exited();
@@ -202,7 +202,7 @@ async fn begin(
     child: &Supervised,
     pipes: supervisor::Pipes,
     endpoint: &McpServerSpec,
-    identity: &Identity,
+    identity: &NewAgentIdentity,
     terms: Terms<'_>,
 ) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
     let limit = terms.profile.start.value;
@@ -246,7 +246,7 @@ async fn take_up(
     connection: &Connection,
     events: &mut AgentEvents,
     earlier: &AcpSessionId,
-    identity: &Identity,
+    identity: &NewAgentIdentity,
     endpoint: &McpServerSpec,
 ) -> Result<SessionInfo, AcpError> {
     let servers = std::slice::from_ref(endpoint);

@@ -15,12 +15,12 @@ const WORK: Duration = Duration::from_secs(1);
 
 /// What has been seen of an agent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
+struct SignsOfLife {
     stderr_bytes: u64,
     processor: Duration,
 }
 
-impl Seen {
+impl SignsOfLife {
     /// Says whether an agent that was seen so earlier has shown a sign of life since.
     fn is_more_than(self, earlier: Self) -> bool {
         self.stderr_bytes > earlier.stderr_bytes
@@ -45,7 +45,7 @@ pub(crate) async fn patient<T>(
         async move {
             let (stderr_bytes, pid) = (child.stderr_bytes(), child.pid());
             let looking = tokio::task::spawn_blocking(move || descendants::processor_time(pid));
-            Seen { stderr_bytes, processor: looking.await.unwrap_or_default() }
+            SignsOfLife { stderr_bytes, processor: looking.await.unwrap_or_default() }
         }
     };
     let waited = wait(limit, look, asking).await;
@@ -54,13 +54,13 @@ pub(crate) async fn patient<T>(
 
 /// Waits for something, or says how long it was waited for in vain. A sign of life counts if it is from the last half of the
 /// limit: every program shows some when it begins.
-async fn wait<T, F: Future<Output = Seen>>(
+async fn wait<T, F: Future<Output = SignsOfLife>>(
     limit: Duration,
     look: impl Fn() -> F,
     awaited: impl Future<Output = T>,
 ) -> Result<T, Duration> {
     tokio::pin!(awaited);
-    let mut seen = Seen::default();
+    let mut seen = SignsOfLife::default();
     for half in 1..=2 * limits::START_PATIENCE {
         if let Ok(done) = tokio::time::timeout(limit / 2, &mut awaited).await {
             return Ok(done);
@@ -88,7 +88,7 @@ mod tests {
             let (stderr_bytes, processor) = seen.get(looks.get()).copied().unwrap_or_default();
             looks.set(looks.get() + 1);
             let processor = Duration::from_secs(processor);
-            std::future::ready(Seen { stderr_bytes, processor })
+            std::future::ready(SignsOfLife { stderr_bytes, processor })
         };
         let done = wait(LIMIT, look, tokio::time::sleep(Duration::from_secs(seconds))).await;
         assert_eq!(done.map_err(|after| after.as_secs()), expected, "{seconds} {seen:?}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::resume_agent::{Origin, told_return};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Body, Event, Starting};
-use crate::bus::rules::{Ask, NewAgent, NewTask, Refusal, Wish};
+use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation, Refusal};
 use crate::bus::state::{Permission, Task};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Receipt};
@@ -20,7 +20,7 @@ use crate::domain::workflow::StepOf;
 use crate::sys::random_ids;
 use crate::team::agent::lifetime::Begin;
 use crate::team::agent::model_and_mode::{What, check};
-use crate::team::launch::Identity;
+use crate::team::launch::NewAgentIdentity;
 use crate::team::team_handle::{Team, TeamError};
 
 /// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
@@ -72,7 +72,7 @@ pub struct Waited {
 /// Where an agent works.
 struct Ground {
     cwd: PathBuf,
-    /// See [`Identity::root`].
+    /// See [`NewAgentIdentity::root`].
     root: PathBuf,
 }
 
@@ -132,7 +132,7 @@ impl Team {
             permissions: assignment.permissions,
             step: assignment.step,
         };
-        let receipt = self.inner.seat.ask(Ask::Assign { session, task }).await?;
+        let receipt = self.inner.membership.ask(Operation::Assign { session, task }).await?;
         Ok(Assigned { task: assigned_in(&receipt)?, agent, note: None })
     }
 
@@ -148,21 +148,21 @@ impl Team {
         let program = self.inner.launch.program(&profile)?;
         let Ground { cwd, root } = self.cwd_of(&assignment, &origin)?;
         let wish = match (&origin.name, &assignment.name) {
-            (Some(name), _) if origin.made_up => Wish::Like(name.clone()),
-            (Some(name), _) => Wish::Chosen(name.clone()),
-            (None, Some(name)) => Wish::Chosen(Name::parse(name)?),
-            (None, None) => Wish::Like(profile.name.clone()),
+            (Some(name), _) if origin.made_up => NameChoice::Like(name.clone()),
+            (Some(name), _) => NameChoice::Chosen(name.clone()),
+            (None, Some(name)) => NameChoice::Chosen(Name::parse(name)?),
+            (None, None) => NameChoice::Like(profile.name.clone()),
         };
         let (session, token) = (random_ids::session(), random_ids::token());
         let starting = Starting {
             session,
             name: profile.name.clone(),
-            chosen: matches!(wish, Wish::Chosen(_)),
+            chosen: matches!(wish, NameChoice::Chosen(_)),
             profile: profile.name.to_string(),
             model: assignment.model.clone().or(origin.model),
             cwd: cwd.to_string_lossy().into_owned(),
             roles: profile.roles.value.clone(),
-            owner: self.inner.seat.session(),
+            owner: self.inner.membership.session(),
             token_hash: token_hash(&token),
         };
         // A new agent's session is fresh by itself.
@@ -174,7 +174,7 @@ impl Team {
             step: assignment.step,
         };
         self.bus().hold(session)?;
-        let ask = Ask::Start(Box::new(NewAgent { wish, starting }), Some(task));
+        let ask = Operation::Start(Box::new(NewAgent { wish, starting }), Some(task));
         if let Err(error) = self.announce(ask).await {
             self.bus().release(session);
             return Err(error.into());
@@ -183,9 +183,9 @@ impl Team {
         let called_back = origin.name.map(|name| told_return(&name, origin.earlier.as_ref()));
         let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(called_back).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        let identity = Identity { session, name: agent.clone(), token, cwd, root, needs };
+        let identity = NewAgentIdentity { session, name: agent.clone(), token, cwd, root, needs };
         self.start(Begin {
-            seat: self.inner.seat.clone(),
+            membership: self.inner.membership.clone(),
             launch: self.inner.launch.clone(),
             profile,
             program,
@@ -202,11 +202,11 @@ impl Team {
 
     /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
     /// stands in the log has to be followed by the agent.
-    async fn announce(&self, ask: Ask) -> Result<(), BusError> {
+    async fn announce(&self, ask: Operation) -> Result<(), BusError> {
         let id = random_ids::command();
         let mut more = 1..ANNOUNCEMENTS;
         loop {
-            match self.inner.seat.ask_again(id, ask.clone()).await {
+            match self.inner.membership.ask_again(id, ask.clone()).await {
                 Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
                 outcome => return outcome.map(drop),
             }

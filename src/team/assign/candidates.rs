@@ -14,7 +14,7 @@ use crate::team::team_handle::Team;
 
 /// Everybody who could be asked to do something.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct Candidates {
     /// The profiles whose program is there.
     pub profiles: Vec<Name>,
     /// The profiles whose program is not there, with the reason.
@@ -29,14 +29,14 @@ pub struct Known {
 
 /// Who is to get a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taker {
+pub enum Assignee {
     /// A live agent, whose queue it joins.
     Live(Name),
     /// A new agent of that profile.
     New(String),
 }
 
-impl Known {
+impl Candidates {
     /// Returns the profiles of a configuration, where nobody is live.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
         let mut known =
@@ -73,8 +73,8 @@ impl Team {
     }
 
     /// Returns everybody who could be given work now.
-    pub fn known(&self) -> Known {
-        let mut known = Known::profiles(self.config(), &self.inner.launch);
+    pub fn known(&self) -> Candidates {
+        let mut known = Candidates::profiles(self.config(), &self.inner.launch);
         self.bus().look(|state| {
             for live in state.live_sessions() {
                 match live.kind {
@@ -90,8 +90,8 @@ impl Team {
     ///
     /// A profile means any agent of it that this bridge started under a made-up name and that has nothing to do, else a new one.
     /// Any other name of a live member means that member.
-    pub fn taker(&self, wanted: &str) -> Taker {
-        let new = || Taker::New(wanted.to_owned());
+    pub fn taker(&self, wanted: &str) -> Assignee {
+        let new = || Assignee::New(wanted.to_owned());
         let Ok(name) = Name::parse(wanted) else {
             return new();
         };
@@ -104,7 +104,7 @@ impl Team {
             if let Some(live) = state.live(&name)
                 && profile.is_none_or(|profile| !(is_of(live, profile) && made_up(live)))
             {
-                return Taker::Live(live.name.clone());
+                return Assignee::Live(live.name.clone());
             }
             let Some(profile) = profile else {
                 return new();
@@ -113,7 +113,7 @@ impl Team {
             let is_free = |live: &&&Session| {
                 is_of(live, profile)
                     && made_up(live)
-                    && live.owner == Some(self.inner.seat.session())
+                    && live.owner == Some(self.inner.membership.session())
                     && live.cwd.as_deref() == Some(root.as_ref())
                     && live.stop.is_none()
                     && !live.stuck
@@ -121,7 +121,7 @@ impl Team {
                     && live.queue.is_empty()
             };
             let all = state.live_sessions();
-            all.iter().find(is_free).map_or_else(new, |free| Taker::Live(free.name.clone()))
+            all.iter().find(is_free).map_or_else(new, |free| Assignee::Live(free.name.clone()))
         })
     }
 

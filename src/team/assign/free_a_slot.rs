@@ -1,7 +1,7 @@
-//! Room for one more agent where as many live as may: one that was started for steps of workflows and has nothing to do any more
+//! AgentSlot for one more agent where as many live as may: one that was started for steps of workflows and has nothing to do any more
 //! gives way.
 
-use crate::bus::rules::Ask;
+use crate::bus::rules::Operation;
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Activity;
@@ -17,7 +17,7 @@ const REASON: &str = "its place is needed for a step of a workflow";
 
 /// Whether there will be a place for one more agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum AgentSlot {
     /// As soon as an agent has ended, or has nothing more to do.
     Soon,
     /// Only when somebody ends an agent.
@@ -29,9 +29,9 @@ impl Team {
     ///
     /// It ends nobody whose name somebody chose, in a plan too, who had work of any other kind than steps of workflows, or for whom
     /// anything waits. Of several it ends the one that has been idle longest, and none while another is ending.
-    pub async fn make_room(&self) -> Result<Room, TeamError> {
+    pub async fn make_room(&self) -> Result<AgentSlot, TeamError> {
         self.bus().refresh()?;
-        let me = self.inner.seat.session();
+        let me = self.inner.membership.session();
         let root = self.inner.launch.ground.to_string_lossy();
         let now = self.bus().now();
         let (spare, is_work) = self.bus().look(|state| {
@@ -50,16 +50,16 @@ impl Team {
             Some(agent) => {
                 tracing::info!("`{agent}` gives way to a step of another profile");
                 self.shutdown_agent(agent.as_str(), Some(REASON.to_owned())).await?;
-                Ok(Room::Soon)
+                Ok(AgentSlot::Soon)
             }
-            None if is_work => Ok(Room::Soon),
-            None => Ok(Room::Never),
+            None if is_work => Ok(AgentSlot::Soon),
+            None => Ok(AgentSlot::Never),
         }
     }
 
     /// Ends the agents that were started for steps of workflows and do not end their turns. Others take their places.
     pub async fn end_stuck(&self) {
-        let me = self.inner.seat.session();
+        let me = self.inner.membership.session();
         let stuck: Vec<_> = self.bus().look(|state| {
             let mine = state.live_sessions().into_iter();
             let stuck = mine.filter(|live| {
@@ -73,8 +73,8 @@ impl Team {
         });
         for agent in stuck {
             tracing::info!("`{agent}` does not end its turn and is ended");
-            let kill = Ask::Stop { agent, reason: None, kill: true };
-            if let Err(error) = self.inner.seat.ask(kill).await {
+            let kill = Operation::Stop { agent, reason: None, kill: true };
+            if let Err(error) = self.inner.membership.ask(kill).await {
                 // It may have ended; else the next look tries again.
                 tracing::debug!("a stuck agent was not ended: {error}");
             }
@@ -128,17 +128,17 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::bus::rules::Wish;
+    use crate::bus::rules::NameChoice;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, Joining, Seat};
+    use crate::bus::{Bus, Joining, Membership};
     use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
     use crate::sys::clock;
 
-    async fn join(bus: &Bus, name: &str) -> Seat {
-        let wish = Wish::Chosen(Name::parse(name).unwrap());
+    async fn join(bus: &Bus, name: &str) -> Membership {
+        let wish = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Seat::join(bus, Joining { wish, kind, roles }).await;
+        let joined = Membership::join(bus, Joining { wish, kind, roles }).await;
         joined.unwrap()
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::assign_task::{Assigned, Assignment};
 use crate::acp::AcpSessionId;
 use crate::bus::Bus;
-use crate::bus::state::{Departed, Past, State};
+use crate::bus::state::{EndedSession, ResumeInfo, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -37,7 +37,7 @@ impl Origin {
         }
     }
 
-    fn of_past(name: Name, past: &Past, fresh: bool) -> Self {
+    fn of_past(name: Name, past: &ResumeInfo, fresh: bool) -> Self {
         let earlier = past.acp_session.as_deref().filter(|_| !fresh);
         Self {
             name: Some(name),
@@ -101,7 +101,7 @@ impl Team {
     ) -> Result<Option<Assigned>, TeamError> {
         self.bus().refresh()?;
         let profile = self.config().profile(&assignment.agent).ok();
-        let is_meant = |left: &Departed, past: &Past| match profile {
+        let is_meant = |left: &EndedSession, past: &ResumeInfo| match profile {
             Some(profile) => past.profile == profile.name.as_str(),
             None => left.name.as_str().eq_ignore_ascii_case(&assignment.agent),
         };
@@ -126,7 +126,7 @@ impl Team {
 }
 
 /// Finds an agent that has left by its session.
-fn gone(state: &State, session: SessionId) -> Option<(&Departed, &Past)> {
+fn gone(state: &State, session: SessionId) -> Option<(&EndedSession, &ResumeInfo)> {
     let left = state.departed().find(|left| left.session == session)?;
     Some((left, left.past.as_ref()?))
 }

@@ -10,14 +10,14 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::look_at_paths::{Found, Looks, Survey};
+use super::look_at_paths::{PathExaminer, PathsFound, Survey};
 use super::put_on_bus::Fresh;
 use crate::acp::{
     Answer, FileQuestion, OurTools, PermissionQuestion, Places, ToolCall, ToolCallUpdate,
     ToolCalls, Touched, Wanted, choose, is_our_tool,
 };
 use crate::bus::event::Question;
-use crate::bus::rules::Ask;
+use crate::bus::rules::Operation;
 use crate::bus::state::{State, Task};
 use crate::domain::ids::PermissionId;
 use crate::domain::limits;
@@ -41,9 +41,9 @@ pub(crate) struct Questions {
     /// What the calls of the session have named, in this turn and before.
     places: Places,
     /// The looks at the disk on which answers depend.
-    looks: Looks,
+    looks: PathExaminer,
     /// What waits for such a look. Dropped, it is answered `cancelled`.
-    looking: JoinSet<Looked>,
+    looking: JoinSet<ExaminedRequest>,
     /// What the policy has answered, and the bus does not know yet.
     settled: VecDeque<(Question, Decision)>,
     /// What it has answered in this turn, by kind.
@@ -71,9 +71,9 @@ pub(crate) struct Waiting {
 }
 
 /// What an agent wants, and what a look at its places has found, unless that took too long.
-pub(crate) struct Looked {
+pub(crate) struct ExaminedRequest {
     wanted: Wanting,
-    found: Option<Found>,
+    found: Option<PathsFound>,
 }
 
 /// What an agent wants that depends on where its paths lead.
@@ -109,7 +109,7 @@ impl Questions {
     }
 
     /// Returns what has been looked at next. Cancel-safe.
-    pub(crate) async fn looked(&mut self) -> Looked {
+    pub(crate) async fn looked(&mut self) -> ExaminedRequest {
         loop {
             match self.looking.join_next().await {
                 Some(Ok(looked)) => return looked,
@@ -123,16 +123,16 @@ impl Questions {
     }
 
     /// Returns the looks of this agent.
-    pub(crate) fn looks(&self) -> Looks {
+    pub(crate) fn looks(&self) -> PathExaminer {
         self.looks.clone()
     }
 
-    /// Looks at places on the disk, beside all else; what was found comes out of [`Questions::looked`].
+    /// PathExaminer at places on the disk, beside all else; what was found comes out of [`Questions::looked`].
     pub(crate) fn look(&mut self, wanted: Wanting, survey: Survey) {
         let looks = self.looks.clone();
         self.looking.spawn(async move {
             let found = looks.take(survey).await;
-            Looked { wanted, found }
+            ExaminedRequest { wanted, found }
         });
     }
 
@@ -226,7 +226,7 @@ impl Actor {
     }
 
     /// Goes on with what depended on a look at the disk.
-    pub(crate) fn see(&mut self, looked: Looked) {
+    pub(crate) fn see(&mut self, looked: ExaminedRequest) {
         match looked.wanted {
             Wanting::Call(asked, mut question, touched) => {
                 let found = looked.found.as_ref();
@@ -293,7 +293,7 @@ impl Actor {
         for counted in std::mem::take(&mut self.questions.counted) {
             if let Some((question, times)) = counted.others {
                 let times = (times > 1).then_some(times);
-                let ask = Ask::RecordPermission(Box::new(question), counted.decision, times);
+                let ask = Operation::RecordPermission(Box::new(question), counted.decision, times);
                 self.write(ask).await;
             }
         }
@@ -301,7 +301,7 @@ impl Actor {
 
     async fn record_settled(&mut self) {
         while let Some((question, decision)) = self.questions.settled.pop_front() {
-            let ask = Ask::RecordPermission(Box::new(question), decision, None);
+            let ask = Operation::RecordPermission(Box::new(question), decision, None);
             self.write(ask).await;
         }
     }
@@ -317,7 +317,7 @@ impl Actor {
         if self.questions.waiting.is_empty() {
             return;
         }
-        let bus = self.seat.bus().clone();
+        let bus = self.membership.bus().clone();
         let questions = &mut self.questions;
         let answered = bus.look(|state| questions.take_answered(state, Instant::now()));
         for (waiting, decision) in answered {
@@ -338,14 +338,14 @@ impl Actor {
         // Dropped, each is answered `cancelled`.
         drop(waiting);
         let session = self.identity.session;
-        self.record(Ask::EndPermissions { session, ids }).await;
+        self.record(Operation::EndPermissions { session, ids }).await;
     }
 
     /// Returns the policy of the task, else of the profile.
     pub(crate) fn policy(&self) -> Policy {
         let task = self.turn.as_ref().and_then(|turn| turn.task.as_ref());
         let of_task = task.and_then(|id| {
-            let bus = self.seat.bus();
+            let bus = self.membership.bus();
             bus.look(|state| state.task(id).map(|task| self.policy_of(task)))
         });
         of_task.unwrap_or(self.profile.permissions.value)
@@ -359,7 +359,7 @@ impl Actor {
     /// Says whether the agent has our own tools: one that has started another server under our name, and not ours, has not.
     fn has_our_tools(&self) -> bool {
         let session = self.identity.session;
-        self.seat.bus().look(|state| {
+        self.membership.bus().look(|state| {
             let live = state.session(session);
             live.is_some_and(|live| live.tools == Tools::Ready)
         })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ask::{Asker, Wanting};
-use super::look_at_paths::Found;
+use super::look_at_paths::PathsFound;
 use crate::acp::{FileAccess, FileQuestion, Touched};
 use crate::bus::event::Question;
 use crate::domain::limits;
@@ -26,13 +26,13 @@ impl Actor {
     }
 
     /// Goes on when it is known where the file is.
-    pub(crate) fn decide_file(&mut self, asked: FileQuestion, found: Option<Found>) {
+    pub(crate) fn decide_file(&mut self, asked: FileQuestion, found: Option<PathsFound>) {
         let request = asked.request();
         let Some(found) = found else {
             let why = "the disk did not tell in time where this file is";
             return asked.answer(Err(why.to_owned()));
         };
-        let Found { ground, places, .. } = &found;
+        let PathsFound { ground, places, .. } = &found;
         let is_ours = judge(Policy::Rules, "read", places, ground) == Verdict::Allow;
         let inner = places
             .first()

@@ -19,7 +19,7 @@ use crate::sys::fs::real_path::{destination, resolve};
 /// How long a look may take: it needs milliseconds.
 pub(crate) const LOOK_LIMIT: Duration = Duration::from_secs(2);
 
-/// Looks of one agent that are under way at a time.
+/// PathExaminer of one agent that are under way at a time.
 const LOOKS: usize = 4;
 
 /// What is to be looked at.
@@ -39,7 +39,7 @@ pub(crate) struct Survey {
 
 /// What a look has found.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct PathsFound {
     pub(crate) ground: Ground,
     /// Where the paths lead; `None` for one that cannot be told.
     pub(crate) places: Vec<Option<PathBuf>>,
@@ -49,19 +49,19 @@ pub(crate) struct Found {
 
 /// The looks of one agent.
 #[derive(Clone)]
-pub(crate) struct Looks {
+pub(crate) struct PathExaminer {
     places: Arc<Semaphore>,
 }
 
-impl Default for Looks {
+impl Default for PathExaminer {
     fn default() -> Self {
         Self { places: Arc::new(Semaphore::new(LOOKS)) }
     }
 }
 
-impl Looks {
-    /// Looks. `None` where that takes too long, or there is too much to look at.
-    pub(crate) async fn take(self, survey: Survey) -> Option<Found> {
+impl PathExaminer {
+    /// PathExaminer. `None` where that takes too long, or there is too much to look at.
+    pub(crate) async fn take(self, survey: Survey) -> Option<PathsFound> {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
         }
@@ -89,8 +89,8 @@ impl Looks {
 }
 
 impl Survey {
-    /// Looks at the disk; gives up between two paths when it is late.
-    fn look(self, until: Instant) -> Option<Found> {
+    /// PathExaminer at the disk; gives up between two paths when it is late.
+    fn look(self, until: Instant) -> Option<PathsFound> {
         let (mut places, mut leads) = (Vec::new(), Vec::new());
         for path in &self.paths {
             if Instant::now() > until {
@@ -127,7 +127,7 @@ impl Survey {
         }
         let buses = [self.bus.clone(), self.root.join(".claude/bridge")];
         let buses = buses.map(|bus| destination(&self.root, &bus).unwrap_or(bus));
-        Some(Found {
+        Some(PathsFound {
             ground: Ground {
                 project: self.root,
                 buses: buses.into(),
@@ -466,14 +466,14 @@ mod tests {
         let project = Project::new();
         let mut survey = project.survey("src/a");
         survey.paths = vec!["src/a".into(); limits::LOOKED_PATHS];
-        assert!(Looks::default().take(survey.clone()).await.is_some());
+        assert!(PathExaminer::default().take(survey.clone()).await.is_some());
         survey.paths.push("src/a".into());
-        assert!(Looks::default().take(survey).await.is_none());
+        assert!(PathExaminer::default().take(survey).await.is_none());
     }
 
     #[tokio::test]
     async fn a_look_that_hangs_keeps_a_place_and_nothing_else() {
-        let looks = Looks::default();
+        let looks = PathExaminer::default();
         let limit = Duration::from_millis(1);
         let mut hanging = Vec::new();
         for _ in 0..LOOKS {

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::ask::{Asker, SLACK, Waiting};
 use crate::bus::BusError;
 use crate::bus::event::{Event, Question};
-use crate::bus::rules::{Ask, Asking, NewQuestion};
+use crate::bus::rules::{AskedFirst, NewQuestion, Operation};
 use crate::bus::storage::LogError;
 use crate::domain::ids::{CommandId, PermissionId};
 use crate::domain::permission::Decision;
@@ -36,13 +36,17 @@ impl Actor {
             question: fresh.question.clone(),
             offers: fresh.asked.offers(),
             timeout_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
-            to: if self.human.is_reachable() { Asking::Human } else { Asking::Orchestrator },
+            to: if self.human.is_reachable() {
+                AskedFirst::Human
+            } else {
+                AskedFirst::Orchestrator
+            },
         };
         if fresh.tries == 0 {
             fresh.behind = self.newest_question().map_or(0, |(seq, _)| seq);
         }
-        let ask = Ask::AskPermission(Box::new(new));
-        let put = match self.seat.ask_again(fresh.command, ask).await {
+        let ask = Operation::AskPermission(Box::new(new));
+        let put = match self.membership.ask_again(fresh.command, ask).await {
             Ok(receipt) => self.put_as(&receipt.events, &fresh),
             Err(error) if may_pass(&error) && Instant::now() < fresh.until => {
                 tracing::debug!("about {}: {error}", self.identity.name);
@@ -83,7 +87,7 @@ impl Actor {
     /// Returns the newest question of this agent on the bus, and its place there.
     fn newest_question(&self) -> Option<(u64, PermissionId)> {
         let session = self.identity.session;
-        self.seat.bus().look(|state| {
+        self.membership.bus().look(|state| {
             let newest = state.newest_permission_of(session)?;
             Some((newest.seq, newest.id.clone()))
         })

@@ -1,6 +1,6 @@
 //! The places of a question, as who is asked is shown them: what the agent calls them, and where they really lead.
 
-use super::look_at_paths::Found;
+use super::look_at_paths::PathsFound;
 use crate::acp::Touched;
 use crate::domain::limits;
 use crate::domain::permission::{Policy, Verdict, judge};
@@ -21,7 +21,7 @@ impl Actor {
         &self,
         kind: &str,
         touched: &Touched,
-        found: Option<&Found>,
+        found: Option<&PathsFound>,
     ) -> Vec<String> {
         let paths: Vec<_> = touched.all().collect();
         let named = touched.paths().len();
@@ -50,7 +50,7 @@ impl Actor {
         shown
     }
 
-    fn shown_path(&self, path: &str, at: usize, found: Option<&Found>) -> String {
+    fn shown_path(&self, path: &str, at: usize, found: Option<&PathsFound>) -> String {
         let leads = found.and_then(|found| found.leads.get(at)?.as_deref());
         let named = self.secrets.hidden(path);
         let as_named = self.identity.cwd.join(path);

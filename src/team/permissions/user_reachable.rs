@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the bridge's client shows its user questions. Cheap to clone; clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Human {
+pub struct UserReachable {
     reachable: Arc<AtomicBool>,
 }
 
-impl Human {
+impl UserReachable {
     /// Notes whether the user can be asked from now on.
     pub fn set_reachable(&self, reachable: bool) {
         // A hint that guards nothing else.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::git_query::{Before, Hold, Repository};
 use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
-use crate::bus::event::Report;
+use crate::bus::event::TaskReport;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::task_result::{
@@ -15,7 +15,7 @@ use crate::domain::task_result::{
 use crate::domain::text::redact::Secrets;
 use crate::sys::fs::real_path::resolve;
 use crate::team::agent::actor::{Actor, stop_wanted};
-use crate::team::permissions::look_at_paths::{LOOK_LIMIT, Looks};
+use crate::team::permissions::look_at_paths::{LOOK_LIMIT, PathExaminer};
 use crate::team::turn::transcript;
 
 /// What was not allowed is listed up to this many.
@@ -173,7 +173,7 @@ impl Actor {
     pub(crate) fn gather(&self, task: &TaskId) -> Gathered {
         let repository = Repository::of(&self.identity.root, &self.launch.environment);
         let before = repository.map(|repository| {
-            let (bus, task) = (self.seat.bus().clone(), task.clone());
+            let (bus, task) = (self.membership.bus().clone(), task.clone());
             repository.look_before(move |told| {
                 let line = transcript::of_git(bus.now().wall_ms, told);
                 bus.transcript(&task, &line);
@@ -189,19 +189,19 @@ impl Actor {
         of_turn: Option<TokenUsage>,
         output: &str,
         calls: &ToolCalls,
-    ) -> (Report, Option<String>) {
+    ) -> (TaskReport, Option<String>) {
         let cost = self.spending.grow(gathered.spent());
         let (by_git, git) = match gathered.before.take() {
             Some(before) => tokio::select! {
                 compared = before.compare() => compared,
-                _ = stop_wanted(&self.seat, self.identity.session, &self.hurry, |_| true) => {
+                _ = stop_wanted(&self.membership, self.identity.session, &self.hurry, |_| true) => {
                     let why = "the agent's end was asked for before git had looked again";
                     (BTreeMap::new(), GitLook::Partly(why.to_owned()))
                 }
             },
             None => (BTreeMap::new(), GitLook::Absent),
         };
-        let place = Place {
+        let place = PathBase {
             project: self.identity.root.clone(),
             cwd: self.identity.cwd.clone(),
             bus: self.launch.bus_dir.clone(),
@@ -216,7 +216,7 @@ impl Actor {
             calls_left_out: calls.forgotten(),
             git,
         };
-        let report = Report {
+        let report = TaskReport {
             context: gathered.context,
             usage: gathered.usage(of_turn, cost),
             last_words: gathered.last_words(output),
@@ -232,16 +232,20 @@ impl Actor {
 
 /// Where paths are told from.
 #[derive(Clone)]
-struct Place {
+struct PathBase {
     project: PathBuf,
     cwd: PathBuf,
     /// The bus: no tool tells a path of it.
     bus: PathBuf,
 }
 
-impl Place {
+impl PathBase {
     /// Tells all paths as people know them. Where the disk does not answer in time, they are told as their agent wrote them.
-    async fn told_all(self, changes: Vec<(String, Change)>, looks: Looks) -> Vec<(String, Change)> {
+    async fn told_all(
+        self,
+        changes: Vec<(String, Change)>,
+        looks: PathExaminer,
+    ) -> Vec<(String, Change)> {
         let paths: BTreeSet<String> = changes.iter().map(|(path, _)| path.clone()).collect();
         let place = self.clone();
         let looking = looks.within(LOOK_LIMIT, move |until| {
@@ -395,7 +399,7 @@ mod tests {
     async fn files_come_from_calls_that_change_them_and_from_git() {
         let project = tempfile::tempdir().unwrap();
         let project = project.path().canonicalize().unwrap();
-        let place = Place {
+        let place = PathBase {
             project: project.clone(),
             cwd: project.join("src"),
             bus: project.join(".claude/bridge"),
@@ -419,7 +423,7 @@ mod tests {
             ("shell.txt".to_owned(), Change::Edited),
         ]);
         let by_calls = calls.all().into_iter().flat_map(changes).collect();
-        let by_calls = place.told_all(by_calls, Looks::default()).await;
+        let by_calls = place.told_all(by_calls, PathExaminer::default()).await;
         let files = files(by_calls, by_git);
         let files: Vec<_> = files
             .iter()

@@ -15,7 +15,7 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// A working tree as git sees it at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct GitSnapshot {
     /// The commit that is checked out.
     pub(crate) head: String,
     /// What differs from it, by path from the repository's root.
@@ -38,7 +38,7 @@ pub(crate) enum State {
 /// What changes with a file's content: its size, and when it was written, in nanoseconds.
 pub(crate) type Mark = (u64, i128);
 
-impl Look {
+impl GitSnapshot {
     /// Reads `git status --porcelain=v2 --branch -z`; none when that is not what it is.
     pub(crate) fn parse(status: &[u8]) -> Option<Self> {
         let mut look = Self::default();
@@ -105,8 +105,8 @@ pub(crate) fn committed(diff: &[u8]) -> BTreeMap<String, Change> {
 
 /// Says what has changed between two looks, given what the commits between them did.
 pub(crate) fn compare(
-    before: &Look,
-    after: &Look,
+    before: &GitSnapshot,
+    after: &GitSnapshot,
     committed: &BTreeMap<String, Change>,
 ) -> BTreeMap<String, Change> {
     let paths: BTreeSet<&String> =
@@ -118,7 +118,12 @@ pub(crate) fn compare(
     changes.collect()
 }
 
-fn change_of(path: &str, before: &Look, after: &Look, committed: Option<Change>) -> Option<Change> {
+fn change_of(
+    path: &str,
+    before: &GitSnapshot,
+    after: &GitSnapshot,
+    committed: Option<Change>,
+) -> Option<Change> {
     let mark_before = before.marks.get(path);
     let mark_after = after.marks.get(path);
     match (before.dirty.get(path), after.dirty.get(path)) {
@@ -151,8 +156,8 @@ mod tests {
         u UU N... 100644 100644 100644 100644 a b c both.rs\0\
         ? not added.rs\0";
 
-    fn look(head: &str, files: &[(&str, State, Option<i128>)]) -> Look {
-        let mut look = Look { head: head.into(), ..Look::default() };
+    fn look(head: &str, files: &[(&str, State, Option<i128>)]) -> GitSnapshot {
+        let mut look = GitSnapshot { head: head.into(), ..GitSnapshot::default() };
         for (path, state, mark) in files {
             look.dirty.insert((*path).into(), *state);
             if let Some(time) = mark {
@@ -163,8 +168,8 @@ mod tests {
     }
 
     fn check(
-        before: &Look,
-        after: &Look,
+        before: &GitSnapshot,
+        after: &GitSnapshot,
         committed: &[(&str, Change)],
         expected: &[(&str, Change)],
     ) {
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_line_of_git_is_read() {
-        let look = Look::parse(STATUS.as_bytes()).unwrap();
+        let look = GitSnapshot::parse(STATUS.as_bytes()).unwrap();
         assert_eq!(look.head, "1a2b");
         let dirty: Vec<_> =
             look.dirty.iter().map(|(path, state)| (path.as_str(), *state)).collect();
@@ -192,8 +197,8 @@ mod tests {
             ("to.rs", State::Other),
         ];
         assert_eq!(dirty, expected);
-        assert_eq!(Look::parse(b"fatal: not a repository"), None);
-        let initial = Look::parse(b"# branch.oid (initial)\0").unwrap();
+        assert_eq!(GitSnapshot::parse(b"fatal: not a repository"), None);
+        let initial = GitSnapshot::parse(b"# branch.oid (initial)\0").unwrap();
         assert_eq!(initial.tree(), EMPTY_TREE);
     }
 

@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::git_compare::{Look, Mark, committed, compare};
+use super::git_compare::{GitSnapshot, Mark, committed, compare};
 use crate::domain::task_result::{Change, GitLook};
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
@@ -78,8 +78,8 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
     let repository = Repository { project: directory, ..repository };
     match repository.git(&[], &["ls-files", "-z", "--", "."]).await {
         Ok(files) => !files.is_empty(),
-        Err(Trouble::NoGit) => false,
-        Err(Trouble::Long) => true,
+        Err(GitTrouble::NoGit) => false,
+        Err(GitTrouble::Long) => true,
         Err(trouble) => {
             tracing::warn!("it is not known whether git tracks the bus: {trouble}");
             false
@@ -100,7 +100,7 @@ pub(crate) struct Repository {
 /// A look at the start of a task, under way or done.
 pub(crate) struct Before {
     repository: Repository,
-    looking: AbortOnDropHandle<Result<Look, Trouble>>,
+    looking: AbortOnDropHandle<Result<GitSnapshot, GitTrouble>>,
     hold: Hold,
 }
 
@@ -128,7 +128,7 @@ impl Hold {
 
 /// Why git could not tell.
 #[derive(Clone, Debug, thiserror::Error)]
-enum Trouble {
+enum GitTrouble {
     /// There is no git.
     #[error("git is not there")]
     NoGit,
@@ -173,11 +173,11 @@ impl Repository {
         Before { repository, looking: AbortOnDropHandle::new(looking), hold }
     }
 
-    /// Looks at the working tree, and at files that are of interest anyway.
+    /// PathExaminer at the working tree, and at files that are of interest anyway.
     async fn look(
         &self,
         also: &BTreeMap<String, super::git_compare::State>,
-    ) -> Result<Look, Trouble> {
+    ) -> Result<GitSnapshot, GitTrouble> {
         let status = [
             "status",
             "--porcelain=v2",
@@ -191,21 +191,21 @@ impl Repository {
         ];
         let filters_off = self.filters_off().await?;
         let said = self.git(&filters_off, &status).await?;
-        let mut look = Look::parse(&said)
-            .ok_or_else(|| Trouble::Unheard("its words are not understood".to_owned()))?;
+        let mut look = GitSnapshot::parse(&said)
+            .ok_or_else(|| GitTrouble::Unheard("its words are not understood".to_owned()))?;
         let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
         let root = self.root.clone();
         let marking = tokio::task::spawn_blocking(move || marks(&root, paths));
-        look.marks = marking.await.map_err(|error| Trouble::Unheard(error.to_string()))?;
+        look.marks = marking.await.map_err(|error| GitTrouble::Unheard(error.to_string()))?;
         Ok(look)
     }
 
     /// Returns what commits did between two of them.
     async fn commits(
         &self,
-        before: &Look,
-        after: &Look,
-    ) -> Result<BTreeMap<String, Change>, Trouble> {
+        before: &GitSnapshot,
+        after: &GitSnapshot,
+    ) -> Result<BTreeMap<String, Change>, GitTrouble> {
         if before.head == after.head {
             return Ok(BTreeMap::new());
         }
@@ -229,7 +229,7 @@ impl Repository {
     /// Returns the settings that turn every filter off that any configuration names: git runs them on files that seem changed.
     ///
     /// To take the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
-    async fn filters_off(&self) -> Result<Vec<String>, Trouble> {
+    async fn filters_off(&self) -> Result<Vec<String>, GitTrouble> {
         let keys = self.git(&[], &["config", "-z", "--list", "--name-only"]).await?;
         settings_against(&keys)
     }
@@ -263,7 +263,7 @@ impl Repository {
     }
 
     /// Asks git, within limits of time and length. What is too slow or says too much is ended.
-    async fn git(&self, settings: &[String], arguments: &[&str]) -> Result<Vec<u8>, Trouble> {
+    async fn git(&self, settings: &[String], arguments: &[&str]) -> Result<Vec<u8>, GitTrouble> {
         let fixed = FIXED.iter().map(OsString::from);
         let settings = settings.iter().map(OsString::from);
         let arguments = arguments.iter().map(OsString::from);
@@ -277,8 +277,8 @@ impl Repository {
         };
         let (child, pipes) = match supervisor::spawn(spec).await {
             Ok(spawned) => spawned,
-            Err(SpawnError::NotOnPath { .. }) => return Err(Trouble::NoGit),
-            Err(error) => return Err(Trouble::Unheard(error.to_string())),
+            Err(SpawnError::NotOnPath { .. }) => return Err(GitTrouble::NoGit),
+            Err(error) => return Err(GitTrouble::Unheard(error.to_string())),
         };
         drop(pipes.stdin);
         let mut said = Vec::new();
@@ -287,20 +287,20 @@ impl Repository {
             stdout
                 .read_to_end(&mut said)
                 .await
-                .map_err(|error| Trouble::Unheard(error.to_string()))?;
+                .map_err(|error| GitTrouble::Unheard(error.to_string()))?;
             if said.len() as u64 > MOST_BYTES {
-                return Err(Trouble::Long);
+                return Err(GitTrouble::Long);
             }
             let exit = child.exited().await;
             if exit.code == Some(0) {
                 return Ok(());
             }
             let words = child.stderr_tail();
-            Err(Trouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
+            Err(GitTrouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
         };
         let heard = tokio::time::timeout(PATIENCE, listening).await;
         // Dropped, a child that still runs is killed.
-        heard.unwrap_or(Err(Trouble::Slow)).map(|()| said)
+        heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| said)
     }
 
     /// Returns where a path of the repository is from the project, if it is in it.
@@ -317,13 +317,13 @@ impl Before {
         self.hold.clone()
     }
 
-    /// Looks again, and says what has changed since the start, by path from the project.
+    /// PathExaminer again, and says what has changed since the start, by path from the project.
     pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
         let Self { repository, looking, hold } = self;
         let compared = async {
             let before = match looking.await {
                 Ok(look) => look?,
-                Err(error) => return Err(Trouble::Unheard(error.to_string())),
+                Err(error) => return Err(GitTrouble::Unheard(error.to_string())),
             };
             let after = repository.look(&before.dirty).await?;
             let commits = repository.commits(&before, &after).await?;
@@ -331,7 +331,7 @@ impl Before {
         };
         let changes = match compared.await {
             Ok(changes) => changes,
-            Err(Trouble::NoGit) => return (BTreeMap::new(), GitLook::Absent),
+            Err(GitTrouble::NoGit) => return (BTreeMap::new(), GitLook::Absent),
             Err(trouble) => return (BTreeMap::new(), GitLook::Partly(trouble.to_string())),
         };
         let inner = changes.into_iter().filter_map(|(path, change)| {
@@ -355,8 +355,8 @@ fn is_repository(named: &Path) -> bool {
 }
 
 /// Makes the settings that turn off the filters among these keys of a configuration, each with a zero byte behind it.
-fn settings_against(keys: &[u8]) -> Result<Vec<String>, Trouble> {
-    let unusable = |why: &str| Trouble::Refused(format!("the repository's filters {why}"));
+fn settings_against(keys: &[u8]) -> Result<Vec<String>, GitTrouble> {
+    let unusable = |why: &str| GitTrouble::Refused(format!("the repository's filters {why}"));
     let name = |key: &[u8]| {
         let name = key.strip_prefix(b"filter.")?;
         let end = name.iter().rposition(|byte| *byte == b'.')?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::bus::rules::Ask;
+use crate::bus::rules::Operation;
 use crate::bus::state::{Run, State};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
@@ -100,7 +100,7 @@ impl Team {
         for session in dead.into_keys() {
             match left.get(&launch.mark(session)) {
                 // A live one becomes a dead one first, and is looked for once more.
-                None => drop(self.inner.seat.ask(Ask::Swept(session)).await?),
+                None => drop(self.inner.membership.ask(Operation::Swept(session)).await?),
                 Some(pids) => tracing::warn!(
                     %session, ?pids, "something of a dead agent could not be ended: trying again in a minute"
                 ),

@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use crate::acp::{AcpSessionId, Connection};
-use crate::bus::state::StopWanted;
+use crate::bus::state::StopMode;
 use crate::domain::grace_periods;
 use crate::supervisor::{StopPlan, Supervised};
 
@@ -11,15 +11,15 @@ use crate::supervisor::{StopPlan, Supervised};
 pub(crate) async fn stop(
     child: &Supervised,
     connection: Option<(&Connection, &AcpSessionId)>,
-    wanted: StopWanted,
+    wanted: StopMode,
     hurry: &CancellationToken,
 ) -> Option<String> {
     let stopped = match wanted {
-        StopWanted::AtOnce => tokio::select! {
+        StopMode::AtOnce => tokio::select! {
             stopped = child.kill() => stopped,
             () = hurry.cancelled() => child.stop(StopPlan::FORCED).await,
         },
-        StopWanted::Gracefully => tokio::select! {
+        StopMode::Gracefully => tokio::select! {
             stopped = in_order(child, connection) => stopped,
             () = hurry.cancelled() => child.stop(StopPlan::FORCED).await,
         },

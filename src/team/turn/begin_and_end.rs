@@ -7,11 +7,11 @@ use tokio_util::task::AbortOnDropHandle;
 use super::transcript;
 use super::turn_record::{Outcome, Turn};
 use crate::acp::{AcpError, PromptOutcome};
-use crate::bus::event::{Body, Report};
-use crate::bus::rules::{Ask, Ending};
+use crate::bus::event::{Body, TaskReport};
+use crate::bus::rules::{Ending, Operation};
 use crate::bus::state::Task;
 use crate::bus::storage::LogError;
-use crate::bus::{BusError, Letter};
+use crate::bus::{BusError, LoadedMessage};
 use crate::delivery::introduction;
 use crate::delivery::methods::before_task;
 use crate::delivery::methods::wake_idle::{self, Tried};
@@ -20,7 +20,7 @@ use crate::domain::error_class;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::{TaskError, TaskStatus};
@@ -43,8 +43,8 @@ const READS_AGAIN: u32 = 5;
 
 /// Unread messages that were taken for the model.
 #[derive(Default)]
-pub(crate) struct Mail {
-    pub(crate) letters: Vec<Letter>,
+pub(crate) struct ReceivedMail {
+    pub(crate) letters: Vec<LoadedMessage>,
     /// How many are left.
     pub(crate) more: usize,
     /// Whether some of those cannot be read now.
@@ -53,7 +53,7 @@ pub(crate) struct Mail {
 
 impl Actor {
     pub(crate) async fn begin_task(&mut self, id: TaskId) {
-        match self.seat.ask(Ask::StartTask(id.clone())).await {
+        match self.membership.ask(Operation::StartTask(id.clone())).await {
             Ok(_) => {}
             // It was cancelled meanwhile.
             Err(BusError::Refused(_)) => return,
@@ -62,7 +62,7 @@ impl Actor {
                 return;
             }
         }
-        let task = self.seat.bus().look(|state| state.task(&id).cloned());
+        let task = self.membership.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
         if let Err(outcome) = self.prepare(&task).await {
             self.finish(id, outcome, String::new()).await;
@@ -77,7 +77,7 @@ impl Actor {
             }
         };
         let call = random_ids::call();
-        let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
+        let ReceivedMail { letters, more, .. } = self.take_mail(call, DeliveryMethod::Inject).await;
         let primer = self.primer();
         let prompt =
             before_task::task_prompt(primer.as_deref(), &letters, self.reader(), more, &text);
@@ -89,7 +89,7 @@ impl Actor {
     pub(crate) async fn prompt_of(&self, task: &Task) -> Result<String, BusError> {
         let mut pauses = (1..=READS_AGAIN).map(pending_writes::pause);
         loop {
-            let text = self.seat.bus().text(task.prompt);
+            let text = self.membership.bus().text(task.prompt);
             match (text, pauses.next()) {
                 (Err(BusError::Log(LogError::Io { .. })), Some(pause)) => {
                     tokio::time::sleep(pause).await;
@@ -102,7 +102,7 @@ impl Actor {
     /// Goes on with the task in whose turn an earlier process ended, if its session could be taken up; else ends it.
     pub(crate) async fn resume_task(&mut self, id: TaskId) {
         self.interrupted = None;
-        let task = self.seat.bus().look(|state| state.task(&id).cloned());
+        let task = self.membership.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
         if task.cancel_asked {
             self.finish(id, Outcome::plain(TaskStatus::Cancelled), String::new()).await;
@@ -119,8 +119,8 @@ impl Actor {
             self.finish(id, Outcome::failed(error), String::new()).await;
             return;
         }
-        let resume = Ask::ResumeTask(id.clone());
-        match self.seat.ask_again(self.resuming, resume).await {
+        let resume = Operation::ResumeTask(id.clone());
+        match self.membership.ask_again(self.resuming, resume).await {
             Ok(_) => {}
             // It is over.
             Err(BusError::Refused(_)) => return,
@@ -131,7 +131,7 @@ impl Actor {
             }
         }
         let call = random_ids::call();
-        let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
+        let ReceivedMail { letters, more, .. } = self.take_mail(call, DeliveryMethod::Inject).await;
         let prompt = before_task::task_prompt(Some(RESUMED), &letters, self.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &letters);
     }
@@ -176,7 +176,7 @@ impl Actor {
             let model = self.secrets.hidden(model);
             self.acp.note_model(&model);
             let (session, model) = (self.identity.session, model.into());
-            self.record(Ask::Model { session, model }).await;
+            self.record(Operation::Model { session, model }).await;
         }
         Ok(())
     }
@@ -202,7 +202,8 @@ impl Actor {
         }
         let call = random_ids::call();
         self.ladder.woken = Some(Instant::now());
-        let Mail { letters, more, failed } = self.take_mail(call, Way::Prompt).await;
+        let ReceivedMail { letters, more, failed } =
+            self.take_mail(call, DeliveryMethod::Prompt).await;
         if letters.is_empty() {
             if failed {
                 // It stays unread, and wakes the agent later.
@@ -222,8 +223,8 @@ impl Actor {
     }
 
     /// Returns what a wake tries that has these in its prompt, and was begun for mail up to that place.
-    fn tried(&self, letters: &[Letter], newest: u64) -> Tried {
-        let bus = self.seat.bus();
+    fn tried(&self, letters: &[LoadedMessage], newest: u64) -> Tried {
+        let bus = self.membership.bus();
         bus.look(|state| Tried::by(state, &self.identity.name, letters, newest))
     }
 
@@ -232,7 +233,7 @@ impl Actor {
         task: Option<TaskId>,
         prompt: String,
         call: CallId,
-        letters: &[Letter],
+        letters: &[LoadedMessage],
     ) {
         // A wake is no task, but its transcript needs a name of the same kind.
         let transcript = task
@@ -264,32 +265,32 @@ impl Actor {
     }
 
     /// Takes unread messages for a prompt: those whose texts can be read. What the bus cannot hand over now stays unread.
-    pub(crate) async fn take_mail(&mut self, call: CallId, way: Way) -> Mail {
-        let (bus, session) = (self.seat.bus().clone(), self.identity.session);
+    pub(crate) async fn take_mail(&mut self, call: CallId, way: DeliveryMethod) -> ReceivedMail {
+        let (bus, session) = (self.membership.bus().clone(), self.identity.session);
         if let Err(error) = bus.refresh() {
             tracing::warn!("about {}: {error}", self.identity.name);
         }
         let pick = match way {
-            Way::Prompt => wake_idle::pick(self.profile.prompt_bytes.value),
+            DeliveryMethod::Prompt => wake_idle::pick(self.profile.prompt_bytes.value),
             _ => before_task::pick(),
         };
         let readable = bus.readable(session, &pick, &[]);
         let pick = readable.pick(pick);
-        let take = Ask::Take { session, call, way, pick };
+        let take = Operation::Take { session, call, way, pick };
         if !readable.is_empty() {
-            match self.seat.ask(take).await {
+            match self.membership.ask(take).await {
                 Ok(_) => {}
-                Err(BusError::Refused(_)) => return Mail::default(),
+                Err(BusError::Refused(_)) => return ReceivedMail::default(),
                 Err(error) => {
                     tracing::warn!("failed to take messages for a prompt: {error}");
                     // The hand-over may be on the bus, and what it handed over is not shown.
                     self.settle_call(call, false).await;
-                    return Mail { failed: true, ..Mail::default() };
+                    return ReceivedMail { failed: true, ..ReceivedMail::default() };
                 }
             }
         }
         let (name, failed) = (&self.identity.name, readable.failed.is_some());
-        bus.look(|state| Mail {
+        bus.look(|state| ReceivedMail {
             more: state.unread(name).count(),
             letters: readable.handed(state, session, call),
             failed,
@@ -301,7 +302,7 @@ impl Actor {
             return None;
         }
         let (name, session) = (&self.identity.name, self.identity.session);
-        let (mates, tools) = self.seat.bus().look(|state| {
+        let (mates, tools) = self.membership.bus().look(|state| {
             let mates: Vec<Name> =
                 state.live_sessions().iter().map(|live| live.name.clone()).collect();
             let tools = state.session(session).is_some_and(|live| live.tools != Tools::Missing);
@@ -342,7 +343,7 @@ impl Actor {
     /// Ends a task whose agent does not end its turn. The turn goes on to count as running: no other may begin.
     pub(crate) async fn give_up_task(&mut self) {
         // First of all, so that the end of the task makes nobody think that the agent is free.
-        self.record(Ask::Stuck(self.identity.session)).await;
+        self.record(Operation::Stuck(self.identity.session)).await;
         let Some(turn) = &mut self.turn else { return };
         turn.given_up = true;
         let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
@@ -416,7 +417,7 @@ impl Actor {
                 let report = self.report(gathered, outcome.usage, &output, &calls).await;
                 self.finish_with(task, outcome, output, report).await;
             }
-            Some(_) => self.record(Ask::Free(self.identity.session)).await,
+            Some(_) => self.record(Operation::Free(self.identity.session)).await,
             None => {
                 self.spending.grow(turn.gathered.spent());
                 if outcome.error.is_some() || !turn.alive {
@@ -429,12 +430,12 @@ impl Actor {
     /// Says on the bus that the agent has nothing to do, unless that is known.
     async fn rest(&mut self) {
         let session = self.identity.session;
-        let running = self.seat.bus().look(|state| {
+        let running = self.membership.bus().look(|state| {
             state.session(session).is_some_and(|live| live.activity == Activity::Running)
         });
         // The end of a task that is not written yet leaves it running.
         if running || !self.unwritten.is_empty() {
-            self.record(Ask::Activity { session, activity: Activity::Idle }).await;
+            self.record(Operation::Activity { session, activity: Activity::Idle }).await;
         }
     }
 
@@ -452,7 +453,7 @@ impl Actor {
     }
 
     pub(crate) async fn finish(&mut self, id: TaskId, outcome: Outcome, output: String) {
-        let report = Report { context: Some(self.context), ..Report::default() };
+        let report = TaskReport { context: Some(self.context), ..TaskReport::default() };
         self.finish_with(id, outcome, output, (report, None)).await;
     }
 
@@ -461,7 +462,7 @@ impl Actor {
         id: TaskId,
         outcome: Outcome,
         output: String,
-        (report, details): (Report, Option<String>),
+        (report, details): (TaskReport, Option<String>),
     ) {
         let Outcome { status, stop_reason, error, .. } = outcome;
         let error = error.map(|error| error.written(&self.secrets));
@@ -473,7 +474,7 @@ impl Actor {
         let is_first = self.unwritten.is_empty();
         self.unwritten.push_end(End { details, ..end });
         if is_first {
-            self.unwritten.write(&self.seat).await;
+            self.unwritten.write(&self.membership).await;
         }
     }
 }

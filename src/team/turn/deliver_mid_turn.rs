@@ -8,26 +8,26 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::begin_and_end::Mail;
+use super::begin_and_end::ReceivedMail;
 use super::proof_of_reading::{LAG, Proof, Sign};
 use super::transcript;
 use super::turn_record::{Outcome, Turn};
 use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
-use crate::bus::rules::Ask;
+use crate::bus::rules::Operation;
 use crate::bus::state::Session;
 use crate::config::MidTurn;
 use crate::delivery::capabilities::{Reach, Shown};
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::methods::{drain, interrupt, steer};
 use crate::domain::ids::{CallId, TaskId};
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::task::TaskStatus;
 use crate::sys::random_ids;
 use crate::team::agent::actor::Actor;
 
 /// What an actor knows of the words that go into its agent's turns.
 #[derive(Default)]
-pub(crate) struct Ladder {
+pub(crate) struct MidTurnDelivery {
     /// What is being put into the turn.
     steering: Option<Steering>,
     /// Before when nothing more is put there.
@@ -57,7 +57,7 @@ struct Steering {
     asking: AbortOnDropHandle<Result<Steered, AcpError>>,
 }
 
-impl Ladder {
+impl MidTurnDelivery {
     /// Says whether the agent has yet to tell what became of the last text.
     pub(crate) fn is_steering(&self) -> bool {
         self.steering.is_some()
@@ -155,7 +155,7 @@ impl Actor {
     /// Puts on the bus by which ways the agent is reached.
     pub(crate) async fn announce_ways(&mut self) {
         let (session, ways) = (self.identity.session, self.reach().ways());
-        self.record(Ask::Ways { session, ways }).await;
+        self.record(Operation::Ways { session, ways }).await;
     }
 
     /// Answers what the agent asks, and writes down what its model has taken.
@@ -182,13 +182,13 @@ impl Actor {
             return;
         }
         let call = random_ids::call();
-        let Mail { letters, more, .. } = self.take_mail(call, Way::Drain).await;
+        let ReceivedMail { letters, more, .. } = self.take_mail(call, DeliveryMethod::Drain).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
             return;
         }
         let texts = drain::drained_texts(&letters, self.reader(), more);
-        self.transcribe_words(Way::Drain, &texts.concat());
+        self.transcribe_words(DeliveryMethod::Drain, &texts.concat());
         if question.answer(&texts) {
             self.ladder.proof.answer(call);
         } else {
@@ -198,7 +198,7 @@ impl Actor {
 
     /// Says whether there is anything to hand over, so that nothing is written about nothing.
     fn has_unread(&self) -> bool {
-        let bus = self.seat.bus();
+        let bus = self.membership.bus();
         if let Err(error) = bus.refresh() {
             tracing::warn!("about {}: {error}", self.identity.name);
             return false;
@@ -209,14 +209,14 @@ impl Actor {
     /// Puts unread messages into the turn that runs.
     pub(crate) async fn steer(&mut self) {
         let call = random_ids::call();
-        let Mail { letters, more, .. } = self.take_mail(call, Way::Steer).await;
+        let ReceivedMail { letters, more, .. } = self.take_mail(call, DeliveryMethod::Steer).await;
         if letters.is_empty() {
             self.settle_call(call, false).await;
             self.ladder.wait();
             return;
         }
         let text = steer::steer_text(&letters, self.reader(), more);
-        self.transcribe_words(Way::Steer, &text);
+        self.transcribe_words(DeliveryMethod::Steer, &text);
         self.ladder.proof.offer(call);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let asking =
@@ -283,17 +283,17 @@ impl Actor {
         self.ladder.not_before = None;
         self.ladder.in_vain = 0;
         let session = self.identity.session;
-        if let Err(error) = self.seat.bus().refresh() {
+        if let Err(error) = self.membership.bus().refresh() {
             // Then what its calls hold comes back by its deadline, or with the end of the next turn.
             tracing::debug!("about {}: {error}", self.identity.name);
         }
-        let has_calls = self.seat.bus().look(|state| {
+        let has_calls = self.membership.bus().look(|state| {
             let live = state.session(session);
             let holds = |live: &Session| !live.handed.is_empty() || !live.unheard.is_empty();
             live.is_some_and(|live| !live.waits.is_empty() || holds(live))
         });
         if has_calls {
-            self.record(Ask::EndCalls(session)).await;
+            self.record(Operation::EndCalls(session)).await;
         }
     }
 
@@ -310,7 +310,7 @@ impl Actor {
         let Some(cut) = self.ladder.cut.take() else {
             return;
         };
-        let task = self.seat.bus().look(|state| state.task(&id).cloned());
+        let task = self.membership.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
         let entered = self.enter_mode(self.policy_of(&task)).await;
         let outcome = match (entered, self.prompt_of(&task).await) {
@@ -318,7 +318,8 @@ impl Actor {
             (Err(error), _) => Outcome::failed(error),
             (Ok(()), Ok(text)) => {
                 let call = random_ids::call();
-                let Mail { letters, more, .. } = self.take_mail(call, Way::Inject).await;
+                let ReceivedMail { letters, more, .. } =
+                    self.take_mail(call, DeliveryMethod::Inject).await;
                 let prompt = interrupt::again_prompt(&letters, self.reader(), more, &text);
                 self.begin_turn(Some(id), prompt, call, &letters);
                 if let Some(turn) = &mut self.turn {
@@ -333,10 +334,10 @@ impl Actor {
 
     pub(crate) async fn settle_call(&mut self, call: CallId, seen: bool) {
         let session = self.identity.session;
-        self.record(Ask::Settle { session, call, seen }).await;
+        self.record(Operation::Settle { session, call, seen }).await;
     }
 
-    fn transcribe_words(&self, way: Way, text: &str) {
+    fn transcribe_words(&self, way: DeliveryMethod, text: &str) {
         if let Some(turn) = &self.turn {
             let line = transcript::of_words(self.wall_ms(), way, text);
             self.transcribe(&turn.transcript, line);

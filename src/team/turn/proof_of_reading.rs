@@ -21,7 +21,7 @@ pub(crate) const LAG: Duration = Duration::from_secs(2);
 /// What has been put into a turn, and is not known to have been shown.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
-    given: Vec<Given>,
+    given: Vec<DeliveredText>,
     /// Calls whose answers our tools gave before the last tool call ended: the next words prove that they were read.
     told: Vec<CallId>,
     /// What has been proven, and the bus does not know yet.
@@ -29,7 +29,7 @@ pub(crate) struct Proof {
 }
 
 #[derive(Debug)]
-struct Given {
+struct DeliveredText {
     call: CallId,
     stage: Stage,
     /// Whether the model has said anything since it was put there.
@@ -71,7 +71,7 @@ impl Proof {
 
     fn give(&mut self, call: CallId, stage: Stage) {
         let spoken = false;
-        self.given.push(Given { call, stage, spoken });
+        self.given.push(DeliveredText { call, stage, spoken });
     }
 
     /// Notes that the agent has taken what it was offered, for sure from then on.
@@ -104,7 +104,7 @@ impl Proof {
             for given in &mut self.given {
                 given.spoken = true;
             }
-            let next = |given: &mut Given| given.stage == Stage::Next;
+            let next = |given: &mut DeliveredText| given.stage == Stage::Next;
             self.proven.extend(self.given.extract_if(.., next).map(|given| given.call));
             self.proven.append(&mut self.told);
         }
@@ -126,12 +126,12 @@ impl Proof {
     pub(crate) fn end(&mut self, good: bool) -> Vec<(CallId, bool)> {
         // These are the tools' to account for, which know more.
         self.told.clear();
-        let shown = |given: Given| {
+        let shown = |given: DeliveredText| {
             let by_its_end = good && given.spoken && matches!(given.stage, Stage::Taken(_));
             (given.call, by_its_end)
         };
         let proven = self.proven().into_iter().map(|call| (call, true));
-        let over = |given: &mut Given| given.stage != Stage::Offered;
+        let over = |given: &mut DeliveredText| given.stage != Stage::Offered;
         let rest = self.given.extract_if(.., over).map(shown);
         proven.chain(rest).collect()
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::turn_record::Outcome;
 use crate::acp::{TokenUsage, Update};
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::text::redact::Hidden;
 use crate::domain::time::iso8601;
 
@@ -14,7 +14,7 @@ pub(crate) fn of_prompt(wall_ms: i64, agent: &str, text: &str) -> String {
 }
 
 /// Writes the line of words that went into a turn that ran.
-pub(crate) fn of_words(wall_ms: i64, way: Way, text: &str) -> String {
+pub(crate) fn of_words(wall_ms: i64, way: DeliveryMethod, text: &str) -> String {
     line(wall_ms, way.as_str(), &json!({ "text": text }))
 }
 

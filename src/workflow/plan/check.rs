@@ -7,10 +7,10 @@ use super::placeholders::{self, Part};
 use super::{Draft, Problem, StepDraft};
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
-use crate::domain::step_condition::{Field, Source, When};
+use crate::domain::step_condition::{Field, StepReference, When};
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::{Approver, Gate, Repeat, Step};
-use crate::team::Known;
+use crate::team::Candidates;
 
 /// How a list is named.
 const LIST_FORM: &str = "write `steps.NAME.json` or `steps.NAME.json.FIELD`, which is to be a list";
@@ -114,7 +114,7 @@ impl Check {
         &mut self,
         index: usize,
         given: &[String],
-        known: &Known,
+        known: &Candidates,
     ) -> Vec<String> {
         if given.len() > limits::MAX_FALLBACKS {
             let (count, most) = (given.len(), limits::MAX_FALLBACKS);
@@ -133,7 +133,7 @@ impl Check {
         &mut self,
         place: String,
         agent: &str,
-        known: &Known,
+        known: &Candidates,
         can_be_missing: bool,
     ) {
         let name = match Name::parse(agent) {
@@ -214,7 +214,12 @@ impl Check {
         approver
     }
 
-    pub(super) fn gate(&mut self, index: usize, draft: &StepDraft, known: &Known) -> Option<Gate> {
+    pub(super) fn gate(
+        &mut self,
+        index: usize,
+        draft: &StepDraft,
+        known: &Candidates,
+    ) -> Option<Gate> {
         let timeout_seconds = draft.gate_seconds.unwrap_or(limits::GATE_SECONDS);
         if !(1..=limits::MAX_STEP_SECONDS).contains(&timeout_seconds) {
             let most = limits::MAX_STEP_SECONDS;
@@ -289,7 +294,7 @@ impl Check {
         }
     }
 
-    pub(super) fn for_each(&mut self, index: usize, draft: &StepDraft) -> Option<Source> {
+    pub(super) fn for_each(&mut self, index: usize, draft: &StepDraft) -> Option<StepReference> {
         let given = draft.for_each.as_deref()?;
         match placeholders::source(given.trim()) {
             Ok(source) if matches!(source.field, Field::Json(_)) => {
@@ -390,7 +395,7 @@ impl Check {
         let (mut mentioned, mut items) = (Vec::new(), 0);
         for part in parts {
             match part {
-                Part::Value(Source { step, .. }) => mentioned.push(step),
+                Part::Value(StepReference { step, .. }) => mentioned.push(step),
                 Part::Item(_) => items += 1,
                 Part::Text(_) => {}
             }

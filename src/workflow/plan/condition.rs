@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::placeholders;
 use crate::domain::limits;
-use crate::domain::step_condition::{Field, Relation, Source, When};
+use crate::domain::step_condition::{Field, Relation, StepReference, When};
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepStatus;
-use crate::workflow::run::step_output::{Given, as_text};
+use crate::workflow::run::step_output::{StepOutput, as_text};
 
 /// What a condition has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Weighed {
+pub enum ConditionResult {
     /// It holds.
     Holds,
     /// It does not: why, in a few words.
@@ -91,16 +91,16 @@ fn check(when: &When) -> Result<(), String> {
 }
 
 /// Looks whether a condition holds for a step that is over.
-pub(crate) fn weigh(when: &When, given: &Given) -> Weighed {
-    let Source { step, field } = &when.source;
+pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
+    let StepReference { step, field } = &when.source;
     let value = match field {
         Field::Status => Value::from(given.status.as_str()),
         _ if given.status == StepStatus::Unneeded => {
-            return Weighed::Not(format!("{step} {}", given.status.told()));
+            return ConditionResult::Not(format!("{step} {}", given.status.told()));
         }
         Field::Json(path) => match given.json(path) {
             Ok(value) => value,
-            Err(why) => return Weighed::Unclear(why),
+            Err(why) => return ConditionResult::Unclear(why),
         },
         Field::Output | Field::Files => {
             let said: Vec<_> = given.said().map(|said| said.output.trim()).collect();
@@ -108,9 +108,9 @@ pub(crate) fn weigh(when: &When, given: &Given) -> Weighed {
         }
     };
     match holds(when, &value) {
-        Ok(true) => Weighed::Holds,
-        Ok(false) => Weighed::Not(format!("{when} does not hold: it is {}", shown(&value))),
-        Err(why) => Weighed::Unclear(format!("{when}: {why}")),
+        Ok(true) => ConditionResult::Holds,
+        Ok(false) => ConditionResult::Not(format!("{when} does not hold: it is {}", shown(&value))),
+        Err(why) => ConditionResult::Unclear(format!("{when}: {why}")),
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use crate::workflow::run::step_output::tests::given;
 
     #[track_caller]
-    fn weighed(condition: &str, output: &str) -> Weighed {
+    fn weighed(condition: &str, output: &str) -> ConditionResult {
         weigh(&parse(condition).unwrap(), &given("a", output))
     }
 
@@ -186,7 +186,7 @@ mod tests {
             ("steps.a.status == done", true),
             ("steps.a.status != done", false),
         ] {
-            let holds = weighed(condition, output) == Weighed::Holds;
+            let holds = weighed(condition, output) == ConditionResult::Holds;
             assert_eq!(holds, expected, "{condition}");
         }
     }
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn what_does_not_hold_says_what_is_there_instead() {
         let told = |condition: &str| match weighed(condition, "[\"x\"]") {
-            Weighed::Holds | Weighed::Later => "holds".to_owned(),
-            Weighed::Not(why) | Weighed::Unclear(why) => why,
+            ConditionResult::Holds | ConditionResult::Later => "holds".to_owned(),
+            ConditionResult::Not(why) | ConditionResult::Unclear(why) => why,
         };
         assert_eq!(told("steps.a.json.0 == y"), "steps.a.json.0 == y does not hold: it is `x`");
         assert_eq!(told("steps.a.json.0 > 1"), "steps.a.json.0 > 1: `x` is no number");
@@ -203,9 +203,9 @@ mod tests {
             told("steps.a.json.b == 1"),
             "the JSON in the output of step `a` has no field `b`"
         );
-        let unneeded = Given { status: StepStatus::Unneeded, ..given("a", "") };
+        let unneeded = StepOutput { status: StepStatus::Unneeded, ..given("a", "") };
         let when = parse("steps.a.json.ok == true").unwrap();
-        assert_eq!(weigh(&when, &unneeded), Weighed::Not("a is not needed".into()));
+        assert_eq!(weigh(&when, &unneeded), ConditionResult::Not("a is not needed".into()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use self::check::{Check, place};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::workflow::Step;
-use crate::team::Known;
+use crate::team::Candidates;
 
 /// Problems that one refusal lists before it only counts the rest.
 const MOST_PROBLEMS: usize = 40;
@@ -124,7 +124,7 @@ impl Plan {
 }
 
 /// Makes a plan of a draft, or lists all that is wrong with it.
-pub fn validate(draft: Draft, known: &Known) -> Result<Plan, Problems> {
+pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
     let mut check = Check::default();
     check.limits(&draft);
     // With so many steps the rest would take long and tell little.

@@ -5,7 +5,7 @@
 
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::step_condition::{Field, Source};
+use crate::domain::step_condition::{Field, StepReference};
 use crate::domain::text::suggest::nearest;
 
 /// What stands between a step and the path of a field.
@@ -23,7 +23,7 @@ pub(crate) enum Part {
     /// As it stands.
     Text(String),
     /// Something of another step.
-    Value(Source),
+    Value(StepReference),
     /// The item of the list that the step is for, or a field of it as a path of keys and indices.
     Item(Vec<String>),
 }
@@ -96,7 +96,7 @@ const FORMS: &str =
     "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
 
 /// Reads what is asked of a step, as it stands between braces. An error says what was perhaps meant, where that can be said.
-pub(crate) fn source(path: &str) -> Result<Source, Option<String>> {
+pub(crate) fn source(path: &str) -> Result<StepReference, Option<String>> {
     let (step, field) = path
         .strip_prefix("steps.")
         .and_then(|rest| match rest.split_once(JSON) {
@@ -107,7 +107,7 @@ pub(crate) fn source(path: &str) -> Result<Source, Option<String>> {
         .ok_or(None)?;
     let step = Name::parse(step).map_err(|error| Some(error.to_string()))?;
     let field = field?;
-    Ok(Source { step, field })
+    Ok(StepReference { step, field })
 }
 
 fn field(word: &str) -> Result<Field, Option<String>> {
@@ -135,7 +135,7 @@ mod tests {
 
     fn value(step: &str, field: Field) -> Part {
         let step = Name::parse(step).unwrap();
-        Part::Value(Source { step, field })
+        Part::Value(StepReference { step, field })
     }
 
     fn text(text: &str) -> Part {

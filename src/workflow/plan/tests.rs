@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 
-fn known() -> Known {
+fn known() -> Candidates {
     let name = |text| Name::parse(text).unwrap();
-    Known {
+    Candidates {
         profiles: vec![name("codex"), name("claude")],
         missing: vec![(name("gemini"), "its program is not on PATH".into())],
         agents: vec![name("ann")],
@@ -32,7 +32,7 @@ fn a_gate_whose_program_is_not_there_is_told_before_anything_runs() {
     let tool = folder.path().join("tool");
     std::fs::write(&tool, "").unwrap();
     std::fs::set_permissions(&tool, Permissions::from_mode(0o700)).unwrap();
-    let known = Known { search_path: Some(folder.path().into()), ..known() };
+    let known = Candidates { search_path: Some(folder.path().into()), ..known() };
     let programs = ["tool", "tol", tool.to_str().unwrap(), "/nowhere/tool", "./made-by-a-step"];
     let steps = programs.map(|program| StepDraft {
         gate: vec![program.to_owned(), "now".to_owned()],

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Draft, Problems, StepDraft};
-use crate::config::toml_reader::{Entry, Reader, entries};
+use crate::config::toml_reader::{Reader, TomlEntry, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;
 use crate::sys::fs::bounded_file;
@@ -70,7 +70,7 @@ impl FileError {
 }
 
 /// A draft, and where in its file each part of it stands.
-pub struct Written {
+pub struct LocatedDraft {
     /// What was written.
     pub draft: Draft,
     file: String,
@@ -80,7 +80,7 @@ pub struct Written {
 }
 
 /// Reads a plan file. `shown` is how it is called in errors.
-pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
+pub fn read(path: &Path, shown: &str) -> Result<LocatedDraft, FileError> {
     let file = shown.to_owned();
     let refused = |problem| FileError::Refused { file: shown.to_owned(), problem };
     let text = match bounded_file::read(path, limits::MAX_CONTENT_BYTES as u64) {
@@ -99,7 +99,7 @@ pub fn read(path: &Path, shown: &str) -> Result<Written, FileError> {
 }
 
 /// Reads a plan file of a project, and names the bytes that were read. It has to be inside of it.
-pub fn read_in(project: &Path, given: &str) -> Result<(Written, Brought), FileError> {
+pub fn read_in(project: &Path, given: &str) -> Result<(LocatedDraft, Brought), FileError> {
     let path = project.join(given);
     match path.canonicalize() {
         Ok(path) if path.starts_with(project) => {
@@ -114,7 +114,7 @@ pub fn read_in(project: &Path, given: &str) -> Result<(Written, Brought), FileEr
     }
 }
 
-fn parse(file: &str, text: String) -> Result<Written, FileError> {
+fn parse(file: &str, text: String) -> Result<LocatedDraft, FileError> {
     let mut plan =
         PlanReader { reader: Reader::new(Path::new(file), &text), places: BTreeMap::new() };
     let draft = match DeTable::parse(&text) {
@@ -131,10 +131,10 @@ fn parse(file: &str, text: String) -> Result<Written, FileError> {
     if !problems.is_empty() {
         return Err(FileError::Wrong(problems));
     }
-    Ok(Written { draft, file: file.to_owned(), text, places })
+    Ok(LocatedDraft { draft, file: file.to_owned(), text, places })
 }
 
-impl Written {
+impl LocatedDraft {
     /// Names the bytes that it was read from, of the file at this place.
     pub fn brought(&self, path: &Path) -> Brought {
         Brought::of(path, self.text.as_bytes())
@@ -204,7 +204,7 @@ impl PlanReader<'_> {
         draft
     }
 
-    fn note(&mut self, place: String, entry: &Entry<'_, '_>) {
+    fn note(&mut self, place: String, entry: &TomlEntry<'_, '_>) {
         self.places.insert(place, entry.key_span.start);
     }
 
@@ -236,7 +236,7 @@ impl PlanReader<'_> {
         step
     }
 
-    fn field(&mut self, step: &mut StepDraft, entry: &Entry<'_, '_>) {
+    fn field(&mut self, step: &mut StepDraft, entry: &TomlEntry<'_, '_>) {
         let (reader, value) = (&mut self.reader, entry.value);
         let what = format!("`{}`", entry.key);
         let any = 0..=u64::MAX;
@@ -276,7 +276,7 @@ fn lines(problems: &[Problem]) -> String {
 
 /// Reads a text as a plan file.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn read_text(text: &str) -> Result<Written, FileError> {
+pub(crate) fn read_text(text: &str) -> Result<LocatedDraft, FileError> {
     parse("plan.toml", text.to_owned())
 }
 
@@ -284,12 +284,13 @@ pub(crate) fn read_text(text: &str) -> Result<Written, FileError> {
 mod tests {
     use super::*;
     use crate::domain::name::Name;
-    use crate::team::Known;
+    use crate::team::Candidates;
     use crate::workflow::plan::validate;
 
     #[track_caller]
     fn refused(text: &str, expected: &[&str]) {
-        let known = Known { profiles: vec![Name::parse("codex").unwrap()], ..Known::default() };
+        let known =
+            Candidates { profiles: vec![Name::parse("codex").unwrap()], ..Candidates::default() };
         let problems = match parse("plan.toml", text.to_owned()) {
             Err(error) => error.to_string(),
             Ok(written) => {

@@ -21,9 +21,9 @@ pub(crate) type Key = (WorkflowId, Name);
 
 /// Since when steps are hindered by what goes away by itself.
 #[derive(Default)]
-pub(crate) struct Hindered(BTreeMap<Key, Instant>);
+pub(crate) struct BlockedSince(BTreeMap<Key, Instant>);
 
-impl Hindered {
+impl BlockedSince {
     /// Notes that a step is hindered; says whether that has lasted so long that it fails.
     pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
@@ -48,7 +48,7 @@ impl Hindered {
 }
 
 /// Why a step could not begin now.
-pub(crate) enum Hindrance {
+pub(crate) enum Blocker {
     /// Somebody else has moved the step or the workflow; the next look says what to do.
     MovedOn,
     /// The bus or the agent cannot take it now.
@@ -60,7 +60,7 @@ pub(crate) enum Hindrance {
 }
 
 /// Something cannot be read that was on the bus, or be stored.
-impl From<BusError> for Hindrance {
+impl From<BusError> for Blocker {
     fn from(error: BusError) -> Self {
         match error {
             BusError::Log(LogError::Gone) => Self::Never(error_class::BUS, error.told()),
@@ -69,7 +69,7 @@ impl From<BusError> for Hindrance {
     }
 }
 
-impl Hindrance {
+impl Blocker {
     /// Says what it means that an agent was not given a step.
     pub(crate) fn of(error: TeamError) -> Self {
         match error {
@@ -98,7 +98,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_hinders_a_step_fails_it_after_a_minute_without_a_break() {
-        let mut hindered = Hindered::default();
+        let mut hindered = BlockedSince::default();
         let id = WorkflowId::parse("wf-k3j7x2abq5wt").unwrap();
         let key = (id.clone(), Name::parse("a").unwrap());
         assert!(!hindered.note(key.clone()));

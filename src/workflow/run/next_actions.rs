@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::bus::state::{PlayedStep, Readiness, Workflow};
+use crate::bus::state::{Readiness, StepRun, Workflow};
 use crate::domain::error_class;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
-use crate::workflow::plan::condition::Weighed;
+use crate::workflow::plan::condition::ConditionResult;
 
 /// Kinds of errors after which another agent may do better: the agent is missing, has no login or quota left, or has crashed.
 const AGENTS_OWN: [&str; 11] = [
@@ -31,7 +31,7 @@ const AGENTS_OWN: [&str; 11] = [
 
 /// What has come of the task of a step that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum TaskSeen {
     /// It is queued or in its turn, and its end is not asked for.
     Going,
     /// Its end is asked for.
@@ -77,8 +77,8 @@ pub enum Action {
 pub fn next(
     workflow: &Workflow,
     width: usize,
-    seen: impl Fn(&PlayedStep) -> Seen,
-    weighed: impl Fn(&PlayedStep) -> Weighed,
+    seen: impl Fn(&StepRun) -> TaskSeen,
+    weighed: impl Fn(&StepRun) -> ConditionResult,
 ) -> Vec<Action> {
     if workflow.owner.is_none() || workflow.status.is_final() {
         return Vec::new();
@@ -94,27 +94,27 @@ pub fn next(
             continue;
         }
         match seen(step) {
-            Seen::Ended(end)
+            TaskSeen::Ended(end)
                 if end.status == TaskStatus::Done
                     && step.plan.gate.is_some()
                     && !workflow.cancel_asked =>
             {
                 others.push(Action::Gate(name));
             }
-            Seen::Ended(end) => {
+            TaskSeen::Ended(end) => {
                 moves.push(Action::Move(name, after_end(workflow, step, &end)));
             }
-            Seen::Gating | Seen::Gated(_) if workflow.cancel_asked => {
+            TaskSeen::Gating | TaskSeen::Gated(_) if workflow.cancel_asked => {
                 let why = "the workflow was cancelled".to_owned();
                 moves.push(Action::Move(name, StepMove::Cancel(why)));
             }
-            Seen::Gated(Ok(())) => moves.push(Action::Move(name, StepMove::Finish)),
-            Seen::Gated(Err(why)) => moves.extend(after_gate(workflow, step, &why)),
-            Seen::Overdue => others.extend(step.task.clone().map(Action::CancelTask)),
-            Seen::Going if workflow.cancel_asked => {
+            TaskSeen::Gated(Ok(())) => moves.push(Action::Move(name, StepMove::Finish)),
+            TaskSeen::Gated(Err(why)) => moves.extend(after_gate(workflow, step, &why)),
+            TaskSeen::Overdue => others.extend(step.task.clone().map(Action::CancelTask)),
+            TaskSeen::Going if workflow.cancel_asked => {
                 others.extend(step.task.clone().map(Action::CancelTask));
             }
-            Seen::Going | Seen::Ending | Seen::Gating => {}
+            TaskSeen::Going | TaskSeen::Ending | TaskSeen::Gating => {}
         }
     }
     moves.extend(stopped(workflow));
@@ -168,7 +168,7 @@ struct Beginnings {
 fn beginnings(
     workflow: &Workflow,
     width: usize,
-    weighed: impl Fn(&PlayedStep) -> Weighed,
+    weighed: impl Fn(&StepRun) -> ConditionResult,
 ) -> Beginnings {
     let mut all = Beginnings::default();
     let running = workflow.steps.iter();
@@ -190,20 +190,24 @@ fn beginnings(
         // For its items a step is weighed once.
         let weighed = match (&step.plan.when, &step.item) {
             (Some(_), None) => weighed(step),
-            _ => Weighed::Holds,
+            _ => ConditionResult::Holds,
         };
         let name = step.plan.name.clone();
         match weighed {
-            Weighed::Later => {}
-            Weighed::Not(why) => all.moves.push(Action::Move(name, StepMove::Pass(short(&why)))),
-            Weighed::Unclear(why) => {
+            ConditionResult::Later => {}
+            ConditionResult::Not(why) => {
+                all.moves.push(Action::Move(name, StepMove::Pass(short(&why))))
+            }
+            ConditionResult::Unclear(why) => {
                 all.moves.push(Action::Move(name, StepMove::Fail(short(&why))))
             }
-            Weighed::Holds if step.needs_approval() => {
+            ConditionResult::Holds if step.needs_approval() => {
                 all.moves.push(Action::Move(name, StepMove::Ask));
             }
-            Weighed::Holds if step.plan.for_each.is_some() => all.starts.push(Action::Spread(name)),
-            Weighed::Holds => {
+            ConditionResult::Holds if step.plan.for_each.is_some() => {
+                all.starts.push(Action::Spread(name))
+            }
+            ConditionResult::Holds => {
                 free -= 1;
                 all.starts.push(Action::Start(name));
             }
@@ -213,7 +217,7 @@ fn beginnings(
 }
 
 /// Says how a step ends that is done for a list, once all items are over.
-fn after_items(workflow: &Workflow, step: &PlayedStep) -> Option<Action> {
+fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
     let (mut count, mut failed) = (0_usize, Vec::new());
     for item in workflow.items_of(step) {
         if !item.status.is_final() {
@@ -240,7 +244,7 @@ fn after_items(workflow: &Workflow, step: &PlayedStep) -> Option<Action> {
     Some(Action::Move(step.plan.name.clone(), step_move))
 }
 
-fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove {
+fn after_end(workflow: &Workflow, step: &StepRun, end: &TaskEnd) -> StepMove {
     let told = |fallback: &str| {
         let error = end.error.as_ref();
         error.map_or_else(|| fallback.to_owned(), |error| short(&error.message))
@@ -268,7 +272,7 @@ fn after_end(workflow: &Workflow, step: &PlayedStep, end: &TaskEnd) -> StepMove 
 }
 
 /// Says what follows when the gate of a step does not hold: another round of all that the step repeats, or a failure.
-fn after_gate(workflow: &Workflow, step: &PlayedStep, why: &str) -> Vec<Action> {
+fn after_gate(workflow: &Workflow, step: &StepRun, why: &str) -> Vec<Action> {
     let name = step.plan.name.clone();
     let Some(repeat) = &step.plan.repeat else {
         return vec![Action::Move(name, after_failure(step, "gate", why))];
@@ -296,7 +300,7 @@ fn class_of(end: &TaskEnd) -> &str {
 }
 
 /// Says what follows when an attempt of a step failed, or could not begin.
-pub fn after_failure(step: &PlayedStep, class: &str, why: &str) -> StepMove {
+pub fn after_failure(step: &StepRun, class: &str, why: &str) -> StepMove {
     let why = short(why);
     if AGENTS_OWN.contains(&class) && step.has_fallback() {
         StepMove::Again(Again::Fallback, why)

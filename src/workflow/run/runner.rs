@@ -13,13 +13,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::blocker::{Hindered, Hindrance};
-use super::next_actions::{self, Action, Seen, TaskEnd, after_failure};
+use super::blocker::{BlockedSince, Blocker};
+use super::next_actions::{self, Action, TaskEnd, TaskSeen, after_failure};
 use super::start_step;
-use super::step_inputs::Material;
+use super::step_inputs::StepInputs;
 use super::step_prompt;
-use crate::bus::rules::{Ask, NewItems};
-use crate::bus::state::{PlayedStep, Task, Workflow};
+use crate::bus::rules::{NewItems, Operation};
+use crate::bus::state::{StepRun, Task, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{TaskId, WorkflowId};
 use crate::domain::limits;
@@ -28,7 +28,7 @@ use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{StepMove, StepOf, StepStatus};
 use crate::team::{Assignment, Team, TeamError};
 use crate::workflow::gate_consent::{self, Barred};
-use crate::workflow::plan::condition::Weighed;
+use crate::workflow::plan::condition::ConditionResult;
 
 /// How long to wait before something is tried again that the bus or an agent could not take.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -39,7 +39,7 @@ pub(crate) async fn run(team: Team, ending: CancellationToken) {
     let mut runner = Runner {
         team,
         prompts: BTreeMap::new(),
-        hindered: Hindered::default(),
+        hindered: BlockedSince::default(),
         turns: BTreeMap::new(),
         overdue: BTreeSet::new(),
         gates: BTreeMap::new(),
@@ -73,14 +73,14 @@ struct Runner {
     /// The prompts of the workflows that run, read once.
     prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
     /// Since when what belongs to a step cannot be read or kept.
-    hindered: Hindered,
+    hindered: BlockedSince,
     /// Since when the turns of tasks with a time limit are seen to run.
     turns: BTreeMap<TaskId, Instant>,
     /// The tasks whose end was asked for because they had their time.
     overdue: BTreeSet<TaskId>,
     /// The gates of tasks that are done, with what came of them.
     gates: BTreeMap<TaskId, Looking>,
-    /// Rung when a gate has come to its end.
+    /// MailAction when a gate has come to its end.
     looked: Arc<Notify>,
     /// When to look again although nothing changes.
     wake: Option<Instant>,
@@ -98,7 +98,7 @@ impl Runner {
     async fn look(&mut self, ending: &CancellationToken) {
         self.wake = None;
         self.team.end_stuck().await;
-        let me = self.team.seat().session();
+        let me = self.team.membership().session();
         let ids: Vec<_> = self.bus().look(|state| {
             let led = state.workflows_of(me);
             led.map(|workflow| workflow.id.clone()).collect()
@@ -118,7 +118,7 @@ impl Runner {
     /// Looks at a workflow once; returns whether anything was done, after which there may be more to do.
     async fn advance(&mut self, id: &WorkflowId, ending: &CancellationToken) -> bool {
         // It may have another leader by now, as while this process was stopped.
-        let me = self.team.seat().session();
+        let me = self.team.membership().session();
         let led = |workflow: &&Workflow| workflow.owner == Some(me);
         let Some(workflow) = self.bus().look(|state| state.workflow(id).filter(led).cloned())
         else {
@@ -128,24 +128,24 @@ impl Runner {
         for step in &workflow.steps {
             seen.push(self.seen(step).await);
         }
-        let seen = |step: &PlayedStep| {
+        let seen = |step: &StepRun| {
             let mut steps = workflow.steps.iter();
             let at = steps.position(|other| std::ptr::eq(other, step));
-            at.and_then(|at| seen[at].clone()).unwrap_or(Seen::Going)
+            at.and_then(|at| seen[at].clone()).unwrap_or(TaskSeen::Going)
         };
-        let material = Material { team: &self.team, workflow: &workflow };
+        let material = StepInputs { team: &self.team, workflow: &workflow };
         // More could not have agents of their own.
         let width = self.bus().look(|state| state.limits().agents);
         let (hindered, later) = (&self.hindered, RefCell::new(Vec::new()));
-        let weighed = |step: &PlayedStep| match material.weigh(step) {
+        let weighed = |step: &StepRun| match material.weigh(step) {
             Ok(weighed) => weighed,
             Err(error) => {
                 let key = (id.clone(), step.plan.name.clone());
                 if hindered.has_lasted(&key) {
-                    return Weighed::Unclear(error.told());
+                    return ConditionResult::Unclear(error.told());
                 }
                 later.borrow_mut().push(key);
-                Weighed::Later
+                ConditionResult::Later
             }
         };
         let actions = next_actions::next(&workflow, width, seen, weighed);
@@ -174,7 +174,7 @@ impl Runner {
         }
         // Whole rounds of a loop stay together: what goes before a step's own return is below the limit.
         for moves in moves.chunks(limits::MOVES_AT_ONCE) {
-            did |= self.write(Ask::MoveSteps(id.clone(), moves.to_vec())).await;
+            did |= self.write(Operation::MoveSteps(id.clone(), moves.to_vec())).await;
         }
         did
     }
@@ -184,17 +184,17 @@ impl Runner {
         &mut self,
         workflow: &Workflow,
         step: Name,
-        begun: Result<(), Hindrance>,
+        begun: Result<(), Blocker>,
         moves: &mut Vec<(Name, StepMove)>,
     ) -> bool {
         let key = (workflow.id.clone(), step.clone());
         let begun = match begun {
-            Err(Hindrance::Now(class, why)) => {
+            Err(Blocker::Now(class, why)) => {
                 if self.hindered.note(key) {
-                    Err(Hindrance::Never(class, why))
+                    Err(Blocker::Never(class, why))
                 } else {
                     tracing::debug!("the step {step} waits: {why}");
-                    Err(Hindrance::Busy)
+                    Err(Blocker::Busy)
                 }
             }
             other => {
@@ -204,8 +204,8 @@ impl Runner {
         };
         match begun {
             Ok(()) => return true,
-            Err(Hindrance::MovedOn | Hindrance::Busy | Hindrance::Now(..)) => self.again(),
-            Err(Hindrance::Never(class, why)) => {
+            Err(Blocker::MovedOn | Blocker::Busy | Blocker::Now(..)) => self.again(),
+            Err(Blocker::Never(class, why)) => {
                 if let Some(played) = workflow.step(&step) {
                     moves.push((step, after_failure(played, class, &why)));
                 }
@@ -255,16 +255,16 @@ impl Runner {
     }
 
     /// Returns what has come of the gate of a task that is done, if it was begun to be looked at.
-    async fn gated(&mut self, task: &TaskId) -> Option<Seen> {
+    async fn gated(&mut self, task: &TaskId) -> Option<TaskSeen> {
         let looking = self.gates.get_mut(task)?;
         if !looking.is_finished() {
-            return Some(Seen::Gating);
+            return Some(TaskSeen::Gating);
         }
         let outcome = looking
             .await
             .unwrap_or_else(|error| Err(format!("the gate failed inside the bridge: {error}")));
         self.gates.remove(task);
-        Some(Seen::Gated(outcome))
+        Some(TaskSeen::Gated(outcome))
     }
 
     /// Sees to it that there is another look soon.
@@ -277,7 +277,7 @@ impl Runner {
     }
 
     /// Returns what has come of a step's task; nothing when the step does not run.
-    async fn seen(&mut self, step: &PlayedStep) -> Option<Seen> {
+    async fn seen(&mut self, step: &StepRun) -> Option<TaskSeen> {
         let id = step.task.as_ref()?;
         if step.status != StepStatus::Running {
             self.gates.remove(id);
@@ -289,7 +289,9 @@ impl Runner {
         match self.bus().find_task(id) {
             Ok(Some(task)) => Some(self.seen_task(step, &task)),
             // Its assignment is older than the log.
-            Ok(None) => Some(Seen::Ended(TaskEnd { status: TaskStatus::Interrupted, error: None })),
+            Ok(None) => {
+                Some(TaskSeen::Ended(TaskEnd { status: TaskStatus::Interrupted, error: None }))
+            }
             Err(error) => {
                 tracing::warn!("failed to look up {id}: {error}");
                 self.again();
@@ -298,7 +300,7 @@ impl Runner {
         }
     }
 
-    fn seen_task(&mut self, step: &PlayedStep, task: &Task) -> Seen {
+    fn seen_task(&mut self, step: &StepRun, task: &Task) -> TaskSeen {
         // A bridge that hangs ends nothing, whoever asks.
         let status = if self.bus().look(|state| state.is_unheard(task)) {
             TaskStatus::Cancelled
@@ -312,23 +314,23 @@ impl Runner {
                 let seconds = step.plan.timeout_seconds.unwrap_or_default();
                 error = Some(TaskError::new("timeout", format!("it took longer than {seconds} s")));
             }
-            return Seen::Ended(TaskEnd { status, error });
+            return TaskSeen::Ended(TaskEnd { status, error });
         }
         if task.cancel_asked {
-            return Seen::Ending;
+            return TaskSeen::Ending;
         }
         let limit = step.plan.timeout_seconds.map(Duration::from_secs);
         let Some(limit) = limit.filter(|_| task.status == TaskStatus::Running) else {
-            return Seen::Going;
+            return TaskSeen::Going;
         };
         let now = Instant::now();
         let due = *self.turns.entry(task.id.clone()).or_insert(now) + limit;
         if now < due {
             self.wake_at(due);
-            return Seen::Going;
+            return TaskSeen::Going;
         }
         self.overdue.insert(task.id.clone());
-        Seen::Overdue
+        TaskSeen::Overdue
     }
 
     async fn cancel_task(&mut self, id: &TaskId) -> bool {
@@ -348,8 +350,8 @@ impl Runner {
     }
 
     /// Writes something in the bridge's name; returns whether it is on the bus.
-    async fn write(&mut self, ask: Ask) -> bool {
-        match self.team.seat().ask(ask).await {
+    async fn write(&mut self, ask: Operation) -> bool {
+        match self.team.membership().ask(ask).await {
             Ok(_) => return true,
             Err(BusError::Refused(refusal)) => tracing::debug!("about a workflow: {refusal}"),
             Err(error) => tracing::warn!("about a workflow: {error}"),
@@ -359,9 +361,9 @@ impl Runner {
     }
 
     /// Gives a step to an agent.
-    async fn start(&mut self, workflow: &Workflow, name: &Name) -> Result<(), Hindrance> {
+    async fn start(&mut self, workflow: &Workflow, name: &Name) -> Result<(), Blocker> {
         let Some(step) = workflow.step(name) else {
-            return Err(Hindrance::MovedOn);
+            return Err(Blocker::MovedOn);
         };
         let prompts = self.prompts_of(workflow)?;
         // The prompts are those of the plan, to which items are no addition.
@@ -370,10 +372,10 @@ impl Runner {
         let at = plan.position(|step| step.plan.name == *planned);
         let template = at.and_then(|at| prompts.get(at));
         let template = template.map_or("", String::as_str);
-        let material = Material { team: &self.team, workflow };
+        let material = StepInputs { team: &self.team, workflow };
         let (given, item) = (material.given(step, template)?, material.item(step)?);
         let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
-            .map_err(|why| Hindrance::Never("flow", why))?;
+            .map_err(|why| Blocker::Never("flow", why))?;
         let prompt = step_prompt::with_feedback(prompt, step.feedback.as_deref());
         let assignment = Assignment {
             agent: step.wanted().to_owned(),
@@ -387,26 +389,25 @@ impl Runner {
     }
 
     /// Does a step for each item of its list from here on.
-    async fn spread(&self, workflow: &Workflow, name: &Name) -> Result<(), Hindrance> {
+    async fn spread(&self, workflow: &Workflow, name: &Name) -> Result<(), Blocker> {
         let Some(step) = workflow.step(name) else {
-            return Err(Hindrance::MovedOn);
+            return Err(Blocker::MovedOn);
         };
-        let material = Material { team: &self.team, workflow };
+        let material = StepInputs { team: &self.team, workflow };
         let (items, count) = material.list(step)?;
         let items = NewItems { count, items: self.bus().long_body(items).await? };
         let step = StepOf { workflow: workflow.id.clone(), step: name.clone() };
-        let asked = self.team.seat().ask(Ask::SpreadStep(step, items)).await;
-        asked.map(|_| ()).map_err(|error| Hindrance::of(error.into()))
+        let asked = self.team.membership().ask(Operation::SpreadStep(step, items)).await;
+        asked.map(|_| ()).map_err(|error| Blocker::of(error.into()))
     }
 
-    fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Hindrance> {
+    fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Blocker> {
         if let Some(prompts) = self.prompts.get(&workflow.id) {
             return Ok(Arc::clone(prompts));
         }
         let text = self.bus().text(workflow.prompts)?;
-        let prompts: Vec<String> = serde_json::from_str(&text).map_err(|error| {
-            Hindrance::Never("bus", format!("its prompts are damaged: {error}"))
-        })?;
+        let prompts: Vec<String> = serde_json::from_str(&text)
+            .map_err(|error| Blocker::Never("bus", format!("its prompts are damaged: {error}")))?;
         let prompts = Arc::new(prompts);
         self.prompts.insert(workflow.id.clone(), Arc::clone(&prompts));
         Ok(prompts)

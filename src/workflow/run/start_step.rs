@@ -1,10 +1,10 @@
 //! Giving a step to an agent: to the one that had it when it was interrupted, else to one that is free, else to a new one.
 
-use super::blocker::Hindrance;
+use super::blocker::Blocker;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
-use crate::bus::state::PlayedStep;
-use crate::team::{Assignment, Room, Taker, Team, TeamError};
+use crate::bus::state::StepRun;
+use crate::team::{AgentSlot, Assignee, Assignment, Team, TeamError};
 
 /// What an agent is told that goes on with a step. Whether it remembers the step is not known yet, so the whole prompt follows.
 const BEGUN_BEFORE: &str = "This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, and \
@@ -13,33 +13,33 @@ const BEGUN_BEFORE: &str = "This step was begun before, and interrupted when its
 /// Gives a step to an agent. The assignment is for whom the step wants.
 pub(crate) async fn give(
     team: &Team,
-    step: &PlayedStep,
+    step: &StepRun,
     assignment: Assignment,
-) -> Result<(), Hindrance> {
+) -> Result<(), Blocker> {
     if let Some(given) = give_back(team, step, &assignment).await {
         return given;
     }
     let is_profile = team.config().profile(step.wanted()).is_ok();
     let assigned = match team.taker(step.wanted()) {
-        Taker::Live(agent) => {
+        Assignee::Live(agent) => {
             let agent = agent.to_string();
             team.assign(Assignment { agent, ..assignment }).await
         }
-        Taker::New(_) if is_profile => team.assign_to_new(assignment).await,
+        Assignee::New(_) if is_profile => team.assign_to_new(assignment).await,
         // An agent that was live when the workflow was made, and may have ended with its orchestrator: it is called back.
-        Taker::New(_) => team.assign(assignment).await,
+        Assignee::New(_) => team.assign(assignment).await,
     };
     match assigned {
         Ok(_) => Ok(()),
         Err(error) if is_limit(&error) => match team.make_room().await {
-            Ok(Room::Soon) => Err(Hindrance::Busy),
-            Ok(Room::Never) => Err(Hindrance::of(error)),
+            Ok(AgentSlot::Soon) => Err(Blocker::Busy),
+            Ok(AgentSlot::Never) => Err(Blocker::of(error)),
             Err(error) => {
                 tracing::debug!("no room for {}: {error}", step.plan.name);
-                Err(Hindrance::Busy)
+                Err(Blocker::Busy)
             }
         },
-        Err(error) => Err(Hindrance::of(error)),
+        Err(error) => Err(Blocker::of(error)),
     }
 }
 
@@ -50,9 +50,9 @@ fn is_limit(error: &TeamError) -> bool {
 /// Gives an interrupted step back to the agent that had it, which goes on in its conversation; nothing when it cannot.
 async fn give_back(
     team: &Team,
-    step: &PlayedStep,
+    step: &StepRun,
     assignment: &Assignment,
-) -> Option<Result<(), Hindrance>> {
+) -> Option<Result<(), Blocker>> {
     if !step.interrupted || step.plan.fresh {
         return None;
     }
@@ -71,8 +71,8 @@ async fn give_back(
     let hindered = match team.call_back(task.session, again).await {
         Ok(Some(_)) => return Some(Ok(())),
         Ok(None) => "nobody to be called back".to_owned(),
-        Err(error) => match Hindrance::of(error) {
-            Hindrance::Never(_, why) => why,
+        Err(error) => match Blocker::of(error) {
+            Blocker::Never(_, why) => why,
             other => return Some(Err(other)),
         },
     };

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::blocker::Hindrance;
-use super::step_output::Given;
+use super::blocker::Blocker;
+use super::step_output::StepOutput;
 use super::step_prompt::Item;
 use crate::bus::BusError;
-use crate::bus::state::{PlayedStep, Workflow};
+use crate::bus::state::{StepRun, Workflow};
 use crate::domain::error_class;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::step_condition::{Field, Source};
+use crate::domain::step_condition::{Field, StepReference};
 use crate::domain::workflow::StepStatus;
 use crate::team::Team;
-use crate::workflow::plan::condition::{self, Weighed};
+use crate::workflow::plan::condition::{self, ConditionResult};
 use crate::workflow::plan::placeholders::{self, Part};
 
 /// Reads what the steps of one workflow have come to.
-pub(crate) struct Material<'a> {
+pub(crate) struct StepInputs<'a> {
     pub(crate) team: &'a Team,
     pub(crate) workflow: &'a Workflow,
 }
@@ -31,15 +31,19 @@ enum Wanted {
     WordsAndFiles,
 }
 
-impl Material<'_> {
+impl StepInputs<'_> {
     /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
-    pub(crate) fn given(&self, step: &PlayedStep, template: &str) -> Result<Vec<Given>, BusError> {
+    pub(crate) fn given(
+        &self,
+        step: &StepRun,
+        template: &str,
+    ) -> Result<Vec<StepOutput>, BusError> {
         let (parts, _) = placeholders::parse(template);
         let depends_on = step.plan.depends_on.iter().cloned();
         let mut names: BTreeMap<Name, Wanted> =
             depends_on.map(|name| (name, Wanted::Words)).collect();
         for part in parts {
-            let Part::Value(Source { step, field }) = part else {
+            let Part::Value(StepReference { step, field }) = part else {
                 continue;
             };
             let wanted = names.entry(step).or_insert(Wanted::Words);
@@ -52,7 +56,7 @@ impl Material<'_> {
         before.map(|(before, wanted)| self.given_by(before, wanted)).collect()
     }
 
-    fn given_by(&self, step: &PlayedStep, wanted: Wanted) -> Result<Given, BusError> {
+    fn given_by(&self, step: &StepRun, wanted: Wanted) -> Result<StepOutput, BusError> {
         let bus = self.team.bus();
         // What a step said in a round before this one, in which it was not needed, is not its word.
         let task = step.task.as_ref();
@@ -66,7 +70,7 @@ impl Material<'_> {
         let files = told.map(|task| self.team.changed_files(task)).transpose()?;
         let items = self.workflow.items_of(step);
         let items = step.items.map(|_| items.map(|item| self.given_by(item, wanted)));
-        Ok(Given {
+        Ok(StepOutput {
             step: step.plan.name.clone(),
             agent: step.agent.clone(),
             status: step.status,
@@ -78,21 +82,21 @@ impl Material<'_> {
     }
 
     /// Looks whether the condition of a step holds.
-    pub(crate) fn weigh(&self, step: &PlayedStep) -> Result<Weighed, BusError> {
+    pub(crate) fn weigh(&self, step: &StepRun) -> Result<ConditionResult, BusError> {
         let Some(when) = &step.plan.when else {
-            return Ok(Weighed::Holds);
+            return Ok(ConditionResult::Holds);
         };
         let Some(before) = self.workflow.step(&when.source.step) else {
             let why = format!("there is no step `{}`", when.source.step);
-            return Ok(Weighed::Unclear(why));
+            return Ok(ConditionResult::Unclear(why));
         };
         let given = self.given_by(before, Wanted::Words)?;
         Ok(condition::weigh(when, &given))
     }
 
     /// Finds the list that a step is to be done for, as JSON, and how many items it has.
-    pub(crate) fn list(&self, step: &PlayedStep) -> Result<(String, u32), Hindrance> {
-        let wrong = |why: String| Hindrance::Never("flow", why);
+    pub(crate) fn list(&self, step: &StepRun) -> Result<(String, u32), Blocker> {
+        let wrong = |why: String| Blocker::Never("flow", why);
         let none = || wrong("the step is not done for a list".to_owned());
         let source = step.plan.for_each.as_ref().ok_or_else(none)?;
         let Field::Json(path) = &source.field else {
@@ -114,13 +118,13 @@ impl Material<'_> {
     }
 
     /// Reads the item that a step is for, if it is for one.
-    pub(crate) fn item(&self, step: &PlayedStep) -> Result<Option<Item>, Hindrance> {
+    pub(crate) fn item(&self, step: &StepRun) -> Result<Option<Item>, Blocker> {
         let Some(item) = &step.item else {
             return Ok(None);
         };
         let of = self.workflow.step(&item.of);
         let lost =
-            || Hindrance::Never(error_class::BUS, format!("the list of `{}` is lost", item.of));
+            || Blocker::Never(error_class::BUS, format!("the list of `{}` is lost", item.of));
         let (of, items) = of.and_then(|of| Some((of, of.items?))).ok_or_else(lost)?;
         let source = of.plan.for_each.as_ref().ok_or_else(lost)?;
         let text = self.team.bus().text(items.list)?;

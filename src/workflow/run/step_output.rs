@@ -11,7 +11,7 @@ use crate::domain::workflow::StepStatus;
 
 /// What a step has come to, for those that depend on it.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct StepOutput {
     /// Which step.
     pub(crate) step: Name,
     /// Who did it.
@@ -25,12 +25,12 @@ pub(crate) struct Given {
     /// The files that its agent changed, as far as it told.
     pub(crate) files: Vec<String>,
     /// What was done for each item of its list, where it has one; then the words and files are theirs.
-    pub(crate) items: Option<Vec<Given>>,
+    pub(crate) items: Option<Vec<StepOutput>>,
 }
 
-impl Given {
+impl StepOutput {
     /// Returns all that was said in it, piece by piece.
-    pub(crate) fn said(&self) -> impl Iterator<Item = &Given> {
+    pub(crate) fn said(&self) -> impl Iterator<Item = &StepOutput> {
         let own = self.items.is_none().then_some(self);
         own.into_iter().chain(self.items.iter().flatten())
     }
@@ -139,8 +139,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    pub(in crate::workflow) fn given(step: &str, output: &str) -> Given {
-        Given {
+    pub(in crate::workflow) fn given(step: &str, output: &str) -> StepOutput {
+        StepOutput {
             step: Name::parse(step).unwrap(),
             agent: Some(Name::parse("codex").unwrap()),
             status: StepStatus::Done,
@@ -181,13 +181,13 @@ pub(crate) mod tests {
         );
         let long = json!({"files": vec![0; limits::MAX_ITEMS + 1]}).to_string();
         assert_eq!(list(&long).unwrap_err(), "the list of step `a` has 51 items; the limit is 50");
-        let unneeded = Given { status: StepStatus::Unneeded, ..given("a", "") };
+        let unneeded = StepOutput { status: StepStatus::Unneeded, ..given("a", "") };
         assert_eq!(unneeded.list(&path("files")), Ok(vec![]));
     }
 
     #[test]
     fn what_was_done_for_a_list_is_a_list_of_json_and_words() {
-        let all = Given {
+        let all = StepOutput {
             items: Some(vec![given("a.1", r#"{"ok": true}"#), given("a.2", " so so\n")]),
             ..given("a", "")
         };

@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::step_output::{self, Given};
+use super::step_output::{self, StepOutput};
 use crate::bus::api::message_text::part;
 use crate::delivery::message_frame::indented;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::step_condition::{Field, Source};
+use crate::domain::step_condition::{Field, StepReference};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::placeholders::{self, Part};
 
@@ -36,7 +36,7 @@ pub(crate) struct Item {
 pub(crate) fn fill(
     prompt: &str,
     step: &Step,
-    given: &[Given],
+    given: &[StepOutput],
     item: Option<&Item>,
 ) -> Result<String, String> {
     let find = |name: &Name| given.iter().find(|given| given.step == *name);
@@ -51,14 +51,14 @@ pub(crate) fn fill(
         .iter()
         .filter(|name| !mentioned(name))
         .filter_map(find)
-        .flat_map(Given::said)
+        .flat_map(StepOutput::said)
         .filter(|given| !given.output.trim().is_empty())
         .collect();
     let in_prompt = parts.iter().filter_map(|part| match part {
-        Part::Value(Source { step, field: Field::Output }) => find(step),
+        Part::Value(StepReference { step, field: Field::Output }) => find(step),
         _ => None,
     });
-    let lengths = in_prompt.flat_map(Given::said).chain(appended.iter().copied());
+    let lengths = in_prompt.flat_map(StepOutput::said).chain(appended.iter().copied());
     let room = room(lengths.map(|given| given.output.len()).collect());
     let mut text = String::new();
     for part in &parts {
@@ -99,7 +99,7 @@ pub(crate) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> Strin
 /// Says whether a part of a prompt shows what a step's agent said, or a field of it.
 fn shows_output(part: &Part, name: &Name) -> bool {
     match part {
-        Part::Value(Source { step, field }) => {
+        Part::Value(StepReference { step, field }) => {
             step == name && matches!(field, Field::Output | Field::Json(_))
         }
         Part::Text(_) | Part::Item(_) => false,
@@ -120,7 +120,7 @@ fn room(mut lengths: Vec<usize>) -> usize {
     limits::FLOW_BYTES
 }
 
-fn shown(given: &Given, source: &Source, room: usize) -> Result<String, String> {
+fn shown(given: &StepOutput, source: &StepReference, room: usize) -> Result<String, String> {
     match &source.field {
         Field::Output => {
             let framed = given.said().map(|said| framed(said, room));
@@ -152,7 +152,7 @@ fn whole(value: &Value, what: &str) -> Result<String, String> {
 }
 
 /// Writes an output as its agent's words.
-fn framed(given: &Given, room: usize) -> String {
+fn framed(given: &StepOutput, room: usize) -> String {
     let by =
         given.agent.as_ref().map_or_else(String::new, |agent| format!(", the words of {agent}"));
     let step = &given.step;
@@ -188,11 +188,15 @@ mod tests {
     use crate::domain::ids::TaskId;
     use crate::workflow::run::step_output::tests::given;
 
-    fn filled(prompt: &str, given: &[Given]) -> Result<String, String> {
+    fn filled(prompt: &str, given: &[StepOutput]) -> Result<String, String> {
         filled_for(prompt, given, None)
     }
 
-    fn filled_for(prompt: &str, given: &[Given], item: Option<&Item>) -> Result<String, String> {
+    fn filled_for(
+        prompt: &str,
+        given: &[StepOutput],
+        item: Option<&Item>,
+    ) -> Result<String, String> {
         let before: Vec<_> = given.iter().map(|given| given.step.clone()).collect();
         let step = Step::new(Name::parse("me").unwrap(), "codex", &before);
         fill(prompt, &step, given, item)
@@ -277,8 +281,10 @@ mod tests {
 
     #[test]
     fn all_that_was_done_for_a_list_flows_piece_by_piece() {
-        let all =
-            Given { items: Some(vec![given("a.1", "one"), given("a.2", "two")]), ..given("a", "") };
+        let all = StepOutput {
+            items: Some(vec![given("a.1", "one"), given("a.2", "two")]),
+            ..given("a", "")
+        };
         let one = "--- Output of step a.1, the words of codex ---\n  one\n--- End of output of step a.1 ---";
         let two = "--- Output of step a.2, the words of codex ---\n  two\n--- End of output of step a.2 ---";
         let shown = filled("{{steps.a.output}}", std::slice::from_ref(&all)).unwrap();

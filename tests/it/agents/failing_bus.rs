@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::rules::{Ask, NewTask, Wish};
+use cli_team_bridge::bus::rules::{NameChoice, NewTask, Operation};
 use cli_team_bridge::bus::state::{Delivery, Session, State, Task};
-use cli_team_bridge::bus::storage::Place;
-use cli_team_bridge::bus::storage::faulty_log::{Door, Fault, Faults};
+use cli_team_bridge::bus::storage::LogPosition;
+use cli_team_bridge::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
-use cli_team_bridge::bus::{Bus, Seat};
+use cli_team_bridge::bus::{Bus, Membership};
 use cli_team_bridge::config::{Config, Load};
 use cli_team_bridge::domain::ids::{MessageId, SessionId, TaskId};
 use cli_team_bridge::domain::limits;
 use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
 use cli_team_bridge::domain::task::TaskStatus;
 use cli_team_bridge::sys::fs::disk::RealDisk;
-use cli_team_bridge::team::{Assignment, Human, Launch, Team, Trust};
+use cli_team_bridge::team::{Assignment, Launch, Team, Trust, UserReachable};
 use serde_json::json;
 
 use crate::bus::every_engine::{join, name, open_files};
@@ -44,7 +44,7 @@ pub(crate) struct Troupe {
     pub(crate) team: Team,
     /// A bus of its own.
     pub(crate) bus: Bus,
-    pub(crate) lead: Seat,
+    pub(crate) lead: Membership,
     session: SessionId,
 }
 
@@ -52,12 +52,13 @@ impl Troupe {
     pub(crate) async fn new(stage: &Stage) -> Self {
         let directory = stage.bus();
         let bus = open_files(&directory);
-        let lead = join(&bus, Wish::Chosen(name("lead")), MemberKind::Orchestrator).await;
+        let lead = join(&bus, NameChoice::Chosen(name("lead")), MemberKind::Orchestrator).await;
         let faults = Faults::default();
         let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
         let failing = Bus::open(Box::new(faults.before(log))).unwrap();
-        let seat =
-            join(&failing, Wish::Chosen(name("bridge-of-it")), MemberKind::Orchestrator).await;
+        let membership =
+            join(&failing, NameChoice::Chosen(name("bridge-of-it")), MemberKind::Orchestrator)
+                .await;
         let project = stage.project();
         let config = Config::load(Load {
             project,
@@ -73,7 +74,7 @@ impl Troupe {
             trust: Trust::kept_in(None),
             bus_dir: directory,
         };
-        let team = Team::new(seat, config.unwrap(), launch, Human::default());
+        let team = Team::new(membership, config.unwrap(), launch, UserReachable::default());
         let first = Assignment {
             agent: "scripted".to_owned(),
             prompt: "begin".to_owned(),
@@ -113,7 +114,7 @@ impl Troupe {
             step: None,
         };
         let session = self.session;
-        let receipt = self.lead.ask(Ask::Assign { session, task }).await.unwrap();
+        let receipt = self.lead.ask(Operation::Assign { session, task }).await.unwrap();
         let assigned = receipt.events.iter().find_map(|event| match event {
             Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
             _ => None,
@@ -142,7 +143,7 @@ impl Troupe {
 
     /// Counts the events in the log that a test looks for.
     pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
-        let (entries, _) = self.bus.read_after(Place::default(), usize::MAX).unwrap();
+        let (entries, _) = self.bus.read_after(LogPosition::default(), usize::MAX).unwrap();
         let events = entries.iter().flat_map(|(_, entry)| &entry.events);
         events.filter(|event| is(event)).count()
     }
@@ -150,7 +151,11 @@ impl Troupe {
     pub(crate) async fn end(self) {
         self.faults.mend();
         self.team.shutdown(std::future::pending()).await;
-        self.team.seat().leave(cli_team_bridge::domain::member::Departure::Closed).await.unwrap();
+        self.team
+            .membership()
+            .leave(cli_team_bridge::domain::member::Departure::Closed)
+            .await
+            .unwrap();
         self.lead.leave(cli_team_bridge::domain::member::Departure::Closed).await.unwrap();
     }
 }
@@ -174,7 +179,7 @@ pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
 }
 
 /// Lets each write of a bridge fail in its turn, while a message and two tasks come to its agent.
-async fn any_write_may_fail(door: Door, fault: Fault) {
+async fn any_write_may_fail(door: FaultPoint, fault: Fault) {
     let stage = Stage::new(ECHO);
     let troupe = Troupe::new(&stage).await;
     let mut nth = 1;
@@ -226,22 +231,22 @@ pub(crate) fn was_prompted(stage: &Stage, words: &str) -> bool {
 
 #[tokio::test]
 async fn a_busy_bus_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(Door::Append, Fault::Busy).await;
+    any_write_may_fail(FaultPoint::Append, Fault::Busy).await;
 }
 
 #[tokio::test]
 async fn a_full_disk_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(Door::Append, Fault::Io).await;
+    any_write_may_fail(FaultPoint::Append, Fault::Io).await;
 }
 
 #[tokio::test]
 async fn a_write_whose_outcome_is_unknown_happens_once() {
-    any_write_may_fail(Door::Append, Fault::OutcomeUnknown).await;
+    any_write_may_fail(FaultPoint::Append, Fault::OutcomeUnknown).await;
 }
 
 #[tokio::test]
 async fn a_sync_that_fails_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(Door::Sync, Fault::OutcomeUnknown).await;
+    any_write_may_fail(FaultPoint::Sync, Fault::OutcomeUnknown).await;
 }
 
 #[tokio::test]
@@ -249,7 +254,7 @@ async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
     let stage = Stage::new(ECHO);
     let troupe = Troupe::new(&stage).await;
     let long = "long ".repeat(limits::INLINE_BYTES / 4);
-    troupe.faults.fail(Door::Blob, 1, TIMES, Fault::Io);
+    troupe.faults.fail(FaultPoint::Blob, 1, TIMES, Fault::Io);
     let task = troupe.assign(&long).await;
     troupe.until("the task is over", |state| at_rest(state, troupe.session)).await;
     assert!(troupe.output(&task).contains(&long));
@@ -265,7 +270,7 @@ async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
     troupe.faults.fail_at(u64::MAX - 1, Fault::Io, |event| matches!(event, Event::TaskFinished(_)));
     let task = troupe.assign("all is said").await;
     crate::support::until("the end was to be written", || troupe.faults.failed() > 0).await;
-    let kill = Ask::Stop { agent: "scripted".to_owned(), reason: None, kill: true };
+    let kill = Operation::Stop { agent: "scripted".to_owned(), reason: None, kill: true };
     troupe.lead.ask(kill).await.unwrap();
     crate::support::until("the process is gone", || stage.processes().is_empty()).await;
     troupe.faults.mend();
@@ -279,7 +284,7 @@ async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
 async fn an_agent_is_started_also_when_it_is_unknown_whether_that_is_written() {
     let stage = Stage::new(ECHO);
     let troupe = Troupe::new(&stage).await;
-    for door in [Door::Append, Door::Sync] {
+    for door in [FaultPoint::Append, FaultPoint::Sync] {
         troupe.faults.fail(door, 1, TIMES, Fault::OutcomeUnknown);
         let assignment = Assignment {
             agent: "scripted".to_owned(),
@@ -308,7 +313,7 @@ async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
             task.is_some_and(|task| task.status == TaskStatus::Running)
         };
         troupe.until("it hangs", runs).await;
-        troupe.faults.fail(Door::Append, 1, u64::MAX - 1, Fault::Io);
+        troupe.faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Io);
         if killed {
             let limit = std::time::Duration::from_secs(10);
             troupe.team.kill_agent("scripted", limit).await.unwrap();

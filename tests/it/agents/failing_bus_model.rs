@@ -4,9 +4,9 @@
 //! What fails, and when, follows from a seed, which is printed; `BRIDGE_FAULTS_SEED` plays one again.
 
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::rules::{Ask, Saying};
+use cli_team_bridge::bus::rules::{Operation, PermissionReply};
 use cli_team_bridge::bus::state::{Delivery, State, Workflow};
-use cli_team_bridge::bus::storage::faulty_log::{Door, Fault};
+use cli_team_bridge::bus::storage::faulty_log::{Fault, FaultPoint};
 use cli_team_bridge::domain::ids::{SessionId, TaskId};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::permission::Decision;
@@ -57,14 +57,14 @@ fn seed() -> u64 {
 
 /// Lets some of the doors fail somewhere in what comes.
 fn arm(troupe: &Troupe, random: &mut Random) {
-    for door in [Door::Append, Door::Sync, Door::Read, Door::CatchUp] {
+    for door in [FaultPoint::Append, FaultPoint::Sync, FaultPoint::Read, FaultPoint::CatchUp] {
         if random.below(2) == 0 {
             continue;
         }
         let fault = match door {
-            Door::Append => [Fault::Busy, Fault::Io, Fault::OutcomeUnknown]
+            FaultPoint::Append => [Fault::Busy, Fault::Io, Fault::OutcomeUnknown]
                 [usize::try_from(random.below(3)).unwrap()],
-            Door::Sync => Fault::OutcomeUnknown,
+            FaultPoint::Sync => Fault::OutcomeUnknown,
             _ => Fault::Io,
         };
         let (nth, times) = (1 + random.below(WITHIN), 1 + random.below(3));
@@ -110,8 +110,8 @@ async fn until(troupe: &Troupe, what: &str, holds: impl Fn(&State) -> bool) {
                 open.map(|question| question.id.clone()).collect()
             });
             for question in asked {
-                let yes = Saying::Itself(Decision::AllowOnce);
-                troupe.lead.ask(Ask::AnswerPermission(question, yes)).await.unwrap();
+                let yes = PermissionReply::Itself(Decision::AllowOnce);
+                troupe.lead.ask(Operation::AnswerPermission(question, yes)).await.unwrap();
             }
             if troupe.bus.look(&holds) {
                 return;

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli_team_bridge::bus::rules::{Pick, Wish};
+use cli_team_bridge::bus::rules::{NameChoice, Pick};
 use cli_team_bridge::bus::state::State;
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::storage::in_memory::Store;
-use cli_team_bridge::bus::{Bus, Call, Joining, Letter, Seat};
+use cli_team_bridge::bus::{Bus, Call, Joining, LoadedMessage, Membership};
 use cli_team_bridge::domain::ids::MessageId;
 use cli_team_bridge::domain::member::MemberKind;
-use cli_team_bridge::domain::message::Way;
+use cli_team_bridge::domain::message::DeliveryMethod;
 use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::clock;
 use cli_team_bridge::sys::fs::disk::RealDisk;
@@ -95,14 +95,14 @@ pub(crate) fn name(text: &str) -> Name {
 }
 
 /// A peer of a chosen name.
-pub(crate) async fn peer(bus: &Bus, called: &str) -> Seat {
-    let wish = Wish::Chosen(name(called));
+pub(crate) async fn peer(bus: &Bus, called: &str) -> Membership {
+    let wish = NameChoice::Chosen(name(called));
     join(bus, wish, MemberKind::Peer).await
 }
 
-pub(crate) async fn join(bus: &Bus, wish: Wish, kind: MemberKind) -> Seat {
+pub(crate) async fn join(bus: &Bus, wish: NameChoice, kind: MemberKind) -> Membership {
     let joining = Joining { wish, kind, roles: Vec::new() };
-    within(Seat::join(bus, joining)).await.unwrap()
+    within(Membership::join(bus, joining)).await.unwrap()
 }
 
 /// Waits for what must come.
@@ -123,11 +123,11 @@ pub(crate) async fn until(bus: &Bus, mut shows: impl FnMut(&State) -> bool) {
 }
 
 /// Takes all unread messages for a call.
-pub(crate) async fn take(call: &mut Call) -> Vec<Letter> {
+pub(crate) async fn take(call: &mut Call) -> Vec<LoadedMessage> {
     take_some(call, 500).await
 }
 
-pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<Letter> {
+pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<LoadedMessage> {
     let pick = Pick {
         only: None,
         from: None,
@@ -136,17 +136,17 @@ pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<Letter> {
         bytes: usize::MAX,
         head_bytes: usize::MAX,
     };
-    within(call.take(Way::Pull, pick)).await.unwrap()
+    within(call.take(DeliveryMethod::Pull, pick)).await.unwrap()
 }
 
-pub(crate) async fn send(from: &Seat, to: &str, content: &str) -> MessageId {
+pub(crate) async fn send(from: &Membership, to: &str, content: &str) -> MessageId {
     let mut call = from.call();
     let sent = call.send(to.into(), content.into(), None).await.unwrap();
     call.answered().await;
     sent.id
 }
 
-pub(crate) fn ids(letters: &[Letter]) -> Vec<MessageId> {
+pub(crate) fn ids(letters: &[LoadedMessage]) -> Vec<MessageId> {
     letters.iter().map(|letter| letter.header.id.clone()).collect()
 }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cli_team_bridge::bus::event::Event;
-use cli_team_bridge::bus::rules::Wish;
+use cli_team_bridge::bus::rules::NameChoice;
 use cli_team_bridge::bus::state::State;
-use cli_team_bridge::bus::storage::Place;
+use cli_team_bridge::bus::storage::LogPosition;
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
-use cli_team_bridge::bus::{Bus, Claimed, Pace};
+use cli_team_bridge::bus::{Bus, Claimed, HeartbeatIntervals};
 use cli_team_bridge::domain::member::MemberKind;
 use cli_team_bridge::domain::request::RequestStatus;
 use cli_team_bridge::sys::fs::disk::RealDisk;
@@ -23,7 +23,7 @@ use super::every_engine::{join, name, peer, until};
 use super::killed_writers::Other;
 
 /// Ten beats are missed before anybody counts as hung, so that a busy machine is not taken for a stopped process.
-const PACE: Pace = Pace {
+const PACE: HeartbeatIntervals = HeartbeatIntervals {
     look_around: Duration::from_millis(100),
     beat: Duration::from_millis(200),
     hung: Duration::from_secs(2),
@@ -37,9 +37,9 @@ pub(crate) fn open(directory: &Path) -> Bus {
 /// The other process: claims the open request, and lives until its input ends.
 pub(crate) async fn hold(directory: &Path) {
     let bus = open(directory);
-    let seat = peer(&bus, "holder").await;
+    let membership = peer(&bus, "holder").await;
     let request = bus.look(|state| state.open_requests().next().unwrap().id.clone());
-    let mut call = seat.call();
+    let mut call = membership.call();
     assert!(matches!(call.claim(request).await.unwrap(), Claimed::Won(_)));
     call.answered().await;
     println!(">claimed");
@@ -51,7 +51,7 @@ async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("bridge");
     let (bus, second) = (open(&directory), open(&directory));
-    let wish = Wish::Like(name("orchestrator"));
+    let wish = NameChoice::Like(name("orchestrator"));
     let lead = join(&bus, wish, MemberKind::Orchestrator).await;
     let asker = peer(&second, "asker").await;
     let minute = Duration::from_mins(1);
@@ -77,7 +77,7 @@ async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_
     kill(pid, Signal::SIGCONT).unwrap();
     until(&bus, |state| !state.session(session).unwrap().hung).await;
     assert_eq!(bus.look(status), Some(RequestStatus::Open));
-    let (entries, _) = bus.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = bus.read_after(LogPosition::default(), usize::MAX).unwrap();
     let events = entries.iter().flat_map(|(_, entry)| &entry.events);
     let of_holder =
         |event: &&Event| matches!(event, Event::MemberHung { session: hung } if *hung == session);

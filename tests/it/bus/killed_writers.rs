@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use cli_team_bridge::bus::rules::Wish;
-use cli_team_bridge::bus::{Bus, Claimed, Seat};
+use cli_team_bridge::bus::rules::NameChoice;
+use cli_team_bridge::bus::{Bus, Claimed, Membership};
 use cli_team_bridge::domain::ids::{MessageId, RequestId};
 use cli_team_bridge::domain::member::MemberKind;
 
@@ -95,16 +95,16 @@ async fn play_a_part() {
 
 /// Sends without end, and tells each message that was acknowledged.
 async fn write(bus: &Bus) {
-    let seat = join(bus, Wish::Like(name("writer")), MemberKind::Peer).await;
+    let membership = join(bus, NameChoice::Like(name("writer")), MemberKind::Peer).await;
     loop {
-        let id = super::every_engine::send(&seat, "reader", "some words").await;
+        let id = super::every_engine::send(&membership, "reader", "some words").await;
         println!(">{id}");
     }
 }
 
 /// Claims whatever is open, tells what it won, and lives until it is told to end.
 async fn race(bus: &Bus) {
-    let seat = join(bus, Wish::Like(name("racer")), MemberKind::Peer).await;
+    let membership = join(bus, NameChoice::Like(name("racer")), MemberKind::Peer).await;
     println!(">ready");
     let mut start = [0];
     std::io::stdin().read_exact(&mut start).unwrap();
@@ -114,7 +114,7 @@ async fn race(bus: &Bus) {
     });
     assert_eq!(open.len(), REQUESTS);
     for id in open {
-        let mut call = seat.call();
+        let mut call = membership.call();
         if let Claimed::Won(request) = call.claim(id).await.unwrap() {
             println!(">{}", request.id);
         }
@@ -126,7 +126,7 @@ async fn race(bus: &Bus) {
 }
 
 /// Reads all that is there; nothing comes twice.
-async fn read_all(reader: &Seat, received: &mut BTreeSet<MessageId>) {
+async fn read_all(reader: &Membership, received: &mut BTreeSet<MessageId>) {
     loop {
         let mut call = reader.call();
         let letters = take(&mut call).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cli_team_bridge::bus::Waited;
-use cli_team_bridge::bus::rules::Ask;
+use cli_team_bridge::bus::rules::Operation;
 use cli_team_bridge::bus::state::Delivery;
 use futures::FutureExt as _;
 
@@ -121,16 +121,16 @@ async fn a_dropped_call_gives_back(logs: impl Logs) {
 }
 
 async fn check_comes_again(
-    seat: &cli_team_bridge::bus::Seat,
+    membership: &cli_team_bridge::bus::Membership,
     id: &cli_team_bridge::domain::ids::MessageId,
 ) {
-    let mut call = seat.call();
+    let mut call = membership.call();
     let Waited::Message(letter) = within(call.wait(None, None, LONG)).await.unwrap() else {
         panic!("it comes again")
     };
     assert_eq!(letter.header.id, *id);
     call.answered().await;
-    seat.call().answered().await;
+    membership.call().answered().await;
 }
 
 async fn a_giving_back_that_is_dropped_still_gives_back(logs: impl Logs) {
@@ -219,7 +219,7 @@ async fn looking_back_shows_at_most_what_was_asked_for(logs: impl Logs) {
     let hour = Duration::from_hours(1);
     let request = call.open_request("work".into(), None, hour, hour).await.unwrap();
     call.answered().await;
-    b.ask(Ask::Claim(request, b.call().id())).await.unwrap();
+    b.ask(Operation::Claim(request, b.call().id())).await.unwrap();
     let (mut from, mut all) = (None, Vec::new());
     loop {
         let (found, next) = bus.history(from, |_| true, &name("a"), 2).unwrap();
@@ -238,6 +238,6 @@ async fn a_closed_bus_says_so(logs: impl Logs) {
     let bus = logs.bus();
     let a = peer(&bus, "a").await;
     bus.close().await;
-    let refused = within(a.ask(Ask::Taken)).await.unwrap_err();
+    let refused = within(a.ask(Operation::Taken)).await.unwrap_err();
     assert_eq!(refused.to_string(), "this process is closing its bus");
 }

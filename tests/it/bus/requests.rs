@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cli_team_bridge::bus::{Claimed, Seat, Waited};
+use cli_team_bridge::bus::{Claimed, Membership, Waited};
 use cli_team_bridge::domain::ids::RequestId;
 use cli_team_bridge::domain::message::MessageKind;
 use cli_team_bridge::domain::request::RequestStatus;
@@ -18,8 +18,8 @@ on_every_log!(
     an_unclaimed_request_is_nudged_and_expires_by_itself,
 );
 
-async fn open(seat: &Seat, nudge: Duration, ttl: Duration) -> RequestId {
-    let mut call = seat.call();
+async fn open(membership: &Membership, nudge: Duration, ttl: Duration) -> RequestId {
+    let mut call = membership.call();
     let id = call
         .open_request("look at this".into(), Some("all of it".into()), nudge, ttl)
         .await
@@ -83,8 +83,8 @@ async fn a_claim_and_its_answer_reach_the_requester(logs: impl Logs) {
     assert_eq!(asker.bus().look(status), RequestStatus::Completed);
 }
 
-async fn wait(seat: &Seat, about: &RequestId) -> cli_team_bridge::bus::Letter {
-    let mut call = seat.call();
+async fn wait(membership: &Membership, about: &RequestId) -> cli_team_bridge::bus::LoadedMessage {
+    let mut call = membership.call();
     let Waited::Message(letter) = within(call.wait(None, Some(about.clone()), HOUR)).await.unwrap()
     else {
         panic!("it waits for long enough")

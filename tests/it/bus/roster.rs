@@ -1,7 +1,7 @@
 //! Who is here: names, presence, deaths, and the view for people.
 
-use cli_team_bridge::bus::rules::{Ask, Wish};
-use cli_team_bridge::bus::{Bus, Seat};
+use cli_team_bridge::bus::rules::{NameChoice, Operation};
+use cli_team_bridge::bus::{Bus, Membership};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 
 use super::every_engine::{
@@ -59,9 +59,9 @@ async fn the_name_of_a_dead_holder_is_taken_over_with_its_mail(logs: impl Logs) 
 }
 
 /// Ends all that a process has of a bus, without a word to the others.
-async fn die(seat: Seat, bus: Bus) {
+async fn die(membership: Membership, bus: Bus) {
     bus.close().await;
-    drop((seat, bus));
+    drop((membership, bus));
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_death_is_seen_and_its_claims_are_free(logs: impl Logs) {
     let hour = std::time::Duration::from_hours(1);
     let id = call.open_request("work".into(), None, hour, hour).await.unwrap();
     call.answered().await;
-    a.ask(Ask::Claim(id.clone(), a.call().id())).await.unwrap();
+    a.ask(Operation::Claim(id.clone(), a.call().id())).await.unwrap();
     there.refresh().unwrap();
     assert!(there.look(|state| state.open_requests().next().is_none()));
     die(a, here).await;
@@ -96,7 +96,7 @@ async fn a_death_is_seen_and_its_claims_are_free(logs: impl Logs) {
 
 async fn orchestrators_get_a_name_each(logs: impl Logs) {
     let (here, there) = (logs.bus(), logs.bus());
-    let wish = || Wish::Like(name("orchestrator"));
+    let wish = || NameChoice::Like(name("orchestrator"));
     let one = join(&here, wish(), MemberKind::Orchestrator).await;
     let two = join(&there, wish(), MemberKind::Orchestrator).await;
     assert_eq!(one.name().as_str(), "orchestrator");
@@ -135,7 +135,7 @@ async fn whoever_keeps_the_view_again_writes_it_again(logs: impl Logs) {
     let (here, there) = (logs.bus(), logs.bus());
     let _a = peer(&here, "a").await;
     check_view(&logs, &["a"]).await;
-    let wish = Wish::Like(name("orchestrator"));
+    let wish = NameChoice::Like(name("orchestrator"));
     let lead = join(&there, wish, MemberKind::Orchestrator).await;
     check_view(&logs, &["a", "orchestrator"]).await;
     lead.leave(Departure::Closed).await.unwrap();
@@ -148,7 +148,7 @@ async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
     use cli_team_bridge::bus::rules::NewAgent;
 
     let bus = logs.bus();
-    let wish = Wish::Like(name("orchestrator"));
+    let wish = NameChoice::Like(name("orchestrator"));
     let lead = join(&bus, wish, MemberKind::Orchestrator).await;
     let session = cli_team_bridge::sys::random_ids::session();
     bus.hold(session).unwrap();
@@ -163,11 +163,11 @@ async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
         owner: lead.session(),
         token_hash: token_hash("secret"),
     };
-    let wish = Wish::Like(name("codex"));
-    let start = Ask::Start(Box::new(NewAgent { wish, starting }), None);
+    let wish = NameChoice::Like(name("codex"));
+    let start = Operation::Start(Box::new(NewAgent { wish, starting }), None);
     lead.ask(start).await.unwrap();
-    let seat = Seat::of_agent(&bus, session, "secret").unwrap();
-    assert_eq!(seat.name().as_str(), "codex");
-    assert!(Seat::of_agent(&bus, session, "guess").is_err());
-    assert!(Seat::of_agent(&bus, lead.session(), "secret").is_err());
+    let membership = Membership::of_agent(&bus, session, "secret").unwrap();
+    assert_eq!(membership.name().as_str(), "codex");
+    assert!(Membership::of_agent(&bus, session, "guess").is_err());
+    assert!(Membership::of_agent(&bus, lead.session(), "secret").is_err());
 }

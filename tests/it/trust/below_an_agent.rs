@@ -18,10 +18,10 @@ use crate::support::{DEADLINE, Member};
 use crate::support::{Raw, Stage};
 
 /// A further environment, and a guard that a program is started behind.
-type Way = (Vec<(OsString, OsString)>, Option<Shim>);
+type DeliveryMethod = (Vec<(OsString, OsString)>, Option<Shim>);
 
 /// The ways to be below an agent: its mark, or its guard, behind which an environment says nothing.
-fn ways_below() -> [Way; 2] {
+fn ways_below() -> [DeliveryMethod; 2] {
     let marked = vec![("BRIDGE_RUN".into(), "0198c0de-0000-7000-8000-000000000000".into())];
     let guard = Shim { binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(), presence: None };
     #[cfg(target_os = "linux")]

@@ -11,7 +11,7 @@ struct Lost {
     times: Mutex<u32>,
 }
 
-impl Turn for Lost {
+impl WriteTurn for Lost {
     fn wait(&self) -> Result<(), LogError> {
         let mut times = self.times.lock().unwrap();
         *times += 1;
@@ -40,9 +40,9 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
     let claim = Arc::new(Claim::default());
     let turn = Lost { claim: Arc::clone(&claim), times: Mutex::default() };
     let (reply, mut answer) = oneshot::channel();
-    let ask = Ask::Join(Box::new(crate::bus::rules::NewMember {
+    let ask = Operation::Join(Box::new(crate::bus::rules::NewMember {
         session: random_ids::session(),
-        wish: crate::bus::rules::Wish::Like(crate::bus::storage::contract::name("one")),
+        wish: crate::bus::rules::NameChoice::Like(crate::bus::storage::contract::name("one")),
         kind: crate::domain::member::MemberKind::Peer,
         model: None,
         roles: Vec::new(),

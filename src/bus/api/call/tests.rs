@@ -7,8 +7,8 @@ use futures::future::join_all;
 
 use super::*;
 use crate::bus::api::test_members::{join, start};
-use crate::bus::event::Report;
-use crate::bus::rules::{Ending, NewTask, Wish};
+use crate::bus::event::TaskReport;
+use crate::bus::rules::{Ending, NameChoice, NewTask};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
 use crate::domain::limits;
@@ -20,24 +20,24 @@ use crate::sys::clock;
 async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
-    let mut seats = Vec::new();
+    let mut memberships = Vec::new();
     for number in 0..=limits::HANDED_AT_ONCE + 20 {
-        seats.push(join(&bus, &format!("m{number}")).await);
+        memberships.push(join(&bus, &format!("m{number}")).await);
     }
-    let lead = seats.pop().unwrap();
-    let waiting = |seat: &Seat| {
-        let mut call = seat.call();
+    let lead = memberships.pop().unwrap();
+    let waiting = |membership: &Membership| {
+        let mut call = membership.call();
         async move { call.wait(None, None, Duration::from_mins(2)).await }
     };
     let sending = async {
         let mut changes = bus.changes();
         let all_wait = || {
             bus.look(|state| {
-                let waiting = |seat: &Seat| {
-                    let session = state.session(seat.session());
+                let waiting = |membership: &Membership| {
+                    let session = state.session(membership.session());
                     session.is_some_and(|session| !session.waits.is_empty())
                 };
-                seats.iter().all(waiting)
+                memberships.iter().all(waiting)
             })
         };
         while !all_wait() {
@@ -45,7 +45,7 @@ async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
         }
         lead.call().broadcast("all of you".into()).await.unwrap();
     };
-    let (answers, ()) = tokio::join!(join_all(seats.iter().map(waiting)), sending);
+    let (answers, ()) = tokio::join!(join_all(memberships.iter().map(waiting)), sending);
     let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
     assert!(answers.iter().all(got));
     bus.close().await;
@@ -99,9 +99,9 @@ async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let lead = || async {
-        let wish = Wish::Chosen(Name::parse("lead").unwrap());
+        let wish = NameChoice::Chosen(Name::parse("lead").unwrap());
         let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
-        let joined = Seat::join(&bus, Joining { wish, kind, roles }).await;
+        let joined = Membership::join(&bus, Joining { wish, kind, roles }).await;
         joined.unwrap()
     };
     let first = lead().await;
@@ -114,22 +114,22 @@ async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_
             permissions: None,
             step: None,
         };
-        let assign = Ask::Assign { session: agent, task };
+        let assign = Operation::Assign { session: agent, task };
         let assigned = first.ask(assign).await.unwrap();
         let task = assigned.events.iter().find_map(|event| match event {
             Event::TaskAssigned(assigned) => Some(assigned.id.clone()),
             _ => None,
         });
         let task = task.unwrap();
-        first.ask(Ask::StartTask(task.clone())).await.unwrap();
+        first.ask(Operation::StartTask(task.clone())).await.unwrap();
         let done = Ending {
             status: TaskStatus::Done,
             output: Bus::body("fine".into()),
             stop_reason: None,
             error: None,
-            report: Report::default(),
+            report: TaskReport::default(),
         };
-        let finish = Ask::FinishTask(task, Box::new(done));
+        let finish = Operation::FinishTask(task, Box::new(done));
         first.ask(finish).await.unwrap();
     }
     first.leave(Departure::Closed).await.unwrap();

@@ -53,7 +53,7 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
         let request = open.open_request("do it".into(), None, hour, hour);
         let request = request.await.unwrap();
 
-        let endpoint = || Seat::of_agent(&bus, agent, "secret").unwrap();
+        let endpoint = || Membership::of_agent(&bus, agent, "secret").unwrap();
         let mut lost = endpoint().call();
         assert!(wins(&mut lost, &request).await);
         // Killed: it can release nothing.
@@ -65,7 +65,7 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
         if is_proven {
             next.call().answered().await;
         }
-        lead.ask(Ask::EndCalls(agent)).await.unwrap();
+        lead.ask(Operation::EndCalls(agent)).await.unwrap();
         assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
         bus.close().await;
     }
@@ -74,7 +74,7 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
 /// A team in which an agent may claim what bob has asked for.
 struct Offered {
     bus: Bus,
-    lead: Seat,
+    lead: Membership,
     agent: SessionId,
     request: RequestId,
 }
@@ -92,12 +92,12 @@ async fn offered(faults: &Faults) -> Offered {
 }
 
 impl Offered {
-    fn endpoint(&self) -> Seat {
-        Seat::of_agent(&self.bus, self.agent, "secret").unwrap()
+    fn endpoint(&self) -> Membership {
+        Membership::of_agent(&self.bus, self.agent, "secret").unwrap()
     }
 
     /// Claims by a call whose answer is on its way like this.
-    async fn claim(&self, by: &Seat, answer: Answer) -> CallId {
+    async fn claim(&self, by: &Membership, answer: Answer) -> CallId {
         let mut call = by.call();
         assert!(wins(&mut call, &self.request).await);
         let id = call.id();

@@ -5,7 +5,7 @@ use crate::domain::limits;
 use crate::domain::request::RequestStatus;
 
 /// An agent that has claimed a request by a call, with its bridge, and somebody who asked and somebody who could do it, too.
-struct Claimed {
+struct ClaimedByCall {
     world: World,
     lead: SessionId,
     agent: SessionId,
@@ -14,19 +14,19 @@ struct Claimed {
     call: CallId,
 }
 
-fn claimed() -> Claimed {
+fn claimed() -> ClaimedByCall {
     let mut world = World::new();
     let (lead, asker, other) = (world.lead(), world.peer("asker"), world.peer("other"));
     let agent = world.agent(lead, "codex");
     let request = world.open(asker);
     let call = world.call();
-    world.ask(agent, Ask::Claim(request.clone(), call));
-    Claimed { world, lead, agent, other, request, call }
+    world.ask(agent, Operation::Claim(request.clone(), call));
+    ClaimedByCall { world, lead, agent, other, request, call }
 }
 
-impl Claimed {
+impl ClaimedByCall {
     fn end_turn(&mut self) -> Vec<Event> {
-        self.world.ask(self.lead, Ask::EndCalls(self.agent))
+        self.world.ask(self.lead, Operation::EndCalls(self.agent))
     }
 
     #[track_caller]
@@ -45,7 +45,7 @@ fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
     assert!(told[0].contains("was not told that it had won it"), "{told:?}");
     assert!(claimed.end_turn().is_empty(), "once");
     let (other, request) = (claimed.other, claimed.request.clone());
-    claimed.world.ask(other, Ask::Claim(request, CALL));
+    claimed.world.ask(other, Operation::Claim(request, CALL));
     claimed.check(RequestStatus::Claimed);
     assert!(claimed.end_turn().is_empty(), "it is somebody else's");
 }
@@ -68,9 +68,10 @@ fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     claimed.world.send(claimed.other, "codex", "x");
-    let take = Ask::Take { session: agent, call, way: Way::Piggyback, pick: all() };
+    let take =
+        Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
-    assert_eq!(claimed.world.ask(agent, Ask::Written(call)).len(), 1);
+    assert_eq!(claimed.world.ask(agent, Operation::AnswerWritten(call)).len(), 1);
     claimed.world.pass(limits::HANDED_MS);
     claimed.world.due();
     assert!(claimed.world.held(agent, call).is_empty());
@@ -84,10 +85,10 @@ fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
 #[test]
 fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
     let mut by_turn = claimed();
-    let settle = Ask::Settle { session: by_turn.agent, call: by_turn.call, seen: true };
+    let settle = Operation::Settle { session: by_turn.agent, call: by_turn.call, seen: true };
     by_turn.world.ask(by_turn.lead, settle);
     let mut by_call = claimed();
-    let mut later = by_call.world.command(by_call.agent, Ask::Taken);
+    let mut later = by_call.world.command(by_call.agent, Operation::Taken);
     later.taken = vec![by_call.call];
     by_call.world.run(&later).unwrap();
     for claimed in [&mut by_turn, &mut by_call] {
@@ -100,9 +101,9 @@ fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
 
 #[test]
 fn a_claim_stays_when_its_agent_writes_about_the_request() {
-    let by_request = |claimed: &Claimed| claimed.request.to_string();
-    let by_message = |claimed: &Claimed| claimed.world.shown(&claimed.request).to_string();
-    let ways: [&dyn Fn(&Claimed) -> String; 2] = [&by_request, &by_message];
+    let by_request = |claimed: &ClaimedByCall| claimed.request.to_string();
+    let by_message = |claimed: &ClaimedByCall| claimed.world.shown(&claimed.request).to_string();
+    let ways: [&dyn Fn(&ClaimedByCall) -> String; 2] = [&by_request, &by_message];
     for reply_to in ways {
         let mut claimed = claimed();
         let (agent, reply_to) = (claimed.agent, reply_to(&claimed));
@@ -119,7 +120,8 @@ fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     let beside = claimed.world.send(claimed.other, "codex", "x");
-    let take = Ask::Take { session: agent, call, way: Way::Piggyback, pick: all() };
+    let take =
+        Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
     assert_eq!(claimed.world.held(agent, call), std::slice::from_ref(&beside));
     let reply_to = claimed.request.to_string();
@@ -139,7 +141,7 @@ fn of_several_calls_that_claim_the_last_one_decides() {
         let mut claimed = claimed();
         let (agent, first) = (claimed.agent, claimed.call);
         let second = claimed.world.call();
-        let again = Ask::Claim(claimed.request.clone(), second);
+        let again = Operation::Claim(claimed.request.clone(), second);
         claimed.world.ask(agent, again);
         claimed.world.settle(agent, first, !told);
         claimed.check(RequestStatus::Claimed);
@@ -153,7 +155,7 @@ fn of_several_calls_that_claim_the_last_one_decides() {
 fn a_call_that_proves_the_claim_and_claims_again_leaves_it_proven() {
     let mut claimed = claimed();
     let call = claimed.world.call();
-    let again = Ask::Claim(claimed.request.clone(), call);
+    let again = Operation::Claim(claimed.request.clone(), call);
     let mut again = claimed.world.command(claimed.agent, again);
     again.taken = vec![claimed.call];
     claimed.world.run(&again).unwrap();
@@ -191,7 +193,8 @@ fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
     claimed.world.pass(1_000);
     let (world, from) = (&mut claimed.world, claimed.other);
     world.send(from, "codex", "words");
-    let take = Ask::Take { session: agent, call, way: Way::Piggyback, pick: all() };
+    let take =
+        Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
     world.ask(agent, take);
     assert!(!holds_by(&claimed.world, begun), "it has got more since");
     assert!(holds_by(&claimed.world, claimed.world.now.tick.ms));

@@ -1,7 +1,7 @@
 //! Health: processes, silence, heartbeats, restarts, and limits.
 
 use super::*;
-use crate::bus::event::{Report, Runs};
+use crate::bus::event::{Runs, TaskReport};
 use crate::bus::rules::{Broken, Ending};
 use crate::bus::state::Run;
 use crate::domain::error_class;
@@ -12,9 +12,9 @@ use crate::domain::task::TaskStatus;
 
 const AFTER_MS: u64 = 30_000;
 
-fn runs(session: SessionId) -> Ask {
+fn runs(session: SessionId) -> Operation {
     let mark = |pid| ProcessMark { pid, started: Some(7) };
-    Ask::Runs(Box::new(Runs {
+    Operation::Runs(Box::new(Runs {
         session,
         agent: mark(10),
         shim: Some(mark(9)),
@@ -23,8 +23,8 @@ fn runs(session: SessionId) -> Ask {
     }))
 }
 
-fn crash(session: SessionId, task: Broken) -> Ask {
-    Ask::Crash { session, detail: "exit code 7".into(), task }
+fn crash(session: SessionId, task: Broken) -> Operation {
+    Operation::Crash { session, detail: "exit code 7".into(), task }
 }
 
 fn status(world: &World, session: SessionId) -> &'static str {
@@ -48,8 +48,8 @@ fn how_a_dead_agent_ran_is_known_until_nothing_is_left_of_it() {
     assert_eq!(run.unwrap().shim.unwrap().pid, 9);
     assert_eq!(left[1].1, None);
     let other = world.lead();
-    world.ask(other, Ask::Swept(known));
-    assert!(world.ask(other, Ask::Swept(known)).is_empty());
+    world.ask(other, Operation::Swept(known));
+    assert!(world.ask(other, Operation::Swept(known)).is_empty());
     assert_eq!(world.state.unswept().count(), 1);
 }
 
@@ -68,9 +68,12 @@ fn only_its_bridge_says_how_an_agent_is_doing() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
-    for ask in
-        [runs(agent), Ask::Stir(agent), Ask::Stall(agent, AFTER_MS), crash(agent, Broken::Kept)]
-    {
+    for ask in [
+        runs(agent),
+        Operation::Stir(agent),
+        Operation::Stall(agent, AFTER_MS),
+        crash(agent, Broken::Kept),
+    ] {
         assert_eq!(world.refuse(other, ask), Refusal::NotTheOwner);
     }
 }
@@ -80,14 +83,14 @@ fn a_silent_turn_is_told_once_and_any_sign_of_life_ends_it() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
+    assert!(world.ask(lead, Operation::Stall(agent, AFTER_MS)).is_empty());
     let task = world.assign(lead, agent);
-    world.ask(lead, Ask::StartTask(task));
-    let events = world.ask(lead, Ask::Stall(agent, AFTER_MS));
+    world.ask(lead, Operation::StartTask(task));
+    let events = world.ask(lead, Operation::Stall(agent, AFTER_MS));
     assert!(notices(&events, "orchestrator")[0].contains("no sign of life in its turn for 30 s"));
     assert_eq!(status(&world, agent), "stalled");
-    assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
-    world.ask(lead, Ask::Stir(agent));
+    assert!(world.ask(lead, Operation::Stall(agent, AFTER_MS)).is_empty());
+    world.ask(lead, Operation::Stir(agent));
     assert_eq!(status(&world, agent), "running");
 }
 
@@ -97,29 +100,29 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let (given_up, behind) = (world.assign(lead, agent), world.assign(lead, agent));
-    world.ask(lead, Ask::StartTask(given_up.clone()));
+    world.ask(lead, Operation::StartTask(given_up.clone()));
     let silent = Ending {
         status: TaskStatus::Cancelled,
         output: text(""),
         stop_reason: None,
         error: None,
-        report: Report::default(),
+        report: TaskReport::default(),
     };
-    world.ask(lead, Ask::FinishTask(given_up, Box::new(silent)));
-    let events = world.ask(lead, Ask::Stuck(agent));
+    world.ask(lead, Operation::FinishTask(given_up, Box::new(silent)));
+    let events = world.ask(lead, Operation::Stuck(agent));
     let told = notices(&events, "orchestrator");
     assert!(told[0].contains("was interrupted: \"codex does not end the turn before"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
     assert_eq!(ended_behind.error.as_ref().unwrap().class, error_class::STUCK);
     assert_eq!(status(&world, agent), "stuck");
-    assert!(world.ask(lead, Ask::Stuck(agent)).is_empty());
-    let again = Ask::Assign { session: agent, task: task() };
+    assert!(world.ask(lead, Operation::Stuck(agent)).is_empty());
+    let again = Operation::Assign { session: agent, task: task() };
     let refused = world.refuse(lead, again);
     assert!(refused.to_string().contains("kill_agent ends it"), "{refused}");
-    world.ask(lead, Ask::Free(agent));
+    world.ask(lead, Operation::Free(agent));
     assert_eq!(status(&world, agent), "idle");
-    assert!(world.ask(lead, Ask::Free(agent)).is_empty());
+    assert!(world.ask(lead, Operation::Free(agent)).is_empty());
     world.assign(lead, agent);
 }
 
@@ -129,9 +132,9 @@ fn who_waits_for_a_message_is_not_stalled() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let task = world.assign(lead, agent);
-    world.ask(lead, Ask::StartTask(task));
+    world.ask(lead, Operation::StartTask(task));
     world.wait(agent);
-    assert!(world.ask(lead, Ask::Stall(agent, AFTER_MS)).is_empty());
+    assert!(world.ask(lead, Operation::Stall(agent, AFTER_MS)).is_empty());
     assert_eq!(status(&world, agent), "waiting");
 }
 
@@ -140,19 +143,19 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     let mut world = World::new();
     let (lead, asker, owner) = (world.lead(), world.peer("asker"), world.peer("owner"));
     let request = world.open(asker);
-    world.ask(owner, Ask::Claim(request.clone(), CALL));
-    let events = world.ask(None, Ask::Hung(vec![owner], AFTER_MS));
+    world.ask(owner, Operation::Claim(request.clone(), CALL));
+    let events = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));
     assert!(notices(&events, "orchestrator")[0].starts_with("owner is hung: its heartbeat"));
     assert!(notices(&events, "asker")[0].starts_with("owner does not answer and held"));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(status(&world, owner), "hung");
-    let again = world.ask(None, Ask::Hung(vec![owner], AFTER_MS));
+    let again = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));
     assert!(again.is_empty(), "whoever sees it too writes nothing");
 
-    let broadcast = world.ask(lead, Ask::Broadcast(text("hear")));
+    let broadcast = world.ask(lead, Operation::Broadcast(text("hear")));
     assert_eq!(sent(&broadcast).to.named(), [name("asker")]);
-    world.ask(None, Ask::Back(vec![owner]));
-    assert!(world.ask(None, Ask::Back(vec![owner])).is_empty());
+    world.ask(None, Operation::Back(vec![owner]));
+    assert!(world.ask(None, Operation::Back(vec![owner])).is_empty());
     assert_eq!(status(&world, owner), "idle");
     let answer = world.reply(owner, "asker", &request.to_string());
     assert_eq!(answer.request, Some(request.clone()));
@@ -161,7 +164,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
         RequestStatus::Open,
         "what it held before it does not hold now"
     );
-    world.ask(owner, Ask::Claim(request, CALL));
+    world.ask(owner, Operation::Claim(request, CALL));
 }
 
 #[test]
@@ -170,13 +173,13 @@ fn a_restart_gives_back_what_the_old_process_had() {
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let agent = world.agent(lead, "codex");
     let request = world.open(peer);
-    world.ask(agent, Ask::Claim(request.clone(), CALL));
+    world.ask(agent, Operation::Claim(request.clone(), CALL));
     let message = world.send(peer, "codex", "hello");
     let (_, held) = world.take(agent);
     assert!(held.contains(&message));
     world.wait(agent);
     let (running, queued) = (world.assign(lead, agent), world.assign(lead, agent));
-    world.ask(lead, Ask::StartTask(running.clone()));
+    world.ask(lead, Operation::StartTask(running.clone()));
 
     let events = world.ask(lead, crash(agent, Broken::Interrupted));
     let told = notices(&events, "orchestrator");
@@ -198,16 +201,19 @@ fn a_task_that_may_be_resumed_stays_through_a_restart() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let task = world.assign(lead, agent);
-    world.ask(lead, Ask::StartTask(task.clone()));
+    world.ask(lead, Operation::StartTask(task.clone()));
     world.ask(lead, crash(agent, Broken::Kept));
     assert_eq!(world.state.task(&task).unwrap().status, TaskStatus::Running);
     assert_eq!(world.state.session(agent).unwrap().running, Some(task.clone()));
     world.ready(lead, agent);
-    let events = world.ask(lead, Ask::ResumeTask(task.clone()));
+    let events = world.ask(lead, Operation::ResumeTask(task.clone()));
     assert!(notices(&events, "orchestrator")[0].contains("is resumed"));
     assert_eq!(status(&world, agent), "running");
     let unknown = TaskId::from_bits(9);
-    assert!(matches!(world.refuse(lead, Ask::ResumeTask(unknown)), Refusal::UnknownTask { .. }));
+    assert!(matches!(
+        world.refuse(lead, Operation::ResumeTask(unknown)),
+        Refusal::UnknownTask { .. }
+    ));
 }
 
 #[test]
@@ -215,19 +221,19 @@ fn limits_hold_for_everybody_once_they_are_set() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let limits = TeamLimits { agents: 2, queued_tasks: 1, unread: 3, ..TeamLimits::default() };
-    assert!(world.ask(lead, Ask::Limit(TeamLimits::default())).is_empty());
-    world.ask(lead, Ask::Limit(limits));
-    assert!(world.ask(lead, Ask::Limit(limits)).is_empty());
+    assert!(world.ask(lead, Operation::Limit(TeamLimits::default())).is_empty());
+    world.ask(lead, Operation::Limit(limits));
+    assert!(world.ask(lead, Operation::Limit(limits)).is_empty());
 
     let agent = world.agent(lead, "codex");
     world.agent(lead, "codex");
-    let third = world.new_agent(Wish::Like(name("codex")));
-    let refused = world.refuse(lead, Ask::Start(Box::new(third), None));
+    let third = world.new_agent(NameChoice::Like(name("codex")));
+    let refused = world.refuse(lead, Operation::Start(Box::new(third), None));
     assert_eq!(refused, Refusal::TooManyAgents { limit: 2 });
 
     world.assign(lead, agent);
     let session = agent;
-    let refused = world.refuse(lead, Ask::Assign { session, task: task() });
+    let refused = world.refuse(lead, Operation::Assign { session, task: task() });
     assert!(matches!(refused, Refusal::QueueFull { limit: 1, .. }));
 
     for _ in 0..3 {
@@ -237,7 +243,7 @@ fn limits_hold_for_everybody_once_they_are_set() {
     assert!(matches!(refused, Refusal::InboxFull { limit: 3, .. }));
     let request = world.open(lead);
     assert_eq!(world.unread("peer").len(), 3, "a full inbox gets no requests");
-    world.ask(peer, Ask::Claim(request, CALL));
+    world.ask(peer, Operation::Claim(request, CALL));
 }
 
 #[test]
@@ -247,7 +253,8 @@ fn nobody_has_more_requests_than_anybody_can_follow() {
     for _ in 0..limits::MAX_OWN_REQUESTS {
         world.open(peer);
     }
-    let open = Ask::Open { description: text("one more"), context: None, nudge_ms: 1, ttl_ms: 1 };
+    let open =
+        Operation::Open { description: text("one more"), context: None, nudge_ms: 1, ttl_ms: 1 };
     let limit = limits::MAX_OWN_REQUESTS;
     assert_eq!(world.refuse(peer, open), Refusal::TooManyRequests { limit });
 }
@@ -257,11 +264,11 @@ fn the_bus_itself_does_not_fill_an_inbox_without_end() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
-    world.ask(lead, Ask::Limit(limits));
+    world.ask(lead, Operation::Limit(limits));
     let request = world.open(peer);
     for _ in 0..6 {
         let helper = world.peer("helper");
-        world.ask(helper, Ask::Claim(request.clone(), CALL));
+        world.ask(helper, Operation::Claim(request.clone(), CALL));
         world.leave(helper);
     }
     let is_notice = |kind: &&MessageKind| **kind == MessageKind::Notice;

@@ -1,7 +1,7 @@
 //! What is kept of agents that come and go: a bounded lot, so that the state of a bus that works for months stays as small.
 
 use super::*;
-use crate::bus::event::{Report, Runs};
+use crate::bus::event::{Runs, TaskReport};
 use crate::bus::rules::Ending;
 use crate::bus::state::Due;
 use crate::domain::limits;
@@ -10,27 +10,27 @@ use crate::domain::task::{TaskError, TaskStatus};
 
 /// An agent comes, works, sends, asks for help, and dies or is stopped; the orchestrator reads what it is told.
 fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
-    let new = world.new_agent(Wish::Like(name("codex")));
+    let new = world.new_agent(NameChoice::Like(name("codex")));
     let agent = new.starting.session;
-    let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
+    let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
     world.ready(lead, agent);
     // What the one before has not read.
     let (call, _) = world.take(agent);
     world.settle(agent, call, true);
     let task = assigned(&events);
-    world.ask(lead, Ask::StartTask(task.clone()));
+    world.ask(lead, Operation::StartTask(task.clone()));
     world.send(agent, "orchestrator", "hello");
     let request = world.open(agent);
-    world.ask(lead, Ask::Claim(request.clone(), CALL));
+    world.ask(lead, Operation::Claim(request.clone(), CALL));
     world.reply(lead, "codex", &request.to_string());
     let ending = Ending {
         status: TaskStatus::Done,
         output: text("all fine"),
         stop_reason: Some("end_turn".into()),
         error: None,
-        report: Report::default(),
+        report: TaskReport::default(),
     };
-    world.ask(lead, Ask::FinishTask(task, Box::new(ending)));
+    world.ask(lead, Operation::FinishTask(task, Box::new(ending)));
     match departure {
         Departure::Dead => drop(world.bury(&[agent])),
         departure => drop(world.leave_with(agent, departure)),
@@ -117,9 +117,9 @@ fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
     let mut world = World::new();
     let lead = world.lead();
     for number in 0..200 {
-        let new = world.new_agent(Wish::Chosen(name(&format!("agent-{number}"))));
+        let new = world.new_agent(NameChoice::Chosen(name(&format!("agent-{number}"))));
         let agent = new.starting.session;
-        world.ask(lead, Ask::Start(Box::new(new), None));
+        world.ask(lead, Operation::Start(Box::new(new), None));
         world.leave_with(agent, Departure::Stopped);
     }
     assert_eq!(world.state.members.len(), 201);
@@ -141,7 +141,7 @@ fn of_what_agents_say_the_state_keeps_only_so_much() {
         serde_json::to_string(task).unwrap().len()
     };
     let task = world.assign(lead, agent);
-    world.ask(lead, Ask::StartTask(task.clone()));
+    world.ask(lead, Operation::StartTask(task.clone()));
     let error = TaskError {
         login: Some(long()),
         known: vec![long(); 2],
@@ -152,9 +152,9 @@ fn of_what_agents_say_the_state_keeps_only_so_much() {
         output: text(""),
         stop_reason: Some(long()),
         error: Some(error),
-        report: Report::default(),
+        report: TaskReport::default(),
     };
-    world.ask(lead, Ask::FinishTask(task.clone(), Box::new(ending)));
+    world.ask(lead, Operation::FinishTask(task.clone(), Box::new(ending)));
     assert!(of_task(&world, &task) < 8_000, "{}", of_task(&world, &task));
     let runs = Runs {
         session: agent,
@@ -163,13 +163,14 @@ fn of_what_agents_say_the_state_keeps_only_so_much() {
         acp_session: Some(long()),
         place: None,
     };
-    world.ask(lead, Ask::Runs(Box::new(runs)));
-    let model = Ask::Model { session: agent, model: long() };
+    world.ask(lead, Operation::Runs(Box::new(runs)));
+    let model = Operation::Model { session: agent, model: long() };
     world.ask(lead, model);
     let live = world.state.session(agent).unwrap();
     let bytes = serde_json::to_string(live).unwrap().len();
     assert!(bytes < 8_000, "{bytes}");
-    let leave = Ask::Leave { session: agent, departure: Departure::Failed, detail: Some(long()) };
+    let leave =
+        Operation::Leave { session: agent, departure: Departure::Failed, detail: Some(long()) };
     world.ask(lead, leave);
     let left = world.state.departed().last().unwrap();
     let bytes = serde_json::to_string(left).unwrap().len();

@@ -10,8 +10,8 @@ use crate::domain::member::ProcessMark;
 fn a_name_is_one_live_members_whatever_its_case() {
     let mut world = World::new();
     let codex = world.peer("codex");
-    let new = world.joining(Wish::Chosen(name("CODEX")), MemberKind::Peer, &[]);
-    let refusal = world.try_ask(None, Ask::Join(Box::new(new))).unwrap_err();
+    let new = world.joining(NameChoice::Chosen(name("CODEX")), MemberKind::Peer, &[]);
+    let refusal = world.try_ask(None, Operation::Join(Box::new(new))).unwrap_err();
     assert!(matches!(refusal, Refusal::NameTaken { session, .. } if session == codex));
 }
 
@@ -55,14 +55,14 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
 
     let task = world.assign(lead, agent);
     assert!(!at_rest(&world), "a task in its queue");
-    world.ask(lead, Ask::CancelTask(task));
+    world.ask(lead, Operation::CancelTask(task));
     assert!(at_rest(&world));
 
     let claimed = world.open(peer);
     let (call, _) = world.take(agent);
     world.settle(agent, call, true);
     assert!(at_rest(&world), "anybody may claim an open request");
-    world.ask(agent, Ask::Claim(claimed.clone(), CALL));
+    world.ask(agent, Operation::Claim(claimed.clone(), CALL));
     assert!(!at_rest(&world), "a claim");
     world.reply(agent, "ann", &claimed.to_string());
     assert!(at_rest(&world));
@@ -84,9 +84,9 @@ fn a_made_up_name_never_takes_one_that_mail_is_waiting_for() {
 #[test]
 fn joining_twice_is_joining_once() {
     let mut world = World::new();
-    let new = world.joining(Wish::Chosen(name("a")), MemberKind::Peer, &[]);
-    assert_eq!(world.ask(None, Ask::Join(Box::new(new.clone()))).len(), 1);
-    assert!(world.ask(None, Ask::Join(Box::new(new))).is_empty());
+    let new = world.joining(NameChoice::Chosen(name("a")), MemberKind::Peer, &[]);
+    assert_eq!(world.ask(None, Operation::Join(Box::new(new.clone()))).len(), 1);
+    assert!(world.ask(None, Operation::Join(Box::new(new))).is_empty());
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn a_joiner_of_a_dead_holders_name_writes_left_and_joined_in_one_append() {
     let dead = world.peer("a");
     let other = world.peer("b");
     let mail = world.send(other, "a", "kept");
-    let new = world.joining(Wish::Chosen(name("a")), MemberKind::Peer, &[dead]);
+    let new = world.joining(NameChoice::Chosen(name("a")), MemberKind::Peer, &[dead]);
     let session = new.session;
-    let events = world.ask(None, Ask::Join(Box::new(new)));
+    let events = world.ask(None, Operation::Join(Box::new(new)));
     assert!(
         matches!(events[0], Event::MemberLeft { session, departure: Departure::Dead, .. } if session == dead)
     );
@@ -252,14 +252,14 @@ fn of_too_many_names_the_one_that_has_waited_longest_is_given_up() {
 fn shutdown_and_nudge_never_wait_for_a_return() {
     let mut world = World::new();
     let (lead, asker) = (world.lead(), world.peer("b"));
-    let new = world.new_agent(Wish::Chosen(name("codex")));
+    let new = world.new_agent(NameChoice::Chosen(name("codex")));
     let agent = new.starting.session;
-    world.ask(lead, Ask::Start(Box::new(new), None));
+    world.ask(lead, Operation::Start(Box::new(new), None));
     world.open(asker);
     let mail = world.send(asker, "codex", "kept");
     world.pass(30_000);
     world.due();
-    let stop = Ask::Stop { agent: "codex".into(), reason: None, kill: false };
+    let stop = Operation::Stop { agent: "codex".into(), reason: None, kill: false };
     world.ask(lead, stop);
     let kinds = world.kinds("codex");
     assert!(kinds.contains(&MessageKind::Nudge) && kinds.contains(&MessageKind::Shutdown));
@@ -275,8 +275,8 @@ fn a_session_that_has_left_cannot_do_anything() {
     let (a, _b) = (world.peer("a"), world.peer("b"));
     world.leave(a);
     assert_eq!(world.refuse(a, sending("b", "x", None)), Refusal::Left);
-    assert_eq!(world.refuse(a, Ask::Taken), Refusal::Left);
-    let leave = Ask::Leave { session: a, departure: Departure::Closed, detail: None };
+    assert_eq!(world.refuse(a, Operation::Taken), Refusal::Left);
+    let leave = Operation::Leave { session: a, departure: Departure::Closed, detail: None };
     assert_eq!(world.refuse(a, leave), Refusal::Left);
 }
 
@@ -300,7 +300,7 @@ fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
     let (asker, owner, waiter) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let request = world.open(asker);
     world.take(waiter);
-    world.ask(owner, Ask::Claim(request, CALL));
+    world.ask(owner, Operation::Claim(request, CALL));
     world.wait(waiter);
     for order in [[waiter, owner], [owner, waiter]] {
         let mut world = World { state: world.state.clone(), ..world };
@@ -375,7 +375,7 @@ fn an_agent_is_its_bridges_alone_to_speak_for() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
-    let leave = |session| Ask::Leave {
+    let leave = |session| Operation::Leave {
         session,
         departure: Departure::Failed,
         detail: Some("exit code 1".into()),
@@ -402,7 +402,7 @@ fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
     let mut world = World::new();
     let (lead, _peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
-    let stop = |agent: &str, kill| Ask::Stop { agent: agent.into(), reason: None, kill };
+    let stop = |agent: &str, kill| Operation::Stop { agent: agent.into(), reason: None, kill };
     assert!(matches!(world.refuse(lead, stop("b", true)), Refusal::NotAnAgent { .. }));
     assert!(matches!(
         world.refuse(lead, stop("codx", true)),
@@ -413,7 +413,7 @@ fn only_an_agent_can_be_stopped_and_at_once_wins_over_gracefully() {
     assert!(world.ask(lead, stop("codex", false)).is_empty(), "once");
     assert!(!world.ask(lead, stop("codex", true)).is_empty());
     assert!(world.ask(lead, stop("codex", false)).is_empty());
-    let again = Ask::Assign { session: agent, task: task() };
+    let again = Operation::Assign { session: agent, task: task() };
     assert!(matches!(world.refuse(lead, again), Refusal::Stopping { .. }));
 }
 
@@ -422,10 +422,10 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     let mut world = World::new();
     let client = |pid| ProcessMark { pid, started: Some(7) };
     let mut join = |called: &str, kind, pid| {
-        let mut new = world.joining(Wish::Chosen(name(called)), kind, &[]);
+        let mut new = world.joining(NameChoice::Chosen(name(called)), kind, &[]);
         new.client = Some(client(pid));
         let session = new.session;
-        world.ask(None, Ask::Join(Box::new(new)));
+        world.ask(None, Operation::Join(Box::new(new)));
         session
     };
     let outer = join("outer", MemberKind::Orchestrator, 10);
@@ -454,15 +454,18 @@ fn why_an_agent_ended_is_told_once_however_much_waited_for_it() {
         .map(|number| {
             let task = world.assign(lead, agent);
             if number == 0 {
-                world.ask(lead, Ask::StartTask(task.clone()));
+                world.ask(lead, Operation::StartTask(task.clone()));
             }
             task
         })
         .collect();
     // Each takes six bytes in a line, and seven in a quote.
     let detail = "\u{1}".repeat(limits::ERROR_CHARS - 100);
-    let leave =
-        Ask::Leave { session: agent, departure: Departure::Failed, detail: Some(detail.clone()) };
+    let leave = Operation::Leave {
+        session: agent,
+        departure: Departure::Failed,
+        detail: Some(detail.clone()),
+    };
     world.ask(lead, leave);
     let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
     assert!(error(&tasks[0]).message.contains(&detail));

@@ -44,7 +44,7 @@ fn seen_needs_proof_by_a_later_call() {
     let id = world.send(a, "b", "x");
     let (call, _) = world.take(b);
     assert!(matches!(world.delivery(&id, "b"), Some(Delivery::Handed { .. })));
-    let mut next = world.command(b, Ask::Taken);
+    let mut next = world.command(b, Operation::Taken);
     next.taken = vec![call];
     world.run(&next).unwrap();
     assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
@@ -82,7 +82,12 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
     world.due();
     let mut take = world.command(
         b,
-        Ask::Take { session: b, call: CallId(Uuid::max()), way: Way::Pull, pick: all() },
+        Operation::Take {
+            session: b,
+            call: CallId(Uuid::max()),
+            way: DeliveryMethod::Pull,
+            pick: all(),
+        },
     );
     take.taken = vec![call];
     let events = world.run(&take).unwrap();
@@ -116,17 +121,22 @@ fn a_session_that_ends_gives_back_what_it_was_handed() {
 
 #[test]
 fn what_a_turn_carries_has_no_deadline_but_the_turns() {
-    for way in [Way::Inject, Way::Prompt, Way::Steer, Way::Drain] {
+    for way in [
+        DeliveryMethod::Inject,
+        DeliveryMethod::Prompt,
+        DeliveryMethod::Steer,
+        DeliveryMethod::Drain,
+    ] {
         let mut world = World::new();
         let lead = world.lead();
         let agent = world.agent(lead, "codex");
         let id = world.send(lead, "codex", "x");
         let call = world.call();
-        let take = Ask::Take { session: agent, call, way, pick: all() };
+        let take = Operation::Take { session: agent, call, way, pick: all() };
         world.ask(lead, take);
         world.pass(10 * limits::HANDED_MS);
         assert!(world.due().is_empty());
-        let seen = Ask::Settle { session: agent, call, seen: true };
+        let seen = Operation::Settle { session: agent, call, seen: true };
         world.ask(lead, seen);
         assert_eq!(world.delivery(&id, "codex"), Some(Delivery::Seen));
     }
@@ -140,17 +150,17 @@ fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
     let id = world.send(lead, "codex", "x");
     let mut take = |way| {
         let call = world.call();
-        let take = Ask::Take { session: agent, call, way, pick: all() };
+        let take = Operation::Take { session: agent, call, way, pick: all() };
         world.ask(lead, take);
         let held = world.held(agent, call);
-        let back = Ask::Settle { session: agent, call, seen: way != Way::Steer };
+        let back = Operation::Settle { session: agent, call, seen: way != DeliveryMethod::Steer };
         let nothing_else = world.take(agent).1;
         world.ask(lead, back);
         (held, nothing_else)
     };
-    assert_eq!(take(Way::Steer), (vec![id.clone()], Vec::new()));
-    assert_eq!(take(Way::Drain), (vec![id.clone()], Vec::new()));
-    assert_eq!(take(Way::Prompt), (Vec::new(), Vec::new()), "it is seen");
+    assert_eq!(take(DeliveryMethod::Steer), (vec![id.clone()], Vec::new()));
+    assert_eq!(take(DeliveryMethod::Drain), (vec![id.clone()], Vec::new()));
+    assert_eq!(take(DeliveryMethod::Prompt), (Vec::new(), Vec::new()), "it is seen");
     assert_eq!(world.delivery(&id, "codex"), Some(Delivery::Seen));
 }
 
@@ -160,12 +170,15 @@ fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let stranger = world.peer("a");
-    let ways = || Ask::Ways { session: agent, ways: vec![Way::Steer, Way::Prompt] };
+    let ways = || Operation::Ways {
+        session: agent,
+        ways: vec![DeliveryMethod::Steer, DeliveryMethod::Prompt],
+    };
     assert_eq!(world.refuse(stranger, ways()), Refusal::NotTheOwner);
     assert_eq!(world.ask(lead, ways()).len(), 1);
     assert_eq!(world.ask(lead, ways()), [], "that is known");
     let live = world.state.session(agent).unwrap();
-    assert_eq!(live.ways, [Way::Steer, Way::Prompt]);
+    assert_eq!(live.ways, [DeliveryMethod::Steer, DeliveryMethod::Prompt]);
 }
 
 #[test]
@@ -176,15 +189,15 @@ fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
     let call = world.call();
     let mut pick = all();
     pick.limit = 1;
-    let take = Ask::Take { session: b, call, way: Way::Hook, pick };
+    let take = Operation::Take { session: b, call, way: DeliveryMethod::Hook, pick };
     world.ask(b, take);
     let (pull, _) = world.take(b);
-    assert_eq!(world.state.calls_handed_by(b, Way::Hook), [call]);
+    assert_eq!(world.state.calls_handed_by(b, DeliveryMethod::Hook), [call]);
     world.pass(10 * limits::HANDED_MS);
     world.due();
     assert_eq!(world.unread("b"), [by_pull]);
-    let mut proof = world.command(b, Ask::Taken);
-    proof.taken = world.state.calls_handed_by(b, Way::Hook);
+    let mut proof = world.command(b, Operation::Taken);
+    proof.taken = world.state.calls_handed_by(b, DeliveryMethod::Hook);
     world.run(&proof).unwrap();
     assert_eq!(world.delivery(&by_hook, "b"), Some(Delivery::Seen));
     assert_ne!(call, pull);
@@ -196,9 +209,9 @@ fn nobody_takes_or_settles_for_a_stranger() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    let take = Ask::Take { session: b, call, way: Way::Pull, pick: all() };
+    let take = Operation::Take { session: b, call, way: DeliveryMethod::Pull, pick: all() };
     assert_eq!(world.refuse(a, take), Refusal::NotTheOwner);
-    let settle = Ask::Settle { session: b, call, seen: true };
+    let settle = Operation::Settle { session: b, call, seen: true };
     assert_eq!(world.refuse(a, settle), Refusal::NotTheOwner);
 }
 
@@ -266,7 +279,7 @@ fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
         world.refuse(a, sending("b", "x", None)),
         Refusal::InboxFull { name: name("b"), limit: limits::MAX_UNREAD }
     );
-    let events = world.ask(a, Ask::Broadcast(text("to all")));
+    let events = world.ask(a, Operation::Broadcast(text("to all")));
     assert_eq!(sent(&events).to.named(), [name("c")]);
     world.take_with(b, Pick { limit: 1, ..all() });
     world.send(a, "b", "x");
@@ -276,7 +289,7 @@ fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
 fn an_inbox_has_a_limit_of_bytes_too() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
-    let long = || Ask::Send {
+    let long = || Operation::Send {
         to: "b".into(),
         body: Body::Blob { id: Uuid::nil(), bytes: limits::MAX_CONTENT_BYTES as u64 },
         reply_to: None,
@@ -290,7 +303,7 @@ fn an_inbox_has_a_limit_of_bytes_too() {
         refusal,
         "the inbox of `b` is full (128 MiB of unread messages): wait until it has read some"
     );
-    let events = world.ask(a, Ask::Broadcast(text("to all")));
+    let events = world.ask(a, Operation::Broadcast(text("to all")));
     assert_eq!(sent(&events).to.named(), [name("c")]);
     let (call, _) = world.take_with(b, Pick { limit: 1, ..all() });
     world.ask(a, long());
@@ -312,12 +325,12 @@ fn a_broadcast_is_for_all_live_members_but_the_sender() {
     let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let gone = world.peer("gone");
     world.leave(gone);
-    let events = world.ask(a, Ask::Broadcast(text("to all")));
+    let events = world.ask(a, Operation::Broadcast(text("to all")));
     assert_eq!(sent(&events).to.named(), [name("b"), name("c")]);
     world.leave(c);
     let alone = world.state.live(&name("b")).unwrap().id;
     world.leave(alone);
-    assert!(world.ask(a, Ask::Broadcast(text("anyone?"))).is_empty());
+    assert!(world.ask(a, Operation::Broadcast(text("anyone?"))).is_empty());
 }
 
 #[test]

@@ -16,14 +16,14 @@ mod workflows;
 
 use uuid::Uuid;
 
-use super::{Ask, Command, NewAgent, NewMember, NewTask, Pick, Refusal, Wish, decide};
-use crate::bus::event::{Body, Entry, Event, Sent, Starting};
+use super::{Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide};
+use crate::bus::event::{Body, Entry, Event, MessageSent, Starting};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::file::line_format;
-use crate::bus::storage::{Place, Proposal};
+use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::message::{MessageKind, Priority, Way};
+use crate::domain::message::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -51,11 +51,11 @@ fn text(text: &str) -> Body {
 
 /// The first message that these events put on the bus.
 #[track_caller]
-fn sent(events: &[Event]) -> &Sent {
+fn sent(events: &[Event]) -> &MessageSent {
     all_sent(events).next().expect("something is sent")
 }
 
-fn all_sent(events: &[Event]) -> impl Iterator<Item = &Sent> {
+fn all_sent(events: &[Event]) -> impl Iterator<Item = &MessageSent> {
     events.iter().filter_map(|event| match event {
         Event::MessageSent(sent) => Some(sent),
         _ => None,
@@ -70,7 +70,7 @@ fn notices(events: &[Event], to: &str) -> Vec<String> {
         .collect()
 }
 
-fn said(sent: &Sent) -> String {
+fn said(sent: &MessageSent) -> String {
     match &sent.body {
         Body::Text(text) => text.clone(),
         Body::Blob { .. } => String::new(),
@@ -134,7 +134,7 @@ impl World {
         self.longest = self.longest.max(bytes);
         self.appends += 1;
         let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
-        let place = Place { segment: 0, offset: entry.seq };
+        let place = LogPosition { segment: 0, offset: entry.seq };
         self.state.apply(&entry, &indices, place);
         self.next_seq = entry.next_seq();
         entry
@@ -143,30 +143,30 @@ impl World {
     fn try_ask(
         &mut self,
         by: impl Into<Option<SessionId>>,
-        ask: Ask,
+        ask: Operation,
     ) -> Result<Vec<Event>, Refusal> {
         let command = self.command(by, ask);
         self.run(&command)
     }
 
-    fn command(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Command {
+    fn command(&mut self, by: impl Into<Option<SessionId>>, ask: Operation) -> Command {
         Command { id: CommandId(self.fresh()), by: by.into(), taken: Vec::new(), ask }
     }
 
     #[track_caller]
-    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Vec<Event> {
+    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Operation) -> Vec<Event> {
         self.try_ask(by, ask).unwrap()
     }
 
     #[track_caller]
-    fn refuse(&mut self, by: SessionId, ask: Ask) -> Refusal {
+    fn refuse(&mut self, by: SessionId, ask: Operation) -> Refusal {
         let before = self.state.clone();
         let refusal = self.try_ask(by, ask).unwrap_err();
         assert_eq!(self.state, before);
         refusal
     }
 
-    fn joining(&mut self, wish: Wish, kind: MemberKind, dead: &[SessionId]) -> NewMember {
+    fn joining(&mut self, wish: NameChoice, kind: MemberKind, dead: &[SessionId]) -> NewMember {
         NewMember {
             session: SessionId(self.fresh()),
             wish,
@@ -181,26 +181,26 @@ impl World {
     }
 
     #[track_caller]
-    fn join(&mut self, wish: Wish, kind: MemberKind) -> SessionId {
+    fn join(&mut self, wish: NameChoice, kind: MemberKind) -> SessionId {
         let new = self.joining(wish, kind, &[]);
         let session = new.session;
-        self.ask(None, Ask::Join(Box::new(new)));
+        self.ask(None, Operation::Join(Box::new(new)));
         session
     }
 
     /// A peer of a chosen name.
     #[track_caller]
     fn peer(&mut self, called: &str) -> SessionId {
-        self.join(Wish::Chosen(name(called)), MemberKind::Peer)
+        self.join(NameChoice::Chosen(name(called)), MemberKind::Peer)
     }
 
     /// An orchestrator of a name that the bridge made up.
     #[track_caller]
     fn lead(&mut self) -> SessionId {
-        self.join(Wish::Like(name("orchestrator")), MemberKind::Orchestrator)
+        self.join(NameChoice::Like(name("orchestrator")), MemberKind::Orchestrator)
     }
 
-    fn new_agent(&mut self, wish: Wish) -> NewAgent {
+    fn new_agent(&mut self, wish: NameChoice) -> NewAgent {
         let session = SessionId(self.fresh());
         let starting = Starting {
             session,
@@ -219,21 +219,21 @@ impl World {
     /// A ready agent of a name that the bridge made up.
     #[track_caller]
     fn agent(&mut self, owner: SessionId, like: &str) -> SessionId {
-        let new = self.new_agent(Wish::Like(name(like)));
+        let new = self.new_agent(NameChoice::Like(name(like)));
         let session = new.starting.session;
-        self.ask(owner, Ask::Start(Box::new(new), None));
+        self.ask(owner, Operation::Start(Box::new(new), None));
         self.ready(owner, session);
         session
     }
 
     #[track_caller]
     fn ready(&mut self, owner: SessionId, session: SessionId) {
-        let ready = Ask::Ready { session, model: None, pid: 8 };
+        let ready = Operation::Ready { session, model: None, pid: 8 };
         self.ask(owner, ready);
     }
 
     fn leave_with(&mut self, session: SessionId, departure: Departure) -> Vec<Event> {
-        let leave = Ask::Leave { session, departure, detail: None };
+        let leave = Operation::Leave { session, departure, detail: None };
         self.ask(session, leave)
     }
 
@@ -242,11 +242,11 @@ impl World {
     }
 
     fn bury(&mut self, sessions: &[SessionId]) -> Vec<Event> {
-        self.ask(None, Ask::Bury(sessions.to_vec()))
+        self.ask(None, Operation::Bury(sessions.to_vec()))
     }
 
     fn due(&mut self) -> Vec<Event> {
-        self.ask(None, Ask::Due)
+        self.ask(None, Operation::Due)
     }
 
     #[track_caller]
@@ -256,7 +256,7 @@ impl World {
     }
 
     #[track_caller]
-    fn reply(&mut self, by: SessionId, to: &str, reply_to: &str) -> Sent {
+    fn reply(&mut self, by: SessionId, to: &str, reply_to: &str) -> MessageSent {
         let events = self.ask(by, sending(to, "answer", Some(reply_to)));
         sent(&events).clone()
     }
@@ -264,7 +264,7 @@ impl World {
     /// Opens a request with a nudge after 30 s and an end after 900 s.
     #[track_caller]
     fn open(&mut self, by: SessionId) -> RequestId {
-        let open = Ask::Open {
+        let open = Operation::Open {
             description: text("look at this"),
             context: None,
             nudge_ms: 30_000,
@@ -287,7 +287,7 @@ impl World {
     #[track_caller]
     fn take_with(&mut self, session: SessionId, pick: Pick) -> (CallId, Vec<MessageId>) {
         let call = self.call();
-        let take = Ask::Take { session, call, way: Way::Pull, pick };
+        let take = Operation::Take { session, call, way: DeliveryMethod::Pull, pick };
         self.ask(session, take);
         (call, self.held(session, call))
     }
@@ -312,14 +312,18 @@ impl World {
         request: Option<&RequestId>,
     ) -> CallId {
         let call = self.call();
-        let wait =
-            Ask::Wait { call, from: from.map(name), request: request.cloned(), timeout_ms: 60_000 };
+        let wait = Operation::Wait {
+            call,
+            from: from.map(name),
+            request: request.cloned(),
+            timeout_ms: 60_000,
+        };
         self.ask(session, wait);
         call
     }
 
     fn settle(&mut self, session: SessionId, call: CallId, seen: bool) -> Vec<Event> {
-        let settle = Ask::Settle { session, call, seen };
+        let settle = Operation::Settle { session, call, seen };
         self.ask(session, settle)
     }
 
@@ -345,7 +349,7 @@ impl World {
 
     #[track_caller]
     fn assign(&mut self, by: SessionId, session: SessionId) -> TaskId {
-        let events = self.ask(by, Ask::Assign { session, task: task() });
+        let events = self.ask(by, Operation::Assign { session, task: task() });
         assigned(&events)
     }
 }
@@ -362,8 +366,8 @@ fn task() -> NewTask {
     NewTask { prompt: text("work"), model: None, fresh: false, permissions: None, step: None }
 }
 
-fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Ask {
-    Ask::Send {
+fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Operation {
+    Operation::Send {
         to: to.into(),
         body: text(content),
         reply_to: reply_to.map(str::to_owned),

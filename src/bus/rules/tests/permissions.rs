@@ -1,8 +1,8 @@
 //! Questions for permission: one answer each, whoever gives it, and no question that outlives its agent.
 
 use super::*;
-use crate::bus::event::{Answered, Question, Runs};
-use crate::bus::rules::{Asking, NewQuestion, Saying};
+use crate::bus::event::{PermissionAnswered, Question, Runs};
+use crate::bus::rules::{AskedFirst, NewQuestion, PermissionReply};
 use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::ProcessMark;
@@ -19,8 +19,8 @@ fn question(agent: SessionId) -> Question {
     }
 }
 
-fn new(agent: SessionId, to: Asking) -> Ask {
-    Ask::AskPermission(Box::new(NewQuestion {
+fn new(agent: SessionId, to: AskedFirst) -> Operation {
+    Operation::AskPermission(Box::new(NewQuestion {
         question: question(agent),
         offers: vec![Decision::AllowOnce, Decision::Reject],
         timeout_ms: 120_000,
@@ -29,7 +29,7 @@ fn new(agent: SessionId, to: Asking) -> Ask {
 }
 
 #[track_caller]
-fn asked(world: &mut World, lead: SessionId, agent: SessionId, to: Asking) -> PermissionId {
+fn asked(world: &mut World, lead: SessionId, agent: SessionId, to: AskedFirst) -> PermissionId {
     let events = world.ask(lead, new(agent, to));
     let id = events.iter().find_map(|event| match event {
         Event::PermissionAsked(asked) => Some(asked.id.clone()),
@@ -38,8 +38,8 @@ fn asked(world: &mut World, lead: SessionId, agent: SessionId, to: Asking) -> Pe
     id.unwrap()
 }
 
-fn says(id: &PermissionId, decision: Decision) -> Ask {
-    Ask::AnswerPermission(id.clone(), Saying::Itself(decision))
+fn says(id: &PermissionId, decision: Decision) -> Operation {
+    Operation::AnswerPermission(id.clone(), PermissionReply::Itself(decision))
 }
 
 fn answer(world: &World, id: &PermissionId) -> Option<(Decision, Decider, Option<Name>)> {
@@ -52,7 +52,7 @@ fn the_first_answer_of_any_orchestrator_is_the_only_one() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
-    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
     assert_eq!(world.state.open_permissions_of(agent).len(), 1);
     world.ask(other, says(&id, Decision::AllowOnce));
     let expected = (Decision::AllowOnce, Decider::Orchestrator, Some(name("orchestrator-2")));
@@ -77,7 +77,7 @@ fn no_process_of_an_agent_answers_its_question() {
     let mark = |pid| ProcessMark { pid, started: Some(7) };
     world.ask(
         lead,
-        Ask::Runs(Box::new(Runs {
+        Operation::Runs(Box::new(Runs {
             session: agent,
             agent: mark(10),
             shim: Some(mark(9)),
@@ -86,15 +86,15 @@ fn no_process_of_an_agent_answers_its_question() {
         })),
     );
     let mut started_by = |pid| {
-        let wish = Wish::Like(name("orchestrator"));
+        let wish = NameChoice::Like(name("orchestrator"));
         let mut new = world.joining(wish, MemberKind::Orchestrator, &[]);
         new.client = Some(mark(pid));
         let session = new.session;
-        world.ask(None, Ask::Join(Box::new(new)));
+        world.ask(None, Operation::Join(Box::new(new)));
         session
     };
     let (own, guards, strangers) = (started_by(10), started_by(9), started_by(11));
-    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
     for below in [own, guards] {
         let refusal = world.refuse(below, says(&id, Decision::AllowOnce));
         assert_eq!(refusal, Refusal::OwnQuestion { id: id.clone() });
@@ -107,7 +107,7 @@ fn a_question_is_a_notice_until_it_is_answered() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let events = world.ask(lead, new(agent, Asking::Orchestrator));
+    let events = world.ask(lead, new(agent, AskedFirst::Orchestrator));
     let told = notices(&events, "orchestrator");
     let id = world.state.open_permissions()[0].id.clone();
     assert_eq!(told.len(), 1);
@@ -123,16 +123,19 @@ fn a_question_for_a_human_is_a_notice_only_once_the_human_was_asked_in_vain() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let id = asked(&mut world, lead, agent, Asking::Human);
+    let id = asked(&mut world, lead, agent, AskedFirst::Human);
     assert!(world.unread("orchestrator").is_empty());
-    world.ask(lead, Ask::TellPermission(id.clone()));
-    assert!(world.ask(lead, Ask::TellPermission(id.clone())).is_empty());
+    world.ask(lead, Operation::TellPermission(id.clone()));
+    assert!(world.ask(lead, Operation::TellPermission(id.clone())).is_empty());
     assert_eq!(world.unread("orchestrator").len(), 1);
-    let human = Saying::Human(Decision::AllowOnce);
-    world.ask(lead, Ask::AnswerPermission(id.clone(), human));
+    let human = PermissionReply::Human(Decision::AllowOnce);
+    world.ask(lead, Operation::AnswerPermission(id.clone(), human));
     let expected = (Decision::AllowOnce, Decider::Human, Some(name("orchestrator")));
     assert_eq!(answer(&world, &id), Some(expected));
-    assert!(matches!(world.refuse(lead, Ask::TellPermission(id)), Refusal::PermissionOver { .. }));
+    assert!(matches!(
+        world.refuse(lead, Operation::TellPermission(id)),
+        Refusal::PermissionOver { .. }
+    ));
 }
 
 #[test]
@@ -141,15 +144,15 @@ fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
     let task = world.assign(other, agent);
-    let of_task = Ask::AskPermission(Box::new(NewQuestion {
+    let of_task = Operation::AskPermission(Box::new(NewQuestion {
         question: Question { task: Some(task), ..question(agent) },
         offers: Vec::new(),
         timeout_ms: 1,
-        to: Asking::Orchestrator,
+        to: AskedFirst::Orchestrator,
     }));
     let events = world.ask(lead, of_task);
     assert_eq!(notices(&events, "orchestrator-2").len(), 1);
-    let events = world.ask(lead, new(agent, Asking::Orchestrator));
+    let events = world.ask(lead, new(agent, AskedFirst::Orchestrator));
     assert_eq!(notices(&events, "orchestrator").len(), 1);
 }
 
@@ -158,7 +161,7 @@ fn only_what_is_offered_can_be_answered_but_no_always() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
     let refusal = world.refuse(lead, says(&id, Decision::AllowAlways));
     assert!(refusal.to_string().contains("allow_once, reject"), "{refusal}");
     world.ask(lead, says(&id, Decision::Reject));
@@ -170,14 +173,14 @@ fn only_orchestrators_answer_and_only_the_holder_asks() {
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
     let peer = world.peer("ann");
-    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
     for session in [peer, agent] {
         assert_eq!(
             world.refuse(session, says(&id, Decision::AllowOnce)),
             Refusal::NotAnOrchestrator
         );
     }
-    assert_eq!(world.refuse(other, new(agent, Asking::Orchestrator)), Refusal::NotTheOwner);
+    assert_eq!(world.refuse(other, new(agent, AskedFirst::Orchestrator)), Refusal::NotTheOwner);
     let unknown = PermissionId::from_bits(9);
     assert!(matches!(
         world.refuse(lead, says(&unknown, Decision::Reject)),
@@ -190,7 +193,7 @@ fn nobody_in_time_is_a_no() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let id = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
     world.pass(119_999);
     world.due();
     assert_eq!(answer(&world, &id), None);
@@ -205,15 +208,15 @@ fn questions_end_with_their_turn_or_their_agent() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let first = asked(&mut world, lead, agent, Asking::Orchestrator);
-    let second = asked(&mut world, lead, agent, Asking::Orchestrator);
+    let first = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
+    let second = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
     let ended = Some((Decision::Cancelled, Decider::Ended, None));
-    let end = Ask::EndPermissions { session: agent, ids: vec![first.clone()] };
+    let end = Operation::EndPermissions { session: agent, ids: vec![first.clone()] };
     world.ask(lead, end);
     assert_eq!(answer(&world, &first), ended);
     assert_eq!(answer(&world, &second), None);
-    let events =
-        world.ask(lead, Ask::Leave { session: agent, departure: Departure::Failed, detail: None });
+    let events = world
+        .ask(lead, Operation::Leave { session: agent, departure: Departure::Failed, detail: None });
     assert_eq!(answer(&world, &second), ended);
     let answered = events.iter().filter(|event| matches!(event, Event::PermissionAnswered(_)));
     assert_eq!(answered.count(), 1, "{events:?}");
@@ -225,9 +228,10 @@ fn what_a_policy_answers_is_one_event_and_nobodys_business() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let record = Ask::RecordPermission(Box::new(question(agent)), Decision::AllowOnce, Some(7));
+    let record =
+        Operation::RecordPermission(Box::new(question(agent)), Decision::AllowOnce, Some(7));
     let events = world.ask(lead, record);
-    let [Event::PermissionAnswered(Answered { by, question, times: Some(7), .. })] =
+    let [Event::PermissionAnswered(PermissionAnswered { by, question, times: Some(7), .. })] =
         events.as_slice()
     else {
         panic!("{events:?}")
@@ -243,10 +247,10 @@ fn an_agent_has_only_so_many_questions_open() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     for _ in 0..limits::MAX_QUESTIONS {
-        world.ask(lead, new(agent, Asking::Human));
+        world.ask(lead, new(agent, AskedFirst::Human));
     }
     assert!(matches!(
-        world.refuse(lead, new(agent, Asking::Human)),
+        world.refuse(lead, new(agent, AskedFirst::Human)),
         Refusal::TooManyQuestions { .. }
     ));
 }

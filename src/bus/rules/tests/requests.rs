@@ -35,7 +35,7 @@ fn a_claimed_request_is_not_shown_to_who_joins_later() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
-    world.ask(b, Ask::Claim(id, CALL));
+    world.ask(b, Operation::Claim(id, CALL));
     world.peer("late");
     assert!(world.unread("late").is_empty());
 }
@@ -45,7 +45,7 @@ fn a_claim_tells_the_requester_in_the_same_append() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
-    let events = world.ask(b, Ask::Claim(id.clone(), CALL));
+    let events = world.ask(b, Operation::Claim(id.clone(), CALL));
     assert!(matches!(&events[0], Event::RequestClaimed { session, .. } if *session == b));
     let told = sent(&events);
     assert_eq!(told.kind, MessageKind::Response);
@@ -59,19 +59,19 @@ fn a_request_has_one_owner() {
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
     assert_eq!(
-        world.refuse(a, Ask::Claim(id.clone(), CALL)),
+        world.refuse(a, Operation::Claim(id.clone(), CALL)),
         Refusal::OwnRequest { id: id.clone() }
     );
-    world.ask(b, Ask::Claim(id.clone(), CALL));
-    assert!(world.ask(b, Ask::Claim(id.clone(), CALL)).is_empty(), "again by its owner");
-    let lost = world.refuse(c, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
+    assert!(world.ask(b, Operation::Claim(id.clone(), CALL)).is_empty(), "again by its owner");
+    let lost = world.refuse(c, Operation::Claim(id.clone(), CALL));
     assert_eq!(
         lost,
         Refusal::ClaimLost { id, status: RequestStatus::Claimed, by: Some(name("b")) }
     );
     let unknown = RequestId::from_bits(77);
     assert_eq!(
-        world.refuse(c, Ask::Claim(unknown.clone(), CALL)),
+        world.refuse(c, Operation::Claim(unknown.clone(), CALL)),
         Refusal::UnknownRequest { id: unknown }
     );
 }
@@ -83,7 +83,7 @@ fn a_claim_withdraws_the_request_where_it_was_not_yet_handed() {
     let id = world.open(a);
     let shown = world.shown(&id);
     let (call, _) = world.take(c);
-    world.ask(b, Ask::Claim(id, CALL));
+    world.ask(b, Operation::Claim(id, CALL));
     assert!(matches!(world.delivery(&shown, "c"), Some(Delivery::Handed { .. })));
     assert_eq!(world.delivery(&shown, "d"), Some(Delivery::Superseded));
     world.settle(c, call, false);
@@ -99,7 +99,7 @@ fn a_withdrawn_request_that_comes_back_with_the_dead_is_not_kept_for_their_retur
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
     world.take(c);
-    world.ask(b, Ask::Claim(id, CALL));
+    world.ask(b, Operation::Claim(id, CALL));
     world.bury(&[c]);
     assert!(world.unread("c").is_empty());
 }
@@ -110,7 +110,7 @@ fn the_owners_answer_to_the_requester_completes_it_and_nobody_elses() {
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
     let shown = world.shown(&id);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
     let aside = world.reply(c, "a", &id.to_string());
     assert_eq!(aside.kind, MessageKind::Response);
     world.reply(b, "c", &id.to_string());
@@ -120,11 +120,11 @@ fn the_owners_answer_to_the_requester_completes_it_and_nobody_elses() {
     assert_eq!((answer.request, answer.thread), (Some(id.clone()), Some(shown)));
     check_status(&world, &id, RequestStatus::Completed);
     assert!(matches!(
-        world.refuse(c, Ask::Claim(id.clone(), CALL)),
+        world.refuse(c, Operation::Claim(id.clone(), CALL)),
         Refusal::ClaimLost { status: RequestStatus::Completed, .. }
     ));
     assert!(
-        matches!(world.refuse(b, Ask::Claim(id, CALL)), Refusal::ClaimLost { .. }),
+        matches!(world.refuse(b, Operation::Claim(id, CALL)), Refusal::ClaimLost { .. }),
         "closed for its owner too"
     );
 }
@@ -165,7 +165,7 @@ fn an_unclaimed_request_expires_and_the_requester_is_told() {
     check_status(&world, &id, RequestStatus::Expired);
     assert!(notices(&events, "a").iter().any(|told| told.contains("expired")));
     assert_eq!(world.delivery(&world.shown(&id), "b"), Some(Delivery::Superseded));
-    assert!(matches!(world.refuse(b, Ask::Claim(id, CALL)), Refusal::ClaimLost { .. }));
+    assert!(matches!(world.refuse(b, Operation::Claim(id, CALL)), Refusal::ClaimLost { .. }));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn what_is_due_is_decided_before_what_is_asked() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
     world.pass(900_000);
-    let refusal = world.refuse(b, Ask::Claim(id, CALL));
+    let refusal = world.refuse(b, Operation::Claim(id, CALL));
     assert!(matches!(refusal, Refusal::ClaimLost { status: RequestStatus::Expired, by: None, .. }));
 }
 
@@ -184,7 +184,7 @@ fn only_open_time_counts() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
     world.pass(20_000);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
     world.pass(10_000_000);
     assert!(world.due().is_empty(), "a claimed request has no deadline");
     world.bury(&[b]);
@@ -205,14 +205,14 @@ fn the_owners_death_reopens_the_request_where_it_was_withdrawn() {
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
     let shown = world.shown(&id);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
     let fence = world.state.request(&id).unwrap().owner.clone().unwrap().fence;
     let events = world.bury(&[b]);
     check_status(&world, &id, RequestStatus::Open);
     assert!(world.unread("c").contains(&shown));
     assert_eq!(notices(&events, "a").len(), 1);
     assert!(world.kinds("c").contains(&MessageKind::Nudge));
-    world.ask(c, Ask::Claim(id.clone(), CALL));
+    world.ask(c, Operation::Claim(id.clone(), CALL));
     let owner = world.state.request(&id).unwrap().owner.clone().unwrap();
     assert_eq!((owner.by, owner.fence > fence), (name("c"), true));
 }
@@ -222,7 +222,7 @@ fn a_reopened_request_is_handed_to_a_wait() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
     let call = world.wait_for(c, None, Some(&id));
     world.bury(&[b]);
     assert_eq!(world.held(c, call), [world.shown(&id)]);
@@ -233,9 +233,9 @@ fn the_return_of_an_owner_does_not_bring_its_claim_back() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
-    let new = world.joining(Wish::Chosen(name("b")), MemberKind::Peer, &[b]);
-    world.ask(None, Ask::Join(Box::new(new)));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
+    let new = world.joining(NameChoice::Chosen(name("b")), MemberKind::Peer, &[b]);
+    world.ask(None, Operation::Join(Box::new(new)));
     check_status(&world, &id, RequestStatus::Open);
     assert!(world.unread("b").contains(&world.shown(&id)), "it may claim again");
 }
@@ -246,7 +246,7 @@ fn the_open_requests_of_a_made_up_name_end_with_it() {
     let (lead, b) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
     let (open, claimed) = (world.open(agent), world.open(agent));
-    world.ask(b, Ask::Claim(claimed.clone(), CALL));
+    world.ask(b, Operation::Claim(claimed.clone(), CALL));
     let events = world.leave(agent);
     check_status(&world, &open, RequestStatus::Expired);
     check_status(&world, &claimed, RequestStatus::Expired);
@@ -260,7 +260,7 @@ fn a_request_of_a_chosen_name_outlives_its_session() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
     world.leave(a);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
     world.reply(b, "a", &id.to_string());
     check_status(&world, &id, RequestStatus::Completed);
     assert_eq!(world.kinds("a"), [MessageKind::Response, MessageKind::Response]);
@@ -291,7 +291,7 @@ fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
     }
     for _ in 0..1_000 {
         let id = world.open(a);
-        world.ask(b, Ask::Claim(id, CALL));
+        world.ask(b, Operation::Claim(id, CALL));
     }
     let events = world.bury(&[b]);
     let line = crate::bus::storage::file::line_format::encode(&Entry {
@@ -310,7 +310,7 @@ fn a_reopened_request_is_shown_to_who_joined_while_it_was_claimed() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
-    world.ask(b, Ask::Claim(id.clone(), CALL));
+    world.ask(b, Operation::Claim(id.clone(), CALL));
     world.peer("late");
     world.bury(&[b]);
     assert!(world.unread("late").contains(&world.shown(&id)));

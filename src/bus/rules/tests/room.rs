@@ -21,7 +21,7 @@ impl World {
 
     #[track_caller]
     fn open_for(&mut self, by: SessionId, nudge_ms: u64) -> RequestId {
-        let open = Ask::Open {
+        let open = Operation::Open {
             description: text("look at this"),
             context: None,
             nudge_ms,
@@ -86,7 +86,7 @@ fn who_held_very_many_requests_in_a_great_team_can_be_buried() {
     let mut requests = Vec::new();
     for _ in 0..64 {
         let id = world.open_for(team[0], DAY_MS);
-        world.ask(team[1], Ask::Claim(id.clone(), CALL));
+        world.ask(team[1], Operation::Claim(id.clone(), CALL));
         requests.push(id);
     }
     let mut events = world.bury(&team[1..2]);
@@ -135,7 +135,7 @@ fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
     let again = world.peer(&mine);
     let id = world.state.open_requests().last().unwrap().id.clone();
     let shown = world.shown(&id);
-    world.ask(team[1], Ask::Claim(id, CALL));
+    world.ask(team[1], Operation::Claim(id, CALL));
     world.all_due();
     let name = world.state.session(newcomer).unwrap().name.to_string();
     assert_eq!(world.unread(&name).len(), open - 1);
@@ -152,14 +152,14 @@ fn of_very_many_who_wait_some_are_answered_at_once_and_the_others_as_soon_as_the
     let mut world = World::new();
     let team = world.team(1_000, 64);
     let calls: Vec<_> = team[1..].iter().map(|who| (*who, world.wait(*who))).collect();
-    world.ask(team[0], Ask::Broadcast(text("all of you")));
+    world.ask(team[0], Operation::Broadcast(text("all of you")));
     let answered = |world: &World| {
         let held = calls.iter().map(|(who, call)| world.held(*who, *call).len());
         held.sum::<usize>()
     };
     assert_eq!(answered(&world), limits::HANDED_AT_ONCE);
     for (who, call) in &calls {
-        let wait = Ask::Wait { call: *call, from: None, request: None, timeout_ms: 60_000 };
+        let wait = Operation::Wait { call: *call, from: None, request: None, timeout_ms: 60_000 };
         world.ask(*who, wait);
     }
     assert_eq!(answered(&world), calls.len());
@@ -174,7 +174,7 @@ fn a_command_that_does_not_fit_beside_what_is_due_follows_it() {
     }
     world.pass(30_000);
     let appends = world.appends;
-    let leave = Ask::Leave {
+    let leave = Operation::Leave {
         session: team[1],
         departure: Departure::Closed,
         detail: Some("x".repeat(line_format::MAX_LINE_BYTES - 16 * 1024)),
@@ -196,8 +196,8 @@ fn a_name_whose_dead_holder_stands_among_very_many_dead_is_free_at_once() {
         world.send(team[number], &to, "read this");
     }
     let wished = world.state.session(team[1_999]).unwrap().name.clone();
-    let new = world.joining(Wish::Chosen(wished), MemberKind::Peer, &team);
-    world.ask(None, Ask::Join(Box::new(new)));
+    let new = world.joining(NameChoice::Chosen(wished), MemberKind::Peer, &team);
+    world.ask(None, Operation::Join(Box::new(new)));
     while world.state.live_sessions().len() > 1 {
         world.bury(&team);
     }
@@ -257,17 +257,17 @@ proptest! {
         }
         let claimer = team[7];
         for (_, id) in requests.iter().take(plan.claimed) {
-            world.ask(claimer, Ask::Claim(id.clone(), CALL));
+            world.ask(claimer, Operation::Claim(id.clone(), CALL));
         }
         for who in team.iter().skip(6).take(plan.waiting) {
             world.wait(*who);
         }
         world.pass(30_000);
         // Every command is taken, whatever is due.
-        world.ask(team[1], Ask::Broadcast(text("hello")));
+        world.ask(team[1], Operation::Broadcast(text("hello")));
         let dead: Vec<_> = team.iter().skip(7).take(plan.dead).copied().collect();
         let hung: Vec<_> = team.iter().rev().take(plan.hung).copied().collect();
-        world.ask(None, Ask::Hung(hung, 30_000));
+        world.ask(None, Operation::Hung(hung, 30_000));
         let mut buried = 0;
         while dead.iter().any(|dead| world.state.session(*dead).is_some()) {
             world.bury(&dead);

@@ -1,7 +1,7 @@
 //! What a new session is told of the one before it, and what ends with a team.
 
 use super::*;
-use crate::bus::event::Report;
+use crate::bus::event::TaskReport;
 use crate::bus::rules::{Ending, is_summary_wanted};
 use crate::bus::state::Message;
 use crate::domain::limits;
@@ -11,10 +11,10 @@ use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 
 fn named_lead(world: &mut World, dead: &[SessionId]) -> (SessionId, Vec<Event>) {
-    let wish = Wish::Chosen(name("lead"));
+    let wish = NameChoice::Chosen(name("lead"));
     let new = world.joining(wish, MemberKind::Orchestrator, dead);
     let session = new.session;
-    let events = world.ask(None, Ask::Join(Box::new(new)));
+    let events = world.ask(None, Operation::Join(Box::new(new)));
     (session, events)
 }
 
@@ -28,7 +28,7 @@ fn done() -> Ending {
         output: text("fine"),
         stop_reason: None,
         error: None,
-        report: Report::default(),
+        report: TaskReport::default(),
     }
 }
 
@@ -39,11 +39,12 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     let agents = ["ann", "ben", "cid"].map(|agent| world.agent(lead, agent));
     let tasks = agents.map(|agent| world.assign(lead, agent));
     for task in &tasks {
-        world.ask(lead, Ask::StartTask(task.clone()));
+        world.ask(lead, Operation::StartTask(task.clone()));
     }
-    world.ask(lead, Ask::FinishTask(tasks[2].clone(), Box::new(done())));
+    world.ask(lead, Operation::FinishTask(tasks[2].clone(), Box::new(done())));
     for agent in agents {
-        let leave = Ask::Leave { session: agent, departure: Departure::Stopped, detail: None };
+        let leave =
+            Operation::Leave { session: agent, departure: Departure::Stopped, detail: None };
         world.ask(lead, leave);
     }
     world.leave(lead);
@@ -70,7 +71,7 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
     let agents = ["ann", "ben"].map(|agent| world.agent(lead, agent));
     let tasks = agents.map(|agent| world.assign(lead, agent));
     for task in &tasks {
-        world.ask(lead, Ask::StartTask(task.clone()));
+        world.ask(lead, Operation::StartTask(task.clone()));
     }
     named_lead(&mut world, &[lead]);
     let events = world.bury(&agents);
@@ -102,14 +103,14 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
         let lead = world.lead();
         let agent = world.agent(lead, "codex");
         let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
-        world.ask(lead, Ask::StartTask(tasks[0].clone()));
+        world.ask(lead, Operation::StartTask(tasks[0].clone()));
         for dead in order(lead, agent) {
             world.bury(&dead);
             world.pass(1_000);
         }
-        let wish = Wish::Like(name("orchestrator"));
+        let wish = NameChoice::Like(name("orchestrator"));
         let next = world.joining(wish, MemberKind::Orchestrator, &[]);
-        let events = world.ask(None, Ask::Join(Box::new(next)));
+        let events = world.ask(None, Operation::Join(Box::new(next)));
         let told = notices(&events, "orchestrator");
         let [running, queued] = tasks;
         let of_both = |text: &&String| {
@@ -137,15 +138,15 @@ fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks()
         let (lead, _) = named_lead(&mut world, &[]);
         let agent = world.agent(lead, "codex");
         let task = world.assign(lead, agent);
-        world.ask(lead, Ask::StartTask(task.clone()));
+        world.ask(lead, Operation::StartTask(task.clone()));
         let mut burials = order(lead, agent);
         let left = burials.split_off(found_before);
         for dead in burials {
             world.bury(&dead);
         }
-        let wish = Wish::Chosen(name("boss"));
+        let wish = NameChoice::Chosen(name("boss"));
         let next = world.joining(wish, MemberKind::Orchestrator, &left.concat());
-        let events = world.ask(None, Ask::Join(Box::new(next)));
+        let events = world.ask(None, Operation::Join(Box::new(next)));
         let told = format!(
             "tasks that have ended: {task} of codex was interrupted (assigned by lead); get_task_result has what was said in each"
         );
@@ -164,7 +165,7 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
     let (lead, _) = named_lead(&mut world, &[]);
     let agent = world.agent(lead, "codex");
     let task = world.assign(lead, agent);
-    world.ask(lead, Ask::StartTask(task.clone()));
+    world.ask(lead, Operation::StartTask(task.clone()));
     world.bury(&[lead]);
     world.lead();
     world.lead();
@@ -185,22 +186,22 @@ fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
     let mut world = World::new();
     let called = "n".repeat(MAX_NAME_BYTES);
     let join = |world: &mut World| {
-        let wish = Wish::Chosen(name(&called));
+        let wish = NameChoice::Chosen(name(&called));
         world.join(wish, MemberKind::Orchestrator)
     };
     let lead = join(&mut world);
     let agent = world.agent(lead, "codex");
     for _ in 0..TASKS {
         let task = world.assign(lead, agent);
-        world.ask(lead, Ask::StartTask(task.clone()));
-        world.ask(lead, Ask::FinishTask(task, Box::new(done())));
+        world.ask(lead, Operation::StartTask(task.clone()));
+        world.ask(lead, Operation::FinishTask(task, Box::new(done())));
     }
     world.leave(agent);
     world.leave(lead);
     (world.longest, world.appends) = (0, 0);
     let lead = join(&mut world);
     while is_summary_wanted(&world.state, &name(&called)) {
-        assert!(!world.ask(None, Ask::TellEnds(lead)).is_empty());
+        assert!(!world.ask(None, Operation::TellEnds(lead)).is_empty());
     }
     assert!(world.longest < limits::DUE_BYTES, "{}", world.longest);
     let ends = |message: &&Message| message.task.is_some();
@@ -211,10 +212,10 @@ fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
 
 /// Joins as an orchestrator of a chosen name, and returns what the bus tells it.
 fn leads(world: &mut World, called: &str) -> (SessionId, Vec<String>) {
-    let wish = Wish::Chosen(name(called));
+    let wish = NameChoice::Chosen(name(called));
     let new = world.joining(wish, MemberKind::Orchestrator, &[]);
     let session = new.session;
-    let events = world.ask(None, Ask::Join(Box::new(new)));
+    let events = world.ask(None, Operation::Join(Box::new(new)));
     (session, notices(&events, called))
 }
 
@@ -242,9 +243,9 @@ fn tells_of(told: &[String], tasks: &[TaskId]) -> bool {
 fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
     for joins_first in [true, false] {
         let mut world = World::new();
-        let mut run = world.joining(Wish::Like(name("run")), MemberKind::Orchestrator, &[]);
+        let mut run = world.joining(NameChoice::Like(name("run")), MemberKind::Orchestrator, &[]);
         run.roles = vec![PLAN_ROLE.into()];
-        let join = Ask::Join(Box::new(run));
+        let join = Operation::Join(Box::new(run));
         let tasks = if joins_first {
             world.ask(None, join);
             let (lead, _) = named_lead(&mut world, &[]);
@@ -328,7 +329,7 @@ fn an_heir_that_leaves_keeps_what_it_was_told_of_its_own_tasks() {
     assert!(told.is_empty(), "it has that already: {told:?}");
     // Who asks for one of the results has not read of the other.
     let call = world.call();
-    world.ask(boss, Ask::TakeNotice(call, own[0].clone()));
+    world.ask(boss, Operation::TakeNotice(call, own[0].clone()));
     assert!(world.held(boss, call).is_empty());
 }
 
@@ -341,9 +342,9 @@ fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
     world.assign(lead, agent);
     world.leave_with(agent, Departure::Stopped);
     world.leave(lead);
-    let wish = Wish::Chosen(name("boss"));
+    let wish = NameChoice::Chosen(name("boss"));
     let next = world.joining(wish, MemberKind::Orchestrator, &[]);
-    let events = world.ask(None, Ask::Join(Box::new(next)));
+    let events = world.ask(None, Operation::Join(Box::new(next)));
     assert!(notices(&events, "boss").is_empty());
     assert_eq!(unread(&world, "lead"), 1);
 }

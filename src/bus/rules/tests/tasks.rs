@@ -1,7 +1,7 @@
 //! Tasks: assigned, played by the bridge that holds the agent, and told of at their end.
 
 use super::*;
-use crate::bus::event::Report;
+use crate::bus::event::TaskReport;
 use crate::bus::rules::Ending;
 use crate::domain::task::TaskStatus;
 
@@ -11,7 +11,7 @@ fn done() -> Ending {
         output: text("all fine"),
         stop_reason: Some("end_turn".into()),
         error: None,
-        report: Report::default(),
+        report: TaskReport::default(),
     }
 }
 
@@ -23,8 +23,8 @@ fn status(world: &World, id: &TaskId) -> TaskStatus {
 fn a_new_agent_and_its_first_task_are_one_append() {
     let mut world = World::new();
     let lead = world.lead();
-    let new = world.new_agent(Wish::Like(name("codex")));
-    let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
+    let new = world.new_agent(NameChoice::Like(name("codex")));
+    let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
     let id = assigned(&events);
     assert_eq!(status(&world, &id), TaskStatus::Queued);
     assert!(matches!(events[0], Event::MemberStarting(_)));
@@ -36,18 +36,18 @@ fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
     let id = world.assign(other, agent);
-    assert_eq!(world.refuse(other, Ask::StartTask(id.clone())), Refusal::NotTheOwner);
-    world.ask(lead, Ask::StartTask(id.clone()));
-    assert!(world.ask(lead, Ask::StartTask(id.clone())).is_empty());
+    assert_eq!(world.refuse(other, Operation::StartTask(id.clone())), Refusal::NotTheOwner);
+    world.ask(lead, Operation::StartTask(id.clone()));
+    assert!(world.ask(lead, Operation::StartTask(id.clone())).is_empty());
     assert_eq!(world.state.session(agent).unwrap().status(), "running");
-    let events = world.ask(lead, Ask::FinishTask(id.clone(), Box::new(done())));
+    let events = world.ask(lead, Operation::FinishTask(id.clone(), Box::new(done())));
     assert_eq!(
         notices(&events, "orchestrator-2"),
         [format!("{id} of codex is done: \"all fine\"")]
     );
     assert_eq!(world.state.session(agent).unwrap().status(), "idle");
     assert!(matches!(
-        world.refuse(lead, Ask::FinishTask(id, Box::new(done()))),
+        world.refuse(lead, Operation::FinishTask(id, Box::new(done()))),
         Refusal::TaskOver { .. }
     ));
 }
@@ -58,20 +58,20 @@ fn the_notice_of_a_task_goes_with_its_result_and_comes_back_with_it() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let id = world.assign(lead, agent);
-    world.ask(lead, Ask::StartTask(id.clone()));
-    world.ask(lead, Ask::FinishTask(id.clone(), Box::new(done())));
+    world.ask(lead, Operation::StartTask(id.clone()));
+    world.ask(lead, Operation::FinishTask(id.clone(), Box::new(done())));
     assert_eq!(world.unread("orchestrator").len(), 1);
     let (lost, other) = (world.call(), world.call());
-    world.ask(lead, Ask::TakeNotice(lost, id.clone()));
+    world.ask(lead, Operation::TakeNotice(lost, id.clone()));
     assert!(world.unread("orchestrator").is_empty());
-    let other_too = Ask::TakeNotice(other, id.clone());
+    let other_too = Operation::TakeNotice(other, id.clone());
     assert!(world.ask(lead, other_too).is_empty());
     world.settle(lead, lost, false);
     assert_eq!(world.unread("orchestrator").len(), 1);
-    world.ask(lead, Ask::TakeNotice(other, id.clone()));
+    world.ask(lead, Operation::TakeNotice(other, id.clone()));
     world.settle(lead, other, true);
     assert!(world.unread("orchestrator").is_empty());
-    assert!(world.ask(lead, Ask::TakeNotice(lost, id)).is_empty());
+    assert!(world.ask(lead, Operation::TakeNotice(lost, id)).is_empty());
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn a_queued_task_is_cancelled_at_once_and_a_running_one_is_asked_to_end() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let (first, second) = (world.assign(lead, agent), world.assign(lead, agent));
-    world.ask(lead, Ask::StartTask(first.clone()));
-    world.ask(lead, Ask::CancelTask(second.clone()));
+    world.ask(lead, Operation::StartTask(first.clone()));
+    world.ask(lead, Operation::CancelTask(second.clone()));
     assert_eq!(status(&world, &second), TaskStatus::Cancelled);
-    world.ask(lead, Ask::CancelTask(first.clone()));
+    world.ask(lead, Operation::CancelTask(first.clone()));
     assert_eq!(status(&world, &first), TaskStatus::Running);
     assert!(world.state.task(&first).unwrap().cancel_asked);
-    assert!(world.ask(lead, Ask::CancelTask(first)).is_empty());
-    assert!(matches!(world.refuse(lead, Ask::CancelTask(second)), Refusal::TaskOver { .. }));
+    assert!(world.ask(lead, Operation::CancelTask(first)).is_empty());
+    assert!(matches!(world.refuse(lead, Operation::CancelTask(second)), Refusal::TaskOver { .. }));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let (running, queued) = (world.assign(lead, agent), world.assign(lead, agent));
-    world.ask(lead, Ask::StartTask(running.clone()));
+    world.ask(lead, Operation::StartTask(running.clone()));
     let events = world.bury(&[agent]);
     assert_eq!(status(&world, &running), TaskStatus::Interrupted);
     assert_eq!(status(&world, &queued), TaskStatus::Cancelled);
@@ -107,9 +107,9 @@ fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
 fn work_of_an_agent_that_could_not_start_has_failed() {
     let mut world = World::new();
     let lead = world.lead();
-    let new = world.new_agent(Wish::Like(name("codex")));
+    let new = world.new_agent(NameChoice::Like(name("codex")));
     let agent = new.starting.session;
-    let events = world.ask(lead, Ask::Start(Box::new(new), Some(task())));
+    let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
     let id = assigned(&events);
     world.leave_with(agent, Departure::Failed);
     assert_eq!(status(&world, &id), TaskStatus::Failed);
@@ -119,10 +119,13 @@ fn work_of_an_agent_that_could_not_start_has_failed() {
 fn work_is_for_agents_only() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
-    let assign = Ask::Assign { session: peer, task: task() };
+    let assign = Operation::Assign { session: peer, task: task() };
     assert!(matches!(world.refuse(lead, assign), Refusal::NotAnAgent { .. }));
     let unknown = TaskId::from_bits(9);
-    assert!(matches!(world.refuse(lead, Ask::CancelTask(unknown)), Refusal::UnknownTask { .. }));
+    assert!(matches!(
+        world.refuse(lead, Operation::CancelTask(unknown)),
+        Refusal::UnknownTask { .. }
+    ));
 }
 
 #[test]
@@ -132,11 +135,11 @@ fn the_end_of_an_agent_ends_also_the_work_whose_end_was_lost_with_a_line() {
     let agent = world.agent(lead, "codex");
     let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
     let [first, second] = tasks.clone();
-    world.ask(lead, Ask::StartTask(first));
+    world.ask(lead, Operation::StartTask(first));
     // The line with the end of the first was damaged.
     world.append(crate::bus::storage::contract::proposal(vec![Event::TaskStarted { id: second }]));
-    let events =
-        world.ask(lead, Ask::Leave { session: agent, departure: Departure::Failed, detail: None });
+    let events = world
+        .ask(lead, Operation::Leave { session: agent, departure: Departure::Failed, detail: None });
     for id in &tasks {
         assert_eq!(status(&world, id), TaskStatus::Interrupted);
         let ends = |event: &&Event| matches!(event, Event::TaskFinished(ended) if ended.id == *id);

@@ -12,11 +12,11 @@ fn the_senders_append_hands_the_message_to_the_wait() {
     let events = world.ask(a, sending("b", "x", None));
     assert!(matches!(
         &events[..],
-        [Event::MessageSent(sent), Event::MessageHanded { ids, session, call: to, way: Way::Pull, .. }]
+        [Event::MessageSent(sent), Event::MessageHanded { ids, session, call: to, way: DeliveryMethod::Pull, .. }]
             if *ids == [sent.id.clone()] && *session == b && *to == call
     ));
     assert_eq!(world.state.session(b).unwrap().status(), "idle");
-    let end = Ask::EndWait { call };
+    let end = Operation::EndWait { call };
     assert_eq!(world.refuse(b, end), Refusal::AlreadyHanded);
 }
 
@@ -37,7 +37,7 @@ fn a_look_without_time_writes_nothing_when_nothing_fits() {
     let mut world = World::new();
     let a = world.peer("a");
     let call = world.call();
-    let look = Ask::Wait { call, from: None, request: None, timeout_ms: 0 };
+    let look = Operation::Wait { call, from: None, request: None, timeout_ms: 0 };
     assert!(world.ask(a, look).is_empty());
 }
 
@@ -73,7 +73,8 @@ fn a_shutdown_ends_every_wait_whatever_its_filters() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let (first, second) = (world.wait_for(agent, Some("nobody"), None), world.wait(agent));
-    let stop = Ask::Stop { agent: "codex".into(), reason: Some("enough".into()), kill: false };
+    let stop =
+        Operation::Stop { agent: "codex".into(), reason: Some("enough".into()), kill: false };
     let events = world.ask(lead, stop);
     assert_eq!(world.held(agent, first), [sent(&events).id.clone()]);
     assert!(!world.state.waits(agent, first));
@@ -122,7 +123,7 @@ fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let call = world.wait(b);
-    let open = Ask::Open {
+    let open = Operation::Open {
         description: text("x"),
         context: None,
         nudge_ms: 60_000 + limits::WAIT_SLACK_MS,
@@ -148,7 +149,7 @@ fn the_calls_of_a_turn_end_with_it_and_give_back_what_nothing_has_proven() {
     let (call, taken) = world.take(agent);
     assert_eq!(taken, std::slice::from_ref(&id));
     let waiting = world.wait_for(agent, Some("orchestrator"), None);
-    let end = || Ask::EndCalls(agent);
+    let end = || Operation::EndCalls(agent);
     assert_eq!(world.refuse(other, end()), Refusal::NotTheOwner);
     world.settle(agent, shown, true);
     world.ask(lead, end());
@@ -169,12 +170,12 @@ fn an_answer_is_written_once_and_only_while_it_holds_something() {
     world.send(a, "b", "x");
     let (call, _) = world.take(b);
     assert!(!world.state.is_written(b, call));
-    assert_eq!(world.ask(b, Ask::Written(call)).len(), 1);
+    assert_eq!(world.ask(b, Operation::AnswerWritten(call)).len(), 1);
     assert!(world.state.is_written(b, call));
-    assert_eq!(world.ask(b, Ask::Written(call)), []);
+    assert_eq!(world.ask(b, Operation::AnswerWritten(call)), []);
     world.settle(b, call, false);
     assert!(!world.state.is_written(b, call));
-    assert_eq!(world.ask(b, Ask::Written(call)), []);
+    assert_eq!(world.ask(b, Operation::AnswerWritten(call)), []);
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn what_a_cancelled_turn_gives_back_goes_to_no_wait_of_it() {
     let id = world.send(lead, "codex", "x");
     world.take(agent);
     let waiting = world.wait(agent);
-    world.ask(lead, Ask::EndCalls(agent));
+    world.ask(lead, Operation::EndCalls(agent));
     assert_eq!(world.held(agent, waiting), []);
     assert_eq!(world.unread("codex"), [id]);
 }
@@ -195,8 +196,8 @@ fn an_ended_wait_is_handed_nothing() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let call = world.wait(b);
-    world.ask(b, Ask::EndWait { call });
-    assert!(world.ask(b, Ask::EndWait { call }).is_empty());
+    world.ask(b, Operation::EndWait { call });
+    assert!(world.ask(b, Operation::EndWait { call }).is_empty());
     let id = world.send(a, "b", "x");
     assert_eq!(world.unread("b"), [id]);
 }
@@ -209,7 +210,8 @@ fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
     let (taken, _) = world.take(b);
     world.settle(b, taken, false);
     let call = world.call();
-    let mut wait = world.command(b, Ask::Wait { call, from: None, request: None, timeout_ms: 1 });
+    let mut wait =
+        world.command(b, Operation::Wait { call, from: None, request: None, timeout_ms: 1 });
     wait.taken = vec![taken];
     world.run(&wait).unwrap();
     assert!(world.held(b, call).is_empty());
@@ -223,16 +225,18 @@ fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
     let (agent, _) = (world.agent(lead, "codex"), world.peer("ann"));
     let steer = |world: &mut World| {
         let call = world.call();
-        let take = Ask::Take { session: agent, call, way: Way::Steer, pick: all() };
+        let take =
+            Operation::Take { session: agent, call, way: DeliveryMethod::Steer, pick: all() };
         world.ask(lead, take);
         call
     };
     let wait = |world: &mut World, from: Option<&str>| {
         let call = world.call();
-        let wait = Ask::Wait { call, from: from.map(name), request: None, timeout_ms: 60_000 };
+        let wait =
+            Operation::Wait { call, from: from.map(name), request: None, timeout_ms: 60_000 };
         (call, world.ask(agent, wait))
     };
-    let settle = |call, seen| Ask::Settle { session: agent, call, seen };
+    let settle = |call, seen| Operation::Settle { session: agent, call, seen };
     let id = world.send(lead, "codex", "x");
     let steered = steer(&mut world);
     assert_eq!(wait(&mut world, Some("ann")).1, [], "it does not fit");

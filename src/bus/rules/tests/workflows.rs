@@ -1,11 +1,11 @@
 //! Workflows: led by one orchestrator, begun in order, once, and gone on with by the next.
 
 use super::*;
-use crate::bus::event::Report;
+use crate::bus::event::TaskReport;
 use crate::bus::rules::{Approval, Ending, NewItems, NewWorkflow};
 use crate::domain::ids::WorkflowId;
 use crate::domain::limits;
-use crate::domain::step_condition::{Field, Source};
+use crate::domain::step_condition::{Field, StepReference};
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{
     Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,
@@ -19,10 +19,10 @@ struct Led {
     id: WorkflowId,
 }
 
-fn new_workflow() -> Ask {
+fn new_workflow() -> Operation {
     let steps =
         vec![Step::new(name("a"), "codex", &[]), Step::new(name("b"), "codex", &[name("a")])];
-    Ask::CreateWorkflow(Box::new(NewWorkflow {
+    Operation::CreateWorkflow(Box::new(NewWorkflow {
         name: "test".into(),
         steps,
         prompts: text("[]"),
@@ -47,31 +47,31 @@ impl Led {
         Self { world, lead, agent, id }
     }
 
-    fn begin(&self, step: &str) -> Ask {
+    fn begin(&self, step: &str) -> Operation {
         let task = NewTask {
             step: Some(StepOf { workflow: self.id.clone(), step: name(step) }),
             ..task()
         };
-        Ask::Assign { session: self.agent, task }
+        Operation::Assign { session: self.agent, task }
     }
 
-    fn moving(&self, step: &str, step_move: StepMove) -> Ask {
-        Ask::MoveSteps(self.id.clone(), vec![(name(step), step_move)])
+    fn moving(&self, step: &str, step_move: StepMove) -> Operation {
+        Operation::MoveSteps(self.id.clone(), vec![(name(step), step_move)])
     }
 
     /// Begins a step, and lets its task end.
     fn play(&mut self, step: &str, status: TaskStatus) -> Vec<Event> {
         let begin = self.begin(step);
         let id = assigned(&self.world.ask(self.lead, begin));
-        self.world.ask(self.lead, Ask::StartTask(id.clone()));
+        self.world.ask(self.lead, Operation::StartTask(id.clone()));
         let ending = Ending {
             status,
             output: text("said"),
             stop_reason: None,
             error: None,
-            report: Report::default(),
+            report: TaskReport::default(),
         };
-        self.world.ask(self.lead, Ask::FinishTask(id, Box::new(ending)))
+        self.world.ask(self.lead, Operation::FinishTask(id, Box::new(ending)))
     }
 
     fn status(&self) -> WorkflowStatus {
@@ -84,7 +84,7 @@ impl Led {
     }
 
     #[track_caller]
-    fn refuse(&mut self, ask: Ask) -> Refusal {
+    fn refuse(&mut self, ask: Operation) -> Refusal {
         self.world.refuse(self.lead, ask)
     }
 }
@@ -132,7 +132,7 @@ fn a_step_moves_only_as_its_task_and_its_dependencies_allow() {
     led.world.ask(led.lead, begin);
     let finish = led.moving("a", StepMove::Finish);
     assert!(matches!(led.refuse(finish), Refusal::StepElsewhere { .. }));
-    let both = Ask::MoveSteps(
+    let both = Operation::MoveSteps(
         led.id.clone(),
         vec![(name("b"), StepMove::Fail("x".into())), (name("b"), StepMove::Finish)],
     );
@@ -143,12 +143,12 @@ fn a_step_moves_only_as_its_task_and_its_dependencies_allow() {
 fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
     let mut led = Led::new();
     let (other, peer) = (led.world.lead(), led.world.peer("ann"));
-    let (begin, cancel) = (led.begin("a"), Ask::CancelWorkflow(led.id.clone()));
+    let (begin, cancel) = (led.begin("a"), Operation::CancelWorkflow(led.id.clone()));
     let by_other = led.world.refuse(other, begin);
     assert!(matches!(by_other, Refusal::LedByAnother { .. }));
     assert_eq!(led.world.refuse(peer, new_workflow()), Refusal::CannotLead);
     assert_eq!(led.world.refuse(peer, cancel), Refusal::CannotLead);
-    let resume = Ask::ResumeWorkflow(led.id.clone());
+    let resume = Operation::ResumeWorkflow(led.id.clone());
     let by_other = led.world.refuse(other, resume).to_string();
     assert_eq!(
         by_other,
@@ -170,11 +170,11 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
     );
     assert!(notices(&events, "orchestrator-2").contains(&told));
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
-    let wish = Wish::Like(name("lead"));
+    let wish = NameChoice::Like(name("lead"));
     let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
-    let events = led.world.ask(None, Ask::Join(Box::new(new)));
+    let events = led.world.ask(None, Operation::Join(Box::new(new)));
     assert_eq!(notices(&events, "lead"), [told]);
-    led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
+    led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
     led.lead = other;
     led.agent = led.world.agent(other, "codex");
@@ -231,11 +231,12 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
         plan_file: None,
     };
     for approval in [Approval::Given, Approval::Refused(Some("too late".into()))] {
-        led.id = created(&led.world.ask(led.lead, Ask::CreateWorkflow(Box::new(new.clone()))));
+        led.id =
+            created(&led.world.ask(led.lead, Operation::CreateWorkflow(Box::new(new.clone()))));
         let begin = led.begin("a");
         assert!(matches!(led.refuse(begin.clone()), Refusal::StepElsewhere { .. }));
         let step = StepOf { workflow: led.id.clone(), step: name("a") };
-        let approve = Ask::ApproveStep(step, approval.clone());
+        let approve = Operation::ApproveStep(step, approval.clone());
         assert!(matches!(led.refuse(approve.clone()), Refusal::StepElsewhere { .. }));
         let ask = led.moving("a", StepMove::Ask);
         let events = led.world.ask(led.lead, ask);
@@ -258,7 +259,7 @@ fn an_interrupted_workflow_can_be_cancelled_by_anybody_who_leads() {
     let mut led = Led::new();
     let other = led.world.lead();
     led.world.leave(led.lead);
-    led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
+    led.world.ask(other, Operation::CancelWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Cancelled);
     assert_eq!(led.step("b"), StepStatus::Cancelled);
 }
@@ -283,9 +284,9 @@ fn end_one(led: &mut Led) {
     let unended = led.world.state.workflows().into_iter();
     let mut unended = unended.filter(|workflow| !workflow.status.is_final());
     let id = unended.next().unwrap().id.clone();
-    led.world.ask(led.lead, Ask::CancelWorkflow(id.clone()));
+    led.world.ask(led.lead, Operation::CancelWorkflow(id.clone()));
     let cancel = |step: &str| (name(step), StepMove::Cancel("over".into()));
-    let moves = Ask::MoveSteps(id, vec![cancel("a"), cancel("b")]);
+    let moves = Operation::MoveSteps(id, vec![cancel("a"), cancel("b")]);
     led.world.ask(led.lead, moves);
 }
 
@@ -294,20 +295,20 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let mut world = World::new();
     let leader = world.lead();
     let mut listed = Step::new(name("b"), "codex", &[name("a")]);
-    listed.for_each = Some(Source { step: name("a"), field: Field::Json(Vec::new()) });
+    listed.for_each = Some(StepReference { step: name("a"), field: Field::Json(Vec::new()) });
     let new = NewWorkflow {
         name: "test".into(),
         steps: vec![Step::new(name("a"), "codex", &[]), listed],
         prompts: text("[]"),
         plan_file: None,
     };
-    let id = created(&world.ask(leader, Ask::CreateWorkflow(Box::new(new))));
+    let id = created(&world.ask(leader, Operation::CreateWorkflow(Box::new(new))));
     let agent = world.agent(leader, "codex");
     let mut led = Led { world, lead: leader, agent, id };
     let spread = |led: &Led, step: &str, count: u32| {
         let step = StepOf { workflow: led.id.clone(), step: name(step) };
         let items = text("[1]");
-        Ask::SpreadStep(step, NewItems { count, items })
+        Operation::SpreadStep(step, NewItems { count, items })
     };
     let early = spread(&led, "b", 2);
     assert!(matches!(led.refuse(early), Refusal::StepElsewhere { .. }));
@@ -344,7 +345,7 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
     let mut led = Led::new();
     let other = led.world.lead();
     led.play("a", TaskStatus::Done);
-    let hung = Ask::Hung(vec![led.lead], 30_000);
+    let hung = Operation::Hung(vec![led.lead], 30_000);
     let events = led.world.ask(other, hung);
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
     for told in ["orchestrator", "orchestrator-2"] {
@@ -352,9 +353,9 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
         let told_so = |text: &String| text.contains("is interrupted with 0 of 2 steps over");
         assert_eq!(notices.iter().filter(|text| told_so(text)).count(), 1, "{told}");
     }
-    led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
+    led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
-    led.world.ask(other, Ask::Back(vec![led.lead]));
+    led.world.ask(other, Operation::Back(vec![led.lead]));
     let by = name("orchestrator-2");
     for ask in [led.moving("a", StepMove::Finish), led.begin("b")] {
         let refused = led.refuse(ask);
@@ -371,9 +372,9 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
 fn a_workflow_whose_leader_hangs_can_be_cancelled() {
     let mut led = Led::new();
     let other = led.world.lead();
-    let hung = Ask::Hung(vec![led.lead], 30_000);
+    let hung = Operation::Hung(vec![led.lead], 30_000);
     led.world.ask(other, hung);
-    led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
+    led.world.ask(other, Operation::CancelWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Cancelled);
 }
 
@@ -384,15 +385,15 @@ fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
     let other = led.world.lead();
     let begin = led.begin("a");
     let task = assigned(&led.world.ask(led.lead, begin));
-    led.world.ask(led.lead, Ask::StartTask(task.clone()));
-    led.world.ask(other, Ask::Hung(vec![led.lead], 30_000));
-    led.world.ask(other, Ask::ResumeWorkflow(led.id.clone()));
-    led.world.ask(other, Ask::CancelWorkflow(led.id.clone()));
+    led.world.ask(led.lead, Operation::StartTask(task.clone()));
+    led.world.ask(other, Operation::Hung(vec![led.lead], 30_000));
+    led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
+    led.world.ask(other, Operation::CancelWorkflow(led.id.clone()));
     let cancelled = |step: &str| (name(step), StepMove::Cancel("cancelled".into()));
-    let end = Ask::MoveSteps(led.id.clone(), vec![cancelled("a"), cancelled("b")]);
+    let end = Operation::MoveSteps(led.id.clone(), vec![cancelled("a"), cancelled("b")]);
     let refused = led.world.refuse(other, end.clone());
     assert!(matches!(refused, Refusal::StepElsewhere { .. }), "it runs");
-    led.world.ask(other, Ask::CancelTask(task.clone()));
+    led.world.ask(other, Operation::CancelTask(task.clone()));
     led.world.ask(other, end);
     assert_eq!(led.status(), WorkflowStatus::Cancelled);
 }
@@ -410,9 +411,9 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     assert_eq!(told[10], more);
     let interrupted = |text: &&String| text.contains("steps over");
     assert_eq!(told.iter().filter(interrupted).count(), 10);
-    let wish = Wish::Like(name("lead"));
+    let wish = NameChoice::Like(name("lead"));
     let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
-    let events = led.world.ask(None, Ask::Join(Box::new(new)));
+    let events = led.world.ask(None, Operation::Join(Box::new(new)));
     let told = notices(&events, "lead");
     assert_eq!((told.len(), told[10].as_str()), (11, more));
 }

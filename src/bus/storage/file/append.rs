@@ -13,7 +13,7 @@ use super::segments::{CHUNK_BYTES, Stop};
 use super::{FileLog, failed};
 use crate::bus::event::Entry;
 use crate::bus::rules::Refusal;
-use crate::bus::storage::{Appended, Decide, LogError, Place, Proposal, Replica, Turn};
+use crate::bus::storage::{Appended, Decide, LogError, LogPosition, Proposal, Replica, WriteTurn};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
 use crate::sys::fs::file_lock::{Guard, LockFile, Queue};
@@ -28,18 +28,18 @@ struct Prepared {
 }
 
 /// The turn to write to the files of one bus.
-pub(crate) struct WriteTurn {
+pub(crate) struct FileWriteTurn {
     queue: Queue,
     path: PathBuf,
 }
 
-impl WriteTurn {
+impl FileWriteTurn {
     pub(crate) fn of(lock: &LockFile, directory: &Path) -> Self {
         Self { queue: lock.queue(), path: directory.join("lock") }
     }
 }
 
-impl Turn for WriteTurn {
+impl WriteTurn for FileWriteTurn {
     fn wait(&self) -> Result<(), LogError> {
         let granted = self.queue.wait();
         granted.map_err(|error| failed("lock", &self.path, error))
@@ -55,7 +55,7 @@ impl Turn for WriteTurn {
 }
 
 /// What a decision came to.
-enum Decision {
+enum AppendDecision {
     Append(Prepared),
     Nothing,
     Refused(Refusal),
@@ -77,8 +77,8 @@ impl FileLog {
         let mut attempts = 0;
         let (prepared, guard, unfinished) = loop {
             let decision = match self.decide_before_locking(replica, decide)? {
-                Some(Decision::Refused(refusal)) => return Ok(Appended::Refused(refusal)),
-                Some(Decision::Nothing) if self.broken_off(replica).is_none() => {
+                Some(AppendDecision::Refused(refusal)) => return Ok(Appended::Refused(refusal)),
+                Some(AppendDecision::Nothing) if self.broken_off(replica).is_none() => {
                     return self.without_append(replica);
                 }
                 Some(decision) => decision,
@@ -110,9 +110,9 @@ impl FileLog {
                 self.decide(replica, decide)?
             };
             match decision {
-                Decision::Append(prepared) => break (prepared, guard, walked.unfinished),
-                Decision::Nothing => return self.without_append(replica),
-                Decision::Refused(refusal) => return Ok(Appended::Refused(refusal)),
+                AppendDecision::Append(prepared) => break (prepared, guard, walked.unfinished),
+                AppendDecision::Nothing => return self.without_append(replica),
+                AppendDecision::Refused(refusal) => return Ok(Appended::Refused(refusal)),
             }
         };
         self.write(replica, prepared, guard, unfinished)
@@ -125,12 +125,12 @@ impl FileLog {
         &mut self,
         replica: &mut Replica,
         decide: &mut Decide<'_>,
-    ) -> Result<Option<Decision>, LogError> {
+    ) -> Result<Option<AppendDecision>, LogError> {
         if self.read_segment(replica)?.stop == Stop::Unclear {
             return Ok(None);
         }
         let decision = self.decide(replica, decide)?;
-        if matches!(decision, Decision::Append(_)) {
+        if matches!(decision, AppendDecision::Append(_)) {
             return Ok(Some(decision));
         }
         let before = (replica.place, replica.next_seq);
@@ -143,13 +143,17 @@ impl FileLog {
         self.decide(replica, decide).map(Some)
     }
 
-    fn decide(&self, replica: &Replica, decide: &mut Decide<'_>) -> Result<Decision, LogError> {
+    fn decide(
+        &self,
+        replica: &Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<AppendDecision, LogError> {
         let now = (self.options.clock)();
         match decide(&replica.state, now) {
-            Err(refusal) => Ok(Decision::Refused(refusal)),
-            Ok(None) => Ok(Decision::Nothing),
+            Err(refusal) => Ok(AppendDecision::Refused(refusal)),
+            Ok(None) => Ok(AppendDecision::Nothing),
             Ok(Some(proposal)) => {
-                prepare(self.next_seq(replica), now, proposal).map(Decision::Append)
+                prepare(self.next_seq(replica), now, proposal).map(AppendDecision::Append)
             }
         }
     }
@@ -193,7 +197,7 @@ impl FileLog {
         self.syncer.goes_on_in(target.segment);
         self.syncer.appended((target.segment, end), &target.file, path);
         let before = replica.next_seq.max(1);
-        replica.place = Place { segment: target.segment, offset: target.offset };
+        replica.place = LogPosition { segment: target.segment, offset: target.offset };
         apply(replica, &prepared);
         let line = prepared.line.strip_suffix(b"\n");
         self.tail = line.and_then(|line| Tail::of(line, replica.place));
@@ -210,7 +214,7 @@ impl FileLog {
     }
 
     /// Says whether the log has grown so much since the last snapshot that another one is worth its length.
-    fn has_grown(&self, place: Place) -> bool {
+    fn has_grown(&self, place: LogPosition) -> bool {
         let percent = self.options.snapshot_percent;
         self.snapshots.is_due(percent, |from| self.segments.bytes_between(from, place))
     }
@@ -231,7 +235,7 @@ impl FileLog {
 
     /// Finds the segment to write to, which may be a new one, and makes its end clean.
     fn target(&mut self, replica: &Replica, seq: u64, unfinished: u64) -> Result<Target, LogError> {
-        let Place { segment, offset } = replica.place;
+        let LogPosition { segment, offset } = replica.place;
         if segment == 0 {
             return self.new_segment(seq);
         }
@@ -267,9 +271,11 @@ impl FileLog {
 }
 
 /// Names what follows for a command from that a segment could not be replaced: one that was done already may not be on disk.
-fn after(decision: &Decision, error: LogError) -> LogError {
+fn after(decision: &AppendDecision, error: LogError) -> LogError {
     match (decision, error) {
-        (Decision::Nothing, LogError::Io { source, .. }) => LogError::OutcomeUnknown { source },
+        (AppendDecision::Nothing, LogError::Io { source, .. }) => {
+            LogError::OutcomeUnknown { source }
+        }
         (_, error) => error,
     }
 }

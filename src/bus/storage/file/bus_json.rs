@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::directory_identity::Sighting;
+use super::directory_identity::SeenDirectory;
 use super::{failed, snapshot};
 use crate::bus::storage::LogError;
 use crate::sys::fs::disk::Disk;
@@ -22,7 +22,7 @@ const FORMAT: u32 = 1;
 pub(crate) const TEMPORARY: &str = ".bus.json.tmp";
 
 #[derive(Serialize, Deserialize)]
-struct Identity {
+struct StoredIdentity {
     format: u32,
     /// The least level of the state that may work here, where a newer version says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ struct Identity {
 
 /// What a bus says of itself, whatever its format.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct BusHeader {
     #[serde(default)]
     pub(crate) id: Option<Uuid>,
     #[serde(default)]
@@ -49,10 +49,10 @@ pub(crate) struct Known {
     made: Option<Value>,
 }
 
-impl Known {
+impl BusHeader {
     /// Returns where the bus was when it got its secret, as far as it says so.
-    pub(crate) fn made(&self) -> Option<Sighting> {
-        Sighting::deserialize(self.made.as_ref()?).ok()
+    pub(crate) fn made(&self) -> Option<SeenDirectory> {
+        SeenDirectory::deserialize(self.made.as_ref()?).ok()
     }
 }
 
@@ -85,12 +85,12 @@ pub(crate) fn write(
     disk: &dyn Disk,
     directory: &Path,
     id: Uuid,
-    secret: Option<(String, &Sighting)>,
+    secret: Option<(String, &SeenDirectory)>,
 ) -> Result<(), LogError> {
     let path = directory.join("bus.json");
     let temporary = directory.join(TEMPORARY);
     let (secret, made) = secret.unzip();
-    let identity = Identity {
+    let identity = StoredIdentity {
         format: FORMAT,
         least: None,
         id: Some(id),
@@ -114,13 +114,13 @@ pub(crate) fn write(
 }
 
 /// Reads what a bus says of itself; none without `bus.json`. What cannot be understood says nothing.
-pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<Known>, LogError> {
+pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader>, LogError> {
     let path = directory.join("bus.json");
     match disk.read(&path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         // It is not this user's own file, so it proves nothing.
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(Known::default())),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(BusHeader::default())),
         Err(error) => Err(failed("read", &path, error)),
     }
 }
@@ -133,14 +133,14 @@ pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("read", &path, error)),
     };
-    let identity: Option<Identity> = serde_json::from_slice(&text).ok();
+    let identity: Option<StoredIdentity> = serde_json::from_slice(&text).ok();
     match identity {
-        Some(Identity { format, least, .. })
+        Some(StoredIdentity { format, least, .. })
             if format > FORMAT || least.is_some_and(|least| least > snapshot::LEVEL) =>
         {
             Err(LogError::Newer)
         }
-        Some(Identity { id: Some(id), .. }) => Ok(Some(id)),
+        Some(StoredIdentity { id: Some(id), .. }) => Ok(Some(id)),
         _ => Err(LogError::Refused {
             path,
             reason: "it is damaged: remove this file, and start with --adopt if the bus is yours"

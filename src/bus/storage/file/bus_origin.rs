@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::bus_json::{self, Known};
-use super::directory_identity::{Sighting, Site};
+use super::bus_json::{self, BusHeader};
+use super::directory_identity::{SeenDirectory, Site};
 use super::{Options, bus_directory, failed, git_exclude};
 use crate::bus::storage::LogError;
 use crate::domain::time::iso8601;
@@ -69,12 +69,12 @@ struct Counterpart {
     path: PathBuf,
     secret: String,
     #[serde(flatten)]
-    seen: Sighting,
+    seen: SeenDirectory,
 }
 
 /// What a bus directory turns out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum BusFound {
     /// A bus that was made here.
     Own,
     /// A directory in which nothing is yet.
@@ -95,7 +95,7 @@ impl Unprovable {
 }
 
 /// A bus that has proven itself.
-pub(crate) struct Opened {
+pub(crate) struct ProvenBus {
     pub(crate) lock: LockFile,
     pub(crate) bus: Uuid,
     /// What the foreign bus is called now that was here before.
@@ -112,12 +112,12 @@ pub(crate) struct Opening<'a> {
 
 impl Opening<'_> {
     /// Opens the bus, or makes it, or puts a foreign one aside and makes a new one.
-    pub(crate) fn open(&self) -> Result<Opened, LogError> {
+    pub(crate) fn open(&self) -> Result<ProvenBus, LogError> {
         let mut put_aside = None;
         for _ in 0..ATTEMPTS {
             match self.attempt(&mut put_aside) {
                 Ok(Some((lock, bus))) => {
-                    return Ok(Opened { lock, bus, put_aside });
+                    return Ok(ProvenBus { lock, bus, put_aside });
                 }
                 Ok(None) => {}
                 // Another process has put it aside, or removed it, while this one looked.
@@ -134,7 +134,7 @@ impl Opening<'_> {
             return Ok(true);
         }
         match self.look()? {
-            Ok(found) => Ok(found == Found::Own),
+            Ok(found) => Ok(found == BusFound::Own),
             Err(why) => {
                 tracing::debug!("{why}");
                 Ok(false)
@@ -151,7 +151,7 @@ impl Opening<'_> {
         bus_directory::prepare(directory, self.options.networks)?;
         let path = directory.join("lock");
         let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
-        if self.look()?.is_ok_and(|found| found == Found::Own) {
+        if self.look()?.is_ok_and(|found| found == BusFound::Own) {
             let bus = bus_json::load(self.disk, directory)?;
             return Ok(bus.map(|bus| (lock, bus)));
         }
@@ -165,9 +165,9 @@ impl Opening<'_> {
         }
         let taken_over = self.proof.foreign == Foreign::TakenOver;
         let bus = match self.look()? {
-            Ok(Found::Own) => return Ok(None),
-            Ok(Found::Unmade) => self.make(random_ids::blob(), random_ids::token())?,
-            Ok(Found::Foreign) | Err(_) if taken_over => {
+            Ok(BusFound::Own) => return Ok(None),
+            Ok(BusFound::Unmade) => self.make(random_ids::blob(), random_ids::token())?,
+            Ok(BusFound::Foreign) | Err(_) if taken_over => {
                 if let Err(LogError::Newer) = bus_json::load(self.disk, directory) {
                     return Err(LogError::Newer);
                 }
@@ -176,7 +176,7 @@ impl Opening<'_> {
                 tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
                 self.make(known.id.unwrap_or_else(random_ids::blob), secret)?
             }
-            Ok(Found::Foreign) => {
+            Ok(BusFound::Foreign) => {
                 *put_aside = Some(self.put_aside()?);
                 return Ok(None);
             }
@@ -187,37 +187,40 @@ impl Opening<'_> {
     }
 
     /// Looks what the directory is. The inner error says that it cannot be known.
-    fn look(&self) -> Result<Result<Found, Unprovable>, LogError> {
+    fn look(&self) -> Result<Result<BusFound, Unprovable>, LogError> {
         let Some(known) = bus_json::look(self.disk, self.directory)? else {
             let empty = bus_directory::is_empty(self.directory);
             let empty = empty.map_err(|error| failed("list", self.directory, error))?;
-            let found = if empty { Found::Unmade } else { Found::Foreign };
+            let found = if empty { BusFound::Unmade } else { BusFound::Foreign };
             return Ok(self.counterparts().map(|_| found));
         };
         Ok(self.prove(&known, &self.seen_now()?))
     }
 
-    fn sighting(&self) -> io::Result<Sighting> {
-        Ok(Sighting { site: Site::of(self.directory)?, boot: (self.options.clock)().tick.boot })
+    fn sighting(&self) -> io::Result<SeenDirectory> {
+        Ok(SeenDirectory {
+            site: Site::of(self.directory)?,
+            boot: (self.options.clock)().tick.boot,
+        })
     }
 
-    fn seen_now(&self) -> Result<Sighting, LogError> {
+    fn seen_now(&self) -> Result<SeenDirectory, LogError> {
         let seen = self.sighting();
         seen.map_err(|error| failed("look at", self.directory, error))
     }
 
     /// Returns the secret of a bus that is taken over in the very place where it was made: another home of its user believes it
     /// there, and goes on to. A copy and one that was moved get a secret of their own.
-    fn secret_to_keep(&self, known: &Known) -> Result<Option<String>, LogError> {
+    fn secret_to_keep(&self, known: &BusHeader) -> Result<Option<String>, LogError> {
         let now = self.seen_now()?;
         let is_in_place = known.made().is_some_and(|made| made.is(&now));
         Ok(known.secret.clone().filter(|_| is_in_place))
     }
 
-    fn prove(&self, known: &Known, now: &Sighting) -> Result<Found, Unprovable> {
+    fn prove(&self, known: &BusHeader, now: &SeenDirectory) -> Result<BusFound, Unprovable> {
         let counterparts = self.counterparts()?;
         let (Some(id), Some(secret)) = (known.id, &known.secret) else {
-            return Ok(Found::Foreign);
+            return Ok(BusFound::Foreign);
         };
         let name = name(id, &now.site);
         let kept = counterparts.read(&name).map_err(|error| {
@@ -225,10 +228,10 @@ impl Opening<'_> {
         })?;
         let kept: Option<Counterpart> = kept.and_then(|text| serde_json::from_slice(&text).ok());
         let Some(kept) = kept else {
-            return Ok(Found::Foreign);
+            return Ok(BusFound::Foreign);
         };
         if kept.secret != *secret || !kept.seen.is(now) {
-            return Ok(Found::Foreign);
+            return Ok(BusFound::Foreign);
         }
         if kept.seen != *now {
             // So that in this boot nothing on another device passes for it.
@@ -237,7 +240,7 @@ impl Opening<'_> {
                 tracing::warn!("failed to renew what proves where the bus was made: {error}");
             }
         }
-        Ok(Found::Own)
+        Ok(BusFound::Own)
     }
 
     /// Makes the identity of the bus, and its counterpart before it.

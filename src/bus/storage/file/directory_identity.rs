@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sys::fs::disk::{Identity, file_system};
+use crate::sys::fs::disk::{FileIdentity, file_system};
 
 /// Where a directory is.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub(crate) struct Site {
 
 /// Where a directory was seen, and in which boot: another boot may give the device another number.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sighting {
+pub(crate) struct SeenDirectory {
     #[serde(flatten)]
     pub(crate) site: Site,
     pub(crate) boot: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Sighting {
 impl Site {
     pub(crate) fn of(directory: &Path) -> io::Result<Self> {
         let metadata = std::fs::symlink_metadata(directory)?;
-        let Identity { device, inode } = Identity::from(&metadata);
+        let FileIdentity { device, inode } = FileIdentity::from(&metadata);
         // Where the system keeps no such time, there is none to compare.
         let born = metadata.created().ok();
         let born = born.and_then(|born| born.duration_since(SystemTime::UNIX_EPOCH).ok());
@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-impl Sighting {
+impl SeenDirectory {
     /// Says whether this is the same directory as the one that is seen now.
     pub(crate) fn is(&self, now: &Self) -> bool {
         self.site.is(&now.site, self.boot == now.boot)

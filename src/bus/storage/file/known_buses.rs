@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::bus_json;
 use crate::sys::fs::disk::{RealDisk, file_system};
-use crate::sys::fs::forget_deleted::{self, Place};
+use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::StateDirectory;
 
 /// The directory of all counterparts in the user's state directory.
@@ -29,7 +29,7 @@ struct Kept {
 
 impl Kept {
     /// Says whether the directory is still where it was.
-    fn place(&self) -> Place {
+    fn place(&self) -> DirectoryState {
         let was_on = |around: &Path| {
             let device = fs::metadata(around).map(|around| around.dev());
             let same = file_system(around).is_ok_and(|id| id != 0 && id == self.file_system);
@@ -37,7 +37,7 @@ impl Kept {
         };
         match forget_deleted::look(&self.path, was_on) {
             // Another bus has been made there since.
-            Place::There if self.is_replaced() => Place::Gone,
+            DirectoryState::There if self.is_replaced() => DirectoryState::Gone,
             place => place,
         }
     }
@@ -88,7 +88,7 @@ pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
 pub fn forget_the_gone(state: &StateDirectory, now_ms: i64) -> io::Result<usize> {
     let place_of = |_: &str, text: &[u8]| {
         let kept: Option<Kept> = serde_json::from_slice(text).ok();
-        kept.map_or(Place::Unknown, |kept| kept.place())
+        kept.map_or(DirectoryState::Unknown, |kept| kept.place())
     };
     forget_deleted::forget(&state.inner(COUNTERPARTS), now_ms, place_of)
 }

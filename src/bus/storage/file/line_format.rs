@@ -40,7 +40,7 @@ pub enum Decoded {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenLine<'a> {
     seq: u64,
     ts: i64,
     tick: Tick,
@@ -66,7 +66,7 @@ struct Head<E> {
 /// # Panics
 /// Never: an entry has no map with keys that JSON could not hold.
 pub fn encode(entry: &Entry) -> Vec<u8> {
-    let written = Written {
+    let written = WrittenLine {
         seq: entry.seq,
         ts: entry.ts,
         tick: entry.tick,

@@ -47,8 +47,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    Appended, Decide, Durability, Hold, Log, LogError, OnRing, Place, Presence, Replica, Standing,
-    Turn,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
@@ -136,7 +136,7 @@ pub struct FileLog {
     /// The end of the last line read or written.
     tail: Option<read_log::Tail>,
     /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
-    damaged_end: Option<(Place, u64)>,
+    damaged_end: Option<(LogPosition, u64)>,
     put_aside: Option<String>,
     /// The transcripts that take no more.
     full_transcripts: BTreeSet<TaskId>,
@@ -154,7 +154,7 @@ impl FileLog {
             let path = directory.join("lock");
             let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
             let bus = bus_json::load_or_create(&*disk, directory, &lock, options.patience)?;
-            bus_origin::Opened { lock, bus, put_aside: None }
+            bus_origin::ProvenBus { lock, bus, put_aside: None }
         };
         let mut log = Self::of(directory, (disk, opened.lock, opened.bus), options)?;
         log.put_aside = opened.put_aside;
@@ -256,8 +256,8 @@ impl Log for FileLog {
         self.append_decided(replica, decide)
     }
 
-    fn turn(&self) -> Arc<dyn Turn> {
-        Arc::new(append::WriteTurn::of(&self.lock, &self.directory))
+    fn turn(&self) -> Arc<dyn WriteTurn> {
+        Arc::new(append::FileWriteTurn::of(&self.lock, &self.directory))
     }
 
     fn durability(&self) -> Arc<dyn Durability> {
@@ -266,28 +266,28 @@ impl Log for FileLog {
 
     fn read_after(
         &mut self,
-        place: Place,
+        place: LogPosition,
         max: usize,
-    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError> {
         self.entries_after(place, max)
     }
 
-    fn oldest(&mut self) -> Result<Place, LogError> {
+    fn oldest(&mut self) -> Result<LogPosition, LogError> {
         self.segments.refresh()?;
         let segment = self.segments.oldest().unwrap_or(0);
-        Ok(Place { segment, offset: 0 })
+        Ok(LogPosition { segment, offset: 0 })
     }
 
-    fn parts(&mut self) -> Result<Vec<Place>, LogError> {
+    fn parts(&mut self) -> Result<Vec<LogPosition>, LogError> {
         self.segments.refresh()?;
         Ok(self.segments.beginnings())
     }
 
-    fn may_hold(&mut self, part: Place, text: &str) -> Result<bool, LogError> {
+    fn may_hold(&mut self, part: LogPosition, text: &str) -> Result<bool, LogError> {
         self.segments.may_hold(part.segment, text)
     }
 
-    fn event_at(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
+    fn event_at(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
         self.read_event(place, index)
     }
 

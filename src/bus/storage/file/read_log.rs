@@ -6,9 +6,9 @@
 
 use super::FileLog;
 use super::line_format::{self, Decoded};
-use super::segments::{CHUNK_BYTES, Next, RawLine, Scope, Stop, Walked};
+use super::segments::{CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
 use crate::bus::event::{Entry, Event};
-use crate::bus::storage::{LogError, Place, Replica};
+use crate::bus::storage::{LogError, LogPosition, Replica};
 
 /// Seqs that are left free behind a damaged last line, for the events that it may have had.
 const FREE_SEQS: u64 = 1_024;
@@ -33,14 +33,14 @@ pub(crate) enum Holding {
 
 /// The end of the last line that was read or written, and the place behind it: what has to stand before whatever is read next.
 pub(crate) struct Tail {
-    place: Place,
+    place: LogPosition,
     /// With the checksum, so that no other line is likely to have the same.
     bytes: [u8; TAIL_BYTES],
 }
 
 impl Tail {
     /// Takes the end of a line without its newline, and the place behind that; none of a line that is shorter than any of ours.
-    pub(crate) fn of(line: &[u8], place: Place) -> Option<Self> {
+    pub(crate) fn of(line: &[u8], place: LogPosition) -> Option<Self> {
         let bytes = *line.last_chunk()?;
         Some(Self { place, bytes })
     }
@@ -48,7 +48,7 @@ impl Tail {
 
 /// What a line says.
 pub(crate) struct LastLine {
-    place: Place,
+    place: LogPosition,
     /// Its events, each with its index in the line.
     events: Vec<(u16, Event)>,
 }
@@ -99,13 +99,13 @@ impl FileLog {
         let segment = if self.segments.has(place.segment) {
             place.segment
         } else if let Some(segment) = self.segments.next(place.segment) {
-            replica.place = Place { segment, offset: 0 };
+            replica.place = LogPosition { segment, offset: 0 };
             return Ok(());
         } else {
             self.segments.newest().unwrap_or(0)
         };
         let Some(file) = self.segments.file(segment)? else {
-            replica.place = Place::default();
+            replica.place = LogPosition::default();
             return Ok(());
         };
         let length = file
@@ -120,12 +120,12 @@ impl FileLog {
             "the log does not reach the place of its newest snapshot"
         );
         self.syncer.give_up(segment);
-        replica.place = Place { segment, offset: length };
+        replica.place = LogPosition { segment, offset: length };
         Ok(())
     }
 
     /// Reads what is new in the segment in use, without a look whether there is another one: half as many calls as all of it.
-    pub(crate) fn read_segment(&mut self, replica: &mut Replica) -> Result<Walked, LogError> {
+    pub(crate) fn read_segment(&mut self, replica: &mut Replica) -> Result<WalkEnd, LogError> {
         self.read(replica, usize::MAX, Scope::Segment)
     }
 
@@ -134,7 +134,7 @@ impl FileLog {
         &mut self,
         replica: &mut Replica,
         limit: usize,
-    ) -> Result<Walked, LogError> {
+    ) -> Result<WalkEnd, LogError> {
         let walked = self.read(replica, limit, Scope::Log)?;
         if walked.stop != Stop::Gone {
             return Ok(walked);
@@ -148,7 +148,7 @@ impl FileLog {
         &mut self,
         replica: &mut Replica,
         limit: usize,
-    ) -> Result<Walked, LogError> {
+    ) -> Result<WalkEnd, LogError> {
         let mut walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
         if walked.stop == Stop::Gone {
             self.begin_again(replica)?;
@@ -167,7 +167,7 @@ impl FileLog {
         replica: &mut Replica,
         limit: usize,
         scope: Scope,
-    ) -> Result<Walked, LogError> {
+    ) -> Result<WalkEnd, LogError> {
         loop {
             let walked = self.walk_into(replica, limit, scope, Holding::Nothing)?;
             if walked.stop != Stop::Unclear {
@@ -196,11 +196,11 @@ impl FileLog {
         limit: usize,
         scope: Scope,
         holding: Holding,
-    ) -> Result<Walked, LogError> {
+    ) -> Result<WalkEnd, LogError> {
         let from = replica.place;
         if self.is_cut_off(from)? {
             return match holding {
-                Holding::Nothing => Ok(Walked { place: from, unfinished: 0, stop: Stop::Unclear }),
+                Holding::Nothing => Ok(WalkEnd { place: from, unfinished: 0, stop: Stop::Unclear }),
                 Holding::Lock => Err(self.cut_off(from)),
             };
         }
@@ -244,7 +244,7 @@ impl FileLog {
     }
 
     /// Says whether what was read before a place does not stand there any more: the file is shorter, or has grown again.
-    fn is_cut_off(&mut self, place: Place) -> Result<bool, LogError> {
+    fn is_cut_off(&mut self, place: LogPosition) -> Result<bool, LogError> {
         if place.offset == 0 {
             return Ok(false);
         }
@@ -269,7 +269,7 @@ impl FileLog {
     }
 
     /// Whoever wrote on would write seqs and names that others have, and never be understood by who had read what is gone.
-    fn cut_off(&self, place: Place) -> LogError {
+    fn cut_off(&self, place: LogPosition) -> LogError {
         LogError::Refused {
             path: self.segments.path(place.segment),
             reason: format!(
@@ -295,9 +295,9 @@ impl FileLog {
     /// Reads at most `max` entries from a place on.
     pub(crate) fn entries_after(
         &mut self,
-        place: Place,
+        place: LogPosition,
         max: usize,
-    ) -> Result<(Vec<(Place, Entry)>, Place), LogError> {
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError> {
         let mut entries = Vec::new();
         if max == 0 {
             return Ok((entries, place));
@@ -320,10 +320,10 @@ impl FileLog {
 
     fn walk_for_entries(
         &mut self,
-        from: Place,
+        from: LogPosition,
         max: usize,
-        entries: &mut Vec<(Place, Entry)>,
-    ) -> Result<Walked, LogError> {
+        entries: &mut Vec<(LogPosition, Entry)>,
+    ) -> Result<WalkEnd, LogError> {
         self.segments.walk(from, usize::MAX, Scope::Log, &mut |place, _, line| {
             if let RawLine::Whole(line) = line {
                 match line_format::decode(line) {
@@ -337,7 +337,7 @@ impl FileLog {
     }
 
     /// Reads one event of the line at a place.
-    pub(crate) fn read_event(&mut self, place: Place, index: u16) -> Result<Event, LogError> {
+    pub(crate) fn read_event(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
         if place.segment == 0 {
             return Err(LogError::Gone);
         }
@@ -375,7 +375,7 @@ enum Taken {
 }
 
 /// Takes a line into a replica.
-fn take(replica: &mut Replica, place: Place, line: &RawLine<'_>) -> Result<Taken, LogError> {
+fn take(replica: &mut Replica, place: LogPosition, line: &RawLine<'_>) -> Result<Taken, LogError> {
     let RawLine::Whole(line) = line else {
         return Ok(Taken::Damaged);
     };

@@ -16,7 +16,7 @@ use super::line_format::{self, Decoded};
 use super::segments::{Next, RawLine, Scope, Segments};
 use super::{FileLog, failed};
 use crate::bus::event::{Entry, Event};
-use crate::bus::storage::{LogError, Place, Replica};
+use crate::bus::storage::{LogError, LogPosition, Replica};
 use crate::sys::random_ids;
 
 /// What a replacement is called while it is written: no name of a segment.
@@ -56,7 +56,7 @@ impl Segments {
             return Ok(Some(*first));
         }
         let mut first = None;
-        let beginning = Place { segment, offset: 0 };
+        let beginning = LogPosition { segment, offset: 0 };
         self.walk(beginning, usize::MAX, Scope::Segment, &mut |_, _, line| {
             first = match line {
                 RawLine::Whole(line) => match line_format::decode(line) {
@@ -79,7 +79,7 @@ impl Segments {
     }
 
     /// Returns where a place is to be read: at the same offset of the replacement, if its segment has one.
-    pub(crate) fn standing(&mut self, place: Place) -> Result<Place, LogError> {
+    pub(crate) fn standing(&mut self, place: LogPosition) -> Result<LogPosition, LogError> {
         if place.segment == 0 || self.has(place.segment) {
             return Ok(place);
         }
@@ -87,7 +87,7 @@ impl Segments {
             return Ok(place);
         };
         let is_copy = self.first_seq(segment)?.is_some_and(|first| first < segment);
-        Ok(if is_copy { Place { segment, ..place } } else { place })
+        Ok(if is_copy { LogPosition { segment, ..place } } else { place })
     }
 
     /// Makes a segment of these lines, which is on disk before anybody can see it, and found after a power cut when this returns.
@@ -150,7 +150,7 @@ impl FileLog {
     /// Makes sure that what the state says is on disk with the next sync of this process, for who acknowledges something that
     /// was done already.
     pub(crate) fn rely_on(&mut self, replica: &Replica) -> Result<(), LogError> {
-        let Place { segment, offset } = replica.place;
+        let LogPosition { segment, offset } = replica.place;
         if segment == 0 {
             return Ok(());
         }

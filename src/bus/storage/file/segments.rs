@@ -12,7 +12,7 @@ use memchr::memmem;
 
 use super::failed;
 use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
-use crate::bus::storage::{LogError, Place};
+use crate::bus::storage::{LogError, LogPosition};
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
 
@@ -79,9 +79,9 @@ pub(crate) enum Stop {
 
 /// Where and why a walk ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Walked {
+pub(crate) struct WalkEnd {
     /// The place behind the last line.
-    pub place: Place,
+    pub place: LogPosition,
     /// The bytes behind that place, of a line without an end.
     pub unfinished: u64,
     /// Why.
@@ -100,7 +100,8 @@ pub(crate) enum Next {
 }
 
 /// Called with the place of a line, the place behind it, and the line.
-pub(crate) type OnLine<'a> = dyn FnMut(Place, Place, RawLine<'_>) -> Result<Next, LogError> + 'a;
+pub(crate) type OnLine<'a> =
+    dyn FnMut(LogPosition, LogPosition, RawLine<'_>) -> Result<Next, LogError> + 'a;
 
 impl Segments {
     pub(crate) fn open(disk: Arc<dyn Disk>, directory: PathBuf) -> Result<Self, LogError> {
@@ -195,8 +196,8 @@ impl Segments {
     }
 
     /// Returns the beginning of each segment, as last looked, oldest first.
-    pub(crate) fn beginnings(&self) -> Vec<Place> {
-        let begins = |segment: &u64| Place { segment: *segment, offset: 0 };
+    pub(crate) fn beginnings(&self) -> Vec<LogPosition> {
+        let begins = |segment: &u64| LogPosition { segment: *segment, offset: 0 };
         self.names.iter().map(begins).collect()
     }
 
@@ -263,7 +264,7 @@ impl Segments {
     }
 
     /// Returns how many bytes of the log are between two places, as last looked; none when some of them are gone.
-    pub(crate) fn bytes_between(&self, from: Place, to: Place) -> Option<u64> {
+    pub(crate) fn bytes_between(&self, from: LogPosition, to: LogPosition) -> Option<u64> {
         let mut bytes = 0;
         let between = from.segment..to.segment;
         if !between.is_empty() && !self.has(from.segment) {
@@ -319,18 +320,18 @@ impl Segments {
     /// Walks over the lines from a place on, through all segments or one, until `on_line` has enough or `limit` bytes are read.
     pub(crate) fn walk(
         &mut self,
-        from: Place,
+        from: LogPosition,
         limit: usize,
         scope: Scope,
         on_line: &mut OnLine<'_>,
-    ) -> Result<Walked, LogError> {
-        let mut walked = Walked { place: from, unfinished: 0, stop: Stop::AtTheEnd };
+    ) -> Result<WalkEnd, LogError> {
+        let mut walked = WalkEnd { place: from, unfinished: 0, stop: Stop::AtTheEnd };
         let mut left = limit;
         if walked.place.segment == 0 {
             self.refresh()?;
             match self.oldest() {
                 None => return Ok(walked),
-                Some(segment) => walked.place = Place { segment, offset: 0 },
+                Some(segment) => walked.place = LogPosition { segment, offset: 0 },
             }
         }
         loop {
@@ -357,7 +358,7 @@ impl Segments {
             if walked.stop != Stop::AtTheEnd {
                 return Ok(walked);
             }
-            let next = Place { segment: next, offset: 0 };
+            let next = LogPosition { segment: next, offset: 0 };
             let (end, unfinished) = (walked.place, walked.unfinished);
             (walked.place, walked.unfinished) = (next, 0);
             let outcome = match unfinished {
@@ -382,7 +383,7 @@ impl Segments {
     fn walk_segment(
         &mut self,
         file: &dyn DiskFile,
-        walked: &mut Walked,
+        walked: &mut WalkEnd,
         left: &mut usize,
         on_line: &mut OnLine<'_>,
     ) -> Result<(), LogError> {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::sys::fs::disk::{Disk, DiskFile, Identity, Stamp};
+use crate::sys::fs::disk::{Disk, DiskFile, FileIdentity, Stamp};
 
 /// What a disk writes at once.
 const SECTOR_BYTES: usize = 512;
@@ -287,7 +287,7 @@ impl Disk for SimulatedDisk {
         Ok(())
     }
 
-    fn identity(&self, path: &Path) -> io::Result<Identity> {
+    fn identity(&self, path: &Path) -> io::Result<FileIdentity> {
         self.contents().find(path).map(identity)
     }
 
@@ -306,8 +306,8 @@ impl Disk for SimulatedDisk {
     }
 }
 
-fn identity(index: usize) -> Identity {
-    Identity { device: 0, inode: index as u64 }
+fn identity(index: usize) -> FileIdentity {
+    FileIdentity { device: 0, inode: index as u64 }
 }
 
 impl SimulatedFile {
@@ -383,7 +383,7 @@ impl DiskFile for SimulatedFile {
         Ok(contents.files[self.index].written.len() as u64)
     }
 
-    fn identity(&self) -> io::Result<Identity> {
+    fn identity(&self) -> io::Result<FileIdentity> {
         self.shared.lock().unwrap().has_power()?;
         Ok(identity(self.index))
     }

@@ -21,7 +21,7 @@ use super::retention::{self, Parts};
 use super::sync::Syncer;
 use super::unused_blobs;
 use crate::bus::state::State;
-use crate::bus::storage::{Place, Replica};
+use crate::bus::storage::{LogPosition, Replica};
 use crate::sys::fs::disk::{Disk, DiskFile};
 
 /// The form of a snapshot. One of a newer form is passed over, as long as the log has everything.
@@ -47,10 +47,10 @@ const HEAD_BYTES: usize = 512;
 const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenSnapshot<'a> {
     format: u32,
     bus: Uuid,
-    place: Place,
+    place: LogPosition,
     next_seq: u64,
     level: u32,
     least: u32,
@@ -71,7 +71,7 @@ struct Head {
 #[derive(Deserialize)]
 struct Beginning {
     format: u32,
-    place: Place,
+    place: LogPosition,
     #[serde(default = "first")]
     level: u32,
 }
@@ -83,7 +83,7 @@ fn first() -> u32 {
 #[derive(Deserialize)]
 struct Read {
     bus: Uuid,
-    place: Place,
+    place: LogPosition,
     next_seq: u64,
     state: State,
 }
@@ -168,7 +168,7 @@ impl Snapshots {
     pub(crate) fn is_due(
         &self,
         percent: u64,
-        grown_since: impl FnOnce(Place) -> Option<u64>,
+        grown_since: impl FnOnce(LogPosition) -> Option<u64>,
     ) -> bool {
         let Some((head, length)) = self.newest_head() else {
             return true;
@@ -262,7 +262,7 @@ impl Drop for Snapshots {
 }
 
 /// Returns the place of the older of the two newest snapshots; none when there are not two that can be read.
-pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Place>> {
+pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Option<LogPosition>> {
     let Some(older) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(None);
     };
@@ -279,7 +279,7 @@ pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Optio
 
 /// Writes what a snapshot says.
 pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io::Result<()> {
-    let written = Written {
+    let written = WrittenSnapshot {
         format: FORMAT,
         bus,
         place: replica.place,

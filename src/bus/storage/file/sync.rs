@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::{long_texts, segments};
-use crate::bus::storage::{Durability, LogError, Place};
+use crate::bus::storage::{Durability, LogError, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{Disk, DiskFile};
 
@@ -40,7 +40,7 @@ struct Pending {
     /// The last append of which it is unknown whether it is on disk; zero when there is none.
     unknown_through: u64,
     /// Up to where the log surely is on disk.
-    synced: Place,
+    synced: LogPosition,
     error: Option<LogError>,
 }
 
@@ -84,7 +84,7 @@ impl Syncer {
     }
 
     /// Says whether the log surely is on disk up to a place.
-    pub(crate) fn has_synced(&self, place: Place) -> bool {
+    pub(crate) fn has_synced(&self, place: LogPosition) -> bool {
         self.pending().synced >= place
     }
 
@@ -168,7 +168,7 @@ impl Syncer {
         let mut pending = self.pending();
         match outcome {
             Ok(()) => {
-                pending.synced = pending.synced.max(Place { segment, offset: dirty.end });
+                pending.synced = pending.synced.max(LogPosition { segment, offset: dirty.end });
                 if pending.dirty.get(&segment).is_some_and(|now| now.last <= dirty.last) {
                     pending.dirty.remove(&segment);
                 }

@@ -41,10 +41,10 @@ pub(crate) struct Bells {
     listening: Listening,
     heard: BTreeSet<SessionId>,
     on_ring: Arc<Mutex<Option<OnRing>>>,
-    ear: Ear,
+    ear: WakeupSource,
 }
 
-enum Ear {
+enum WakeupSource {
     None,
     Watcher(RecommendedWatcher),
     /// The thread ends when the sender is dropped.
@@ -60,7 +60,7 @@ impl Bells {
             listening,
             heard: BTreeSet::new(),
             on_ring: Arc::default(),
-            ear: Ear::None,
+            ear: WakeupSource::None,
         }
     }
 
@@ -107,7 +107,7 @@ impl Bells {
     }
 
     fn watch(&mut self, sessions: &BTreeSet<SessionId>) -> notify::Result<()> {
-        if !matches!(self.ear, Ear::Watcher(_)) {
+        if !matches!(self.ear, WakeupSource::Watcher(_)) {
             let on_ring = Arc::clone(&self.on_ring);
             let watcher =
                 notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -115,11 +115,11 @@ impl Bells {
                         call(&on_ring);
                     }
                 })?;
-            self.ear = Ear::Watcher(watcher);
+            self.ear = WakeupSource::Watcher(watcher);
         }
         let paths: Vec<_> = self.heard.difference(sessions).map(|id| self.path(*id)).collect();
         let fresh: Vec<_> = sessions.difference(&self.heard).map(|id| self.path(*id)).collect();
-        let Ear::Watcher(watcher) = &mut self.ear else {
+        let WakeupSource::Watcher(watcher) = &mut self.ear else {
             return Ok(());
         };
         for path in paths {
@@ -153,7 +153,7 @@ impl Bells {
                 }
             })
             .map_err(|error| failed("listen to", &self.directory, error))?;
-        self.ear = Ear::Poller { _alive: alive };
+        self.ear = WakeupSource::Poller { _alive: alive };
         Ok(())
     }
 }

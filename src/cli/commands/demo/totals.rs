@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::bus::Bus;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Delivery, State};
-use crate::bus::storage::{LogError, Place};
+use crate::bus::storage::{LogError, LogPosition};
 use crate::cli::{Failure, open_bus};
 use crate::domain::env_vars;
 use crate::sys::process::marked;
@@ -40,7 +40,7 @@ pub(crate) fn of(directory: &Path) -> Result<Count, Failure> {
 }
 
 fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
-    let mut place: Place = bus.oldest()?;
+    let mut place: LogPosition = bus.oldest()?;
     let mut all = Vec::new();
     loop {
         let (lines, next) = match bus.read_after(place, 1000) {

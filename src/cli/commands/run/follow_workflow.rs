@@ -8,9 +8,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::live_screen::Screen;
-use super::step_lines::{self, Report};
-use super::terminal_question::{self, Question, Subject};
-use crate::bus::rules::{Approval, Ask};
+use super::step_lines::{self, StepReport};
+use super::terminal_question::{self, Subject, TerminalQuestion};
+use crate::bus::rules::{Approval, Operation};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::{Failure, output};
@@ -51,21 +51,21 @@ impl Begun {
 }
 
 /// How a person is told.
-enum Telling {
+enum Progress {
     /// A line for each move.
-    Lines(Report),
+    Lines(StepReport),
     /// A tree that changes.
     Tree(Box<Screen>),
 }
 
-impl Telling {
+impl Progress {
     fn of(begun: &Begun) -> Result<Self, Failure> {
         if output::can_paint() {
             let screen = Screen::of(&begun.workflow, begun.at)?;
             return Ok(Self::Tree(Box::new(screen)));
         }
         output::tell(&format!("{:>7.1} s  {}", 0.0, begun.workflow.id));
-        Ok(Self::Lines(Report::default()))
+        Ok(Self::Lines(StepReport::default()))
     }
 
     fn tell(&mut self, workflow: &Workflow, bus: &Bus, at: Instant) {
@@ -80,7 +80,10 @@ impl Telling {
     }
 
     /// Asks a person, and hears what was typed. None: somebody else has answered.
-    fn ask(&mut self, question: &Question) -> BoxFuture<'static, Result<Option<String>, Failure>> {
+    fn ask(
+        &mut self,
+        question: &TerminalQuestion,
+    ) -> BoxFuture<'static, Result<Option<String>, Failure>> {
         match self {
             Self::Lines(_) => person_answers(question.clone()).boxed(),
             Self::Tree(screen) => {
@@ -122,7 +125,7 @@ impl Telling {
 }
 
 /// Why nobody has to follow any more.
-enum Ended {
+enum FollowEnd {
     /// The workflow is over.
     Over(Box<Workflow>),
     /// Somebody asks for the end.
@@ -136,15 +139,15 @@ pub(crate) async fn follow(
     shutdown: &mut Shutdown,
     approving: Approving,
 ) -> Result<(), Failure> {
-    let mut telling = Telling::of(&begun)?;
+    let mut telling = Progress::of(&begun)?;
     match until_over(workflows, &begun, shutdown, approving, &mut telling).await {
-        Ok(Ended::Over(workflow)) => tokio::select! {
+        Ok(FollowEnd::Over(workflow)) => tokio::select! {
             () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
             signal = shutdown.recv() => {
                 Err(format!("{signal}: the workflow {}", workflow.status.told()).into())
             }
         },
-        Ok(Ended::Asked(signal)) => {
+        Ok(FollowEnd::Asked(signal)) => {
             telling.break_off().await;
             output::tell(&format!(
                 "{signal}: ending the agents in good order; a second signal ends them at once"
@@ -167,10 +170,10 @@ async fn until_over(
     begun: &Begun,
     shutdown: &mut Shutdown,
     approving: Approving,
-    telling: &mut Telling,
-) -> Result<Ended, Failure> {
+    telling: &mut Progress,
+) -> Result<FollowEnd, Failure> {
     let (id, bus) = (&begun.workflow.id, workflows.team().bus());
-    let me = workflows.team().seat().session();
+    let me = workflows.team().membership().session();
     let mut asked = BTreeSet::new();
     let mut changes = bus.changes();
     let mut answering: Option<BoxFuture<'_, Result<(), Failure>>> = None;
@@ -178,7 +181,7 @@ async fn until_over(
     loop {
         telling.tell(&workflow, bus, begun.at);
         if workflow.status.is_final() {
-            return Ok(Ended::Over(Box::new(workflow)));
+            return Ok(FollowEnd::Over(Box::new(workflow)));
         }
         if workflow.status == WorkflowStatus::Interrupted && is_well(bus, me) {
             // This process stood still for so long that it was taken for hung. Where another goes on with it, it is not interrupted.
@@ -215,7 +218,7 @@ async fn until_over(
                 workflow = workflows.find(id)?;
             }
             () = telling.go_on() => {}
-            signal = shutdown.recv() => return Ok(Ended::Asked(signal)),
+            signal = shutdown.recv() => return Ok(FollowEnd::Asked(signal)),
         }
     }
 }
@@ -245,7 +248,7 @@ async fn approve_all(
         let step = &step.plan.name;
         if asked.insert(Subject::Step(step.clone())) {
             let step = StepOf { workflow: workflow.id.clone(), step: step.clone() };
-            said(workflows, Ask::ApproveStep(step, Approval::Given)).await?;
+            said(workflows, Operation::ApproveStep(step, Approval::Given)).await?;
         }
     }
     Ok(())
@@ -255,7 +258,7 @@ async fn approve_all(
 async fn answer(
     workflows: &Workflows,
     workflow: Workflow,
-    question: Question,
+    question: TerminalQuestion,
     typed: BoxFuture<'_, Result<Option<String>, Failure>>,
 ) -> Result<(), Failure> {
     let Some(typed) = typed.await? else {
@@ -265,8 +268,8 @@ async fn answer(
 }
 
 /// Says on the bus what was answered.
-async fn said(workflows: &Workflows, ask: Ask) -> Result<(), Failure> {
-    match workflows.team().seat().ask(ask).await {
+async fn said(workflows: &Workflows, ask: Operation) -> Result<(), Failure> {
+    match workflows.team().membership().ask(ask).await {
         Ok(_) => Ok(()),
         // Somebody else has answered, or it was too late.
         Err(BusError::Refused(refusal)) => {
@@ -277,7 +280,7 @@ async fn said(workflows: &Workflows, ask: Ask) -> Result<(), Failure> {
     }
 }
 
-async fn person_answers(question: Question) -> Result<Option<String>, Failure> {
+async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Failure> {
     for line in question.about.iter().chain([&question.text]) {
         output::tell(line);
     }

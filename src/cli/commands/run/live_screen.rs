@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::terminal_question::{self, Question};
-use super::tree::{self, Head, Look, Shown};
+use super::terminal_question::{self, TerminalQuestion};
+use super::tree::{self, Head, Shown, TreeStyle};
 use crate::bus::state::{State, Workflow};
 use crate::cli::{Failure, output};
 use crate::sys::signal_streams::Continuations;
@@ -33,7 +33,7 @@ pub(crate) struct Screen {
     continued: Continuations,
     /// Whether there is a person to type.
     has_keys: bool,
-    asking: Option<Asking>,
+    asking: Option<ShownQuestion>,
     /// What is to be painted besides the tree.
     next: output::Painting,
     /// What was painted last.
@@ -43,8 +43,8 @@ pub(crate) struct Screen {
 }
 
 /// A question that is on the screen.
-struct Asking {
-    question: Question,
+struct ShownQuestion {
+    question: TerminalQuestion,
     /// Hears what was typed.
     answer: oneshot::Sender<String>,
 }
@@ -77,21 +77,22 @@ impl Screen {
     /// Takes in where the workflow stands.
     pub(crate) fn update(&mut self, workflow: &Workflow, state: &State) {
         self.steps = tree::shown(workflow, state);
-        let is_open =
-            |asking: &Asking| terminal_question::is_open(&asking.question.subject, workflow, state);
+        let is_open = |asking: &ShownQuestion| {
+            terminal_question::is_open(&asking.question.subject, workflow, state)
+        };
         // Somebody else has answered, or nobody has to any more.
         self.asking = self.asking.take().filter(is_open);
     }
 
     /// Asks a person. The answer never comes when somebody else gives it.
-    pub(crate) fn ask(&mut self, question: &Question) -> oneshot::Receiver<String> {
+    pub(crate) fn ask(&mut self, question: &TerminalQuestion) -> oneshot::Receiver<String> {
         let (answer, answered) = oneshot::channel();
         if terminal::is_foreground(stdin()) {
             // What was typed before the question is no answer to it.
             terminal::drop_typed(stdin());
         }
         self.next.above.extend(question.about.clone());
-        self.asking = Some(Asking { question: question.clone(), answer });
+        self.asking = Some(ShownQuestion { question: question.clone(), answer });
         answered
     }
 
@@ -193,7 +194,7 @@ impl Screen {
     fn lines(&mut self, columns: usize, rows: Option<usize>, goes_on: bool) -> Vec<String> {
         self.head.elapsed = self.began.elapsed();
         self.head.now_ms = clock::now().wall_ms;
-        let look = Look {
+        let look = TreeStyle {
             // What is written into the last column moves some terminals to the next row.
             width: columns.saturating_sub(1).max(1),
             rows,

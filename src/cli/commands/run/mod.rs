@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 
 use self::follow_workflow::{Approving, Begun};
 use super::{orchestrator, trust};
-use crate::bus::rules::Wish;
+use crate::bus::rules::NameChoice;
 use crate::cli::open_bus::Outside;
 use crate::cli::{Failure, below_agent, find_project, open_bus, output, serve_mcp};
 use crate::config::Config;
@@ -25,9 +25,9 @@ use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
 use crate::supervisor;
-use crate::team::{Human, Known, Launch, Team};
+use crate::team::{Candidates, Launch, Team, UserReachable};
 use crate::workflow::Workflows;
-use crate::workflow::plan::toml_plan::{self, Written};
+use crate::workflow::plan::toml_plan::{self, LocatedDraft};
 use crate::workflow::plan::{Plan, validate};
 
 /// What this session is called on the bus.
@@ -76,7 +76,7 @@ enum Graph {
 
 /// What is asked for.
 enum Wanted {
-    Plan(Box<Written>),
+    Plan(Box<LocatedDraft>),
     Resume(WorkflowId),
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Wanted::Plan(written) = &wanted
         && (arguments.dry_run || arguments.graph.is_some())
     {
-        let plan = planned(written, &Known::profiles(&config, &launch))?;
+        let plan = planned(written, &Candidates::profiles(&config, &launch))?;
         output::say(&match arguments.graph {
             Some(Graph::Mermaid) => plan_drawing::mermaid(&plan),
             Some(Graph::Dot) => plan_drawing::dot(&plan),
@@ -125,21 +125,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         tracing::debug!("orphans of agents do not fall to this process: {error}");
     }
     let approving = Approving::of(arguments.yes);
-    let wish = Wish::Like(Name::parse(NAME)?);
-    let place = orchestrator::Place::of(outside, &config, wish, vec![PLAN_ROLE.to_owned()]);
+    let wish = NameChoice::Like(Name::parse(NAME)?);
+    let place = orchestrator::JoinTarget::of(outside, &config, wish, vec![PLAN_ROLE.to_owned()]);
     serve_mcp::run_team(async move || lead(place, (config, launch), wanted, approving).await)
 }
 
 /// Leads the workflow to its end, or leaves it to be resumed.
 async fn lead(
-    place: orchestrator::Place,
+    place: orchestrator::JoinTarget,
     (config, launch): (Config, Launch),
     wanted: Wanted,
     approving: Approving,
 ) -> Result<(), Failure> {
     let mut shutdown = crate::sys::signal_streams::Shutdown::listen()?;
-    let seat = orchestrator::take(place.into()).await?;
-    let team = Team::new(seat.clone(), config, launch, Human::default());
+    let membership = orchestrator::take(place.into()).await?;
+    let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team.clone());
     let begun = begin(&workflows, &wanted).await;
     let outcome = match begun {
@@ -153,7 +153,7 @@ async fn lead(
         tracing::warn!("{signal}: ending all agents at once");
     };
     team.shutdown(hurry).await;
-    serve_mcp::leave_seat(seat).await;
+    serve_mcp::leave_seat(membership).await;
     outcome
 }
 
@@ -169,13 +169,13 @@ async fn begin(workflows: &Workflows, wanted: &Wanted) -> Result<Begun, Failure>
 }
 
 /// Makes a plan of what was written, or says what is wrong at its place in the file.
-fn planned(written: &Written, known: &Known) -> Result<Plan, Failure> {
+fn planned(written: &LocatedDraft, known: &Candidates) -> Result<Plan, Failure> {
     let plan = validate(written.draft.clone(), known);
     plan.map_err(|problems| written.locate(&problems).into())
 }
 
 /// Returns every name of an agent that a plan has.
-fn named(written: &Written) -> Vec<Name> {
+fn named(written: &LocatedDraft) -> Vec<Name> {
     let steps = written.draft.steps.iter();
     let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
     // What is no name is told when the plan is checked.

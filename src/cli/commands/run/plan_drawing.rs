@@ -96,7 +96,7 @@ fn edges(plan: &Plan) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::domain::name::Name;
-    use crate::domain::step_condition::{Field, Relation, Source, When};
+    use crate::domain::step_condition::{Field, Relation, StepReference, When};
 
     fn plan() -> Plan {
         let name = |text: &str| Name::parse(text).unwrap();
@@ -120,8 +120,10 @@ mod tests {
     #[test]
     fn what_a_step_hangs_on_is_shown_with_it() {
         let mut plan = plan();
-        let source =
-            Source { step: plan.steps[0].name.clone(), field: Field::Json(vec!["list".into()]) };
+        let source = StepReference {
+            step: plan.steps[0].name.clone(),
+            field: Field::Json(vec!["list".into()]),
+        };
         plan.steps[2].for_each = Some(source.clone());
         plan.steps[2].when =
             Some(When { source, relation: Relation::Contains, value: "a \"b\"".into() });
@@ -137,7 +139,7 @@ mod tests {
         let mut plan = plan();
         plan.name = "w\n  9. all is well".into();
         plan.steps[2].when = Some(When {
-            source: Source { step: plan.steps[0].name.clone(), field: Field::Output },
+            source: StepReference { step: plan.steps[0].name.clone(), field: Field::Output },
             relation: Relation::Contains,
             value: "x\u{1b}[2J\u{9b}\u{202e}\n  9. y".into(),
         });

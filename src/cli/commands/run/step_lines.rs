@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::bus::state::{PlayedStep, Workflow};
+use crate::bus::state::{StepRun, Workflow};
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::seen;
 use crate::domain::workflow::StepStatus;
 
 /// What has been told so far.
 #[derive(Default)]
-pub(crate) struct Report {
+pub(crate) struct StepReport {
     told: BTreeMap<Name, (StepStatus, u32)>,
 }
 
-impl Report {
+impl StepReport {
     /// Returns the lines for what has changed since the last time.
     pub(crate) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
         let mut lines = Vec::new();
@@ -32,7 +32,7 @@ impl Report {
 }
 
 /// Says where a step stands.
-fn line(step: &PlayedStep) -> String {
+fn line(step: &StepRun) -> String {
     let agent = step.agent.as_ref().map_or_else(|| step.wanted().to_owned(), ToString::to_string);
     let why = told(step.why.as_deref().unwrap_or_default());
     let name = &step.plan.name;
@@ -83,8 +83,8 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
 }
 
 /// Returns the steps that end a workflow: nothing depends on them, and they are done.
-pub(crate) fn last(workflow: &Workflow) -> Vec<&PlayedStep> {
-    let is_last = |step: &&PlayedStep| {
+pub(crate) fn last(workflow: &Workflow) -> Vec<&StepRun> {
+    let is_last = |step: &&StepRun| {
         let mut others = workflow.steps.iter();
         // Who depends on a step that was done for a list depends on all of its items.
         let name = step.item.as_ref().map_or(&step.plan.name, |item| &item.of);

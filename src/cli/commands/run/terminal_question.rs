@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::tree::plain;
-use crate::bus::rules::{Approval, Ask, Saying};
+use crate::bus::rules::{Approval, Operation, PermissionReply};
 use crate::bus::state::{Permission, State, Workflow};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
@@ -24,7 +24,7 @@ pub(crate) enum Subject {
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct TerminalQuestion {
     /// What it is about.
     pub(crate) subject: Subject,
     /// What has to be known before, in a line that may be long.
@@ -35,7 +35,7 @@ pub(crate) struct Question {
     has_always: bool,
 }
 
-impl Question {
+impl TerminalQuestion {
     fn of_step(step: &Name) -> Self {
         Self {
             subject: Subject::Step(step.clone()),
@@ -58,7 +58,7 @@ impl Question {
     }
 
     /// Returns what is to be said on the bus of an answer as it was typed. All but a clear yes is no.
-    pub(crate) fn ask(&self, workflow: &Workflow, typed: &str) -> Ask {
+    pub(crate) fn ask(&self, workflow: &Workflow, typed: &str) -> Operation {
         let word = typed.trim().to_lowercase();
         let yes = matches!(word.as_str(), "y" | "yes");
         let always = self.has_always && matches!(word.as_str(), "a" | "always");
@@ -66,7 +66,7 @@ impl Question {
             Subject::Step(step) => {
                 let step = StepOf { workflow: workflow.id.clone(), step: step.clone() };
                 let approval = if yes { Approval::Given } else { Approval::Refused(None) };
-                Ask::ApproveStep(step, approval)
+                Operation::ApproveStep(step, approval)
             }
             Subject::Permission(id) => {
                 let decision = match (yes, always) {
@@ -74,7 +74,7 @@ impl Question {
                     (_, true) => Decision::AllowAlways,
                     _ => Decision::Reject,
                 };
-                Ask::AnswerPermission(id.clone(), Saying::Human(decision))
+                Operation::AnswerPermission(id.clone(), PermissionReply::Human(decision))
             }
         }
     }
@@ -98,15 +98,15 @@ pub(crate) fn next(
     state: &State,
     led_by: SessionId,
     asked: &BTreeSet<Subject>,
-) -> Option<Question> {
-    let is_new = |question: &Question| !asked.contains(&question.subject);
-    let of_agents = permissions(state, led_by).map(Question::of_permission);
+) -> Option<TerminalQuestion> {
+    let is_new = |question: &TerminalQuestion| !asked.contains(&question.subject);
+    let of_agents = permissions(state, led_by).map(TerminalQuestion::of_permission);
     let mut of_agents = of_agents.filter(is_new);
     // An agent's time runs out, a step's does not.
     of_agents.next().or_else(|| {
         let steps = workflow.steps.iter();
         let asking = steps.filter(|step| step.status == StepStatus::Asking);
-        let mut of_steps = asking.map(|step| Question::of_step(&step.plan.name));
+        let mut of_steps = asking.map(|step| TerminalQuestion::of_step(&step.plan.name));
         of_steps.find(is_new)
     })
 }
@@ -170,7 +170,7 @@ mod tests {
             cancel_asked: false,
             steps: Vec::new(),
             prompts: crate::bus::state::BodyRef {
-                place: crate::bus::storage::Place::default(),
+                place: crate::bus::storage::LogPosition::default(),
                 index: 0,
                 bytes: 0,
             },
@@ -202,12 +202,14 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_is_one_and_always_is_only_where_it_is_offered() {
-        let said = |question: &Question, typed: &str| match question.ask(&workflow(), typed) {
-            Ask::AnswerPermission(_, Saying::Human(decision)) => decision,
+        let said = |question: &TerminalQuestion, typed: &str| match question.ask(&workflow(), typed)
+        {
+            Operation::AnswerPermission(_, PermissionReply::Human(decision)) => decision,
             other => panic!("{other:?}"),
         };
-        let once = Question::of_permission(&permission(&[Decision::AllowOnce, Decision::Reject]));
-        let always = Question::of_permission(&permission(&[
+        let once =
+            TerminalQuestion::of_permission(&permission(&[Decision::AllowOnce, Decision::Reject]));
+        let always = TerminalQuestion::of_permission(&permission(&[
             Decision::AllowOnce,
             Decision::AllowAlways,
             Decision::Reject,
@@ -219,10 +221,10 @@ mod tests {
         for no in ["\n", "", "n\n", "yep\n"] {
             assert_eq!(said(&always, no), Decision::Reject);
         }
-        let step = Question::of_step(&Name::parse("commit").unwrap());
+        let step = TerminalQuestion::of_step(&Name::parse("commit").unwrap());
         let said = |typed| step.ask(&workflow(), typed);
-        assert!(matches!(said("y"), Ask::ApproveStep(_, Approval::Given)));
-        assert!(matches!(said("a"), Ask::ApproveStep(_, Approval::Refused(None))));
+        assert!(matches!(said("y"), Operation::ApproveStep(_, Approval::Given)));
+        assert!(matches!(said("a"), Operation::ApproveStep(_, Approval::Refused(None))));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::rules::{Ask, Refusal, Saying};
+use crate::bus::rules::{Operation, PermissionReply, Refusal};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::PermissionId;
 use crate::domain::limits;
@@ -56,8 +56,8 @@ impl Tool for AnswerPermission {
         if is_below_the_asker(caller.bus(), &id) {
             return Err(Refusal::OwnQuestion { id }.into());
         }
-        let ask = Ask::AnswerPermission(id.clone(), Saying::Itself(decision));
-        let (answered, decision, by, reason) = match caller.seat().ask(ask).await {
+        let ask = Operation::AnswerPermission(id.clone(), PermissionReply::Itself(decision));
+        let (answered, decision, by, reason) = match caller.membership().ask(ask).await {
             Ok(_) => (true, decision, Decider::Orchestrator, None),
             Err(BusError::Refused(refusal @ Refusal::PermissionOver { decision, by, .. })) => {
                 (false, decision, by, Some(refusal.to_string()))

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Departed, Permission, Session, State};
+use crate::bus::state::{EndedSession, Permission, Session, State};
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::time::{Now, Tick, iso8601};
 use crate::mcp::{Caller, Tool, ToolError};
 
@@ -118,12 +118,17 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
 
 /// Returns the ways to a session: its bridge's, and those of its tools.
 fn delivery(session: &Session) -> Vec<&'static str> {
-    let (into_turn, others): (Vec<_>, Vec<_>) =
-        session.ways.iter().partition(|way| matches!(way, Way::Steer | Way::Drain));
+    let (into_turn, others): (Vec<_>, Vec<_>) = session
+        .ways
+        .iter()
+        .partition(|way| matches!(way, DeliveryMethod::Steer | DeliveryMethod::Drain));
     let interrupts = into_turn.is_empty() && !others.is_empty();
-    let tools: &[Way] =
-        if session.tools == Tools::Ready { &[Way::Piggyback, Way::Pull] } else { &[] };
-    let words = |ways: Vec<Way>| ways.into_iter().map(Way::as_str);
+    let tools: &[DeliveryMethod] = if session.tools == Tools::Ready {
+        &[DeliveryMethod::Piggyback, DeliveryMethod::Pull]
+    } else {
+        &[]
+    };
+    let words = |ways: Vec<DeliveryMethod>| ways.into_iter().map(DeliveryMethod::as_str);
     words(into_turn)
         .chain(interrupts.then_some("interrupt"))
         .chain(words(tools.to_vec()))
@@ -144,7 +149,7 @@ fn open_view(permission: &Permission) -> Open {
     }
 }
 
-fn dead(departed: &Departed) -> Agent {
+fn dead(departed: &EndedSession) -> Agent {
     Agent {
         name: departed.name.to_string(),
         kind: departed.kind.as_str().to_owned(),
@@ -161,7 +166,7 @@ fn dead(departed: &Departed) -> Agent {
 }
 
 /// Only an agent's end is news; who joined by itself leaves by itself.
-fn is_recent(departed: &Departed, now: Now) -> bool {
+fn is_recent(departed: &EndedSession, now: Now) -> bool {
     departed.kind == MemberKind::Agent
         && departed.at.boot == now.tick.boot
         && between(departed.at, now.tick) <= limits::DEPARTED_SHOWN_MS

@@ -5,14 +5,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::orchestrator_team::Leading;
-use crate::mcp::{Caller, Patience, Tool, ToolError};
+use crate::mcp::orchestrator_team::OrchestratorTeam;
+use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 
 /// SIGTERM, 5 s, SIGKILL, and the time to see that it is gone.
 const LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct KillAgent {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -34,12 +34,12 @@ impl Tool for KillAgent {
     const NAME: &'static str = "kill_agent";
     const DESCRIPTION: &'static str = "End an agent and all it started by signals, when shutdown_agent is not enough. Returns when it is gone.";
 
-    fn patience(&self, _input: &Input) -> Patience {
-        Patience::Waits(LIMIT)
+    fn patience(&self, _input: &Input) -> CallTimeout {
+        CallTimeout::Waits(LIMIT)
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let team = self.leading.team(caller.seat());
+        let team = self.leading.team(caller.membership());
         team.kill_agent(&input.agent, LIMIT).await?;
         Ok(Output { killed: true })
     }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct ShutdownAgent {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl Tool for ShutdownAgent {
         returned as cancelled.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let team = self.leading.team(caller.seat());
+        let team = self.leading.team(caller.membership());
         team.shutdown_agent(&input.agent, input.reason).await?;
         Ok(Output { acknowledged: true })
     }

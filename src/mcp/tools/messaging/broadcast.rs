@@ -35,7 +35,7 @@ impl Tool for Broadcast {
         let sent = caller.call.broadcast(input.content).await?;
         let delivered: BTreeSet<_> =
             sent.into_iter().flat_map(|sent| sent.recipients).map(|(name, _)| name).collect();
-        let me = caller.seat().name().clone();
+        let me = caller.membership().name().clone();
         let failed = caller.bus().look(|state| {
             let live = state.live_sessions().into_iter().map(|session| session.name.clone());
             live.filter(|name| *name != me && !delivered.contains(name))

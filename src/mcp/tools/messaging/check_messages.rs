@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::history_cursor::Cursor;
 use super::sender_filter::sender;
 use crate::bus::rules::{Pick, Refusal};
-use crate::bus::{BusError, Letter, Seat};
+use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
-use crate::domain::message::Way;
+use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::mcp::shapes::message_shape::views;
-use crate::mcp::{Caller, Mail, MessageView, Tool, ToolError};
+use crate::mcp::{Caller, InboxMode, MessageView, Tool, ToolError};
 
 pub(crate) struct CheckMessages;
 
@@ -46,7 +46,7 @@ enum Wanted {
         from: Option<String>,
         limit: usize,
     },
-    Past {
+    History {
         cursor: Cursor,
         from: Option<String>,
         limit: usize,
@@ -69,12 +69,12 @@ impl Tool for CheckMessages {
     const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; what is returned counts as \
         read. Call it when you begin, between steps, and before you finish. A message with next_offset goes on: call with its \
         id and that offset.";
-    const MAIL: Mail = Mail::IsTheAnswer;
+    const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         match wanted(input)? {
             Wanted::Unread { from, limit } => unread(caller, from, limit).await,
-            Wanted::Past { cursor, from, limit } => past(caller, cursor, from, limit).await,
+            Wanted::History { cursor, from, limit } => past(caller, cursor, from, limit).await,
             Wanted::Rest { id, offset } => rest(caller, id, offset).await,
             Wanted::Output { task, offset } => said_before(caller, task, offset).await,
         }
@@ -108,7 +108,7 @@ fn wanted(input: Input) -> Result<Wanted, ToolError> {
     match input.cursor {
         None => Ok(Wanted::Unread { from, limit }),
         Some(cursor) => match Cursor::parse(&cursor) {
-            Some(cursor) => Ok(Wanted::Past { cursor, from, limit }),
+            Some(cursor) => Ok(Wanted::History { cursor, from, limit }),
             None => refuse("cursor is not one of ours: use a next_cursor, or \"0\" for the oldest"),
         },
     }
@@ -126,15 +126,15 @@ async fn unread(
         from: from.clone(),
         kind: None,
         limit,
-        bytes: caller.seat().answer_room(),
+        bytes: caller.membership().answer_room(),
         head_bytes: limits::HEAD_BYTES,
     };
-    let room = caller.seat().answer_room();
-    let letters = caller.call.take_into(room, Way::Pull, pick).await?;
+    let room = caller.membership().answer_room();
+    let letters = caller.call.take_into(room, DeliveryMethod::Pull, pick).await?;
     let next = caller.bus().look(|state| {
         let wanted = |name: Option<&Name>| from.is_none() || name == from.as_ref();
         state
-            .unread(caller.seat().name())
+            .unread(caller.membership().name())
             .find(|message| wanted(message.from.member()))
             .map(|message| Cursor::at(message.body.place))
     });
@@ -152,18 +152,19 @@ async fn past(
     limit: usize,
 ) -> Result<Output, ToolError> {
     let from = from.map(|from| sender(caller, &from)).transpose()?;
-    let seat = caller.seat().clone();
-    let (letters, next) = blocking(move || look_back(&seat, cursor, from.as_ref(), limit)).await?;
+    let membership = caller.membership().clone();
+    let (letters, next) =
+        blocking(move || look_back(&membership, cursor, from.as_ref(), limit)).await?;
     Ok(Output { messages: views(letters), next_cursor: next.map(Cursor::text) })
 }
 
 fn look_back(
-    seat: &Seat,
+    membership: &Membership,
     cursor: Cursor,
     from: Option<&Name>,
     limit: usize,
-) -> Result<(Vec<Letter>, Option<Cursor>), BusError> {
-    let (bus, me) = (seat.bus(), seat.name());
+) -> Result<(Vec<LoadedMessage>, Option<Cursor>), BusError> {
+    let (bus, me) = (membership.bus(), membership.name());
     bus.refresh()?;
     let wanted = |message: &crate::bus::state::Message| {
         from.is_none_or(|from| message.from.member() == Some(from))
@@ -171,10 +172,10 @@ fn look_back(
     let (found, after) = bus.history(cursor.place, wanted, me, limit + cursor.shown)?;
     let mut letters = Vec::new();
     let mut at = cursor;
-    let mut room = seat.answer_room();
+    let mut room = membership.answer_room();
     for message in found.into_iter().skip(cursor.shown) {
         let place = message.body.place;
-        let most = limits::HEAD_BYTES.min(seat.text_room());
+        let most = limits::HEAD_BYTES.min(membership.text_room());
         let letter = bus.letter(message, 0, most)?;
         if letters.len() == limit || (letter.shown_len() > room && !letters.is_empty()) {
             // `at` is behind the last one that is shown; what follows in the same line is counted from the line's first.
@@ -189,12 +190,12 @@ fn look_back(
 
 /// Reads on in one message, and changes nothing.
 async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
-    let seat = caller.seat().clone();
+    let membership = caller.membership().clone();
     let letter = blocking(move || {
-        let bus = seat.bus();
+        let bus = membership.bus();
         bus.refresh()?;
-        let header = bus.find_message(&id, seat.name())?;
-        bus.letter(header, offset, seat.text_room())
+        let header = bus.find_message(&id, membership.name())?;
+        bus.letter(header, offset, membership.text_room())
     });
     Ok(Output { messages: views(vec![letter.await?]), next_cursor: None })
 }
@@ -205,7 +206,7 @@ async fn said_before(
     task: TaskId,
     offset: usize,
 ) -> Result<Output, ToolError> {
-    let (bus, reader) = (caller.bus().clone(), caller.seat().session());
+    let (bus, reader) = (caller.bus().clone(), caller.membership().session());
     let said = blocking(move || {
         bus.refresh()?;
         let unknown = || Refusal::UnknownTask { id: task.clone() };
@@ -218,7 +219,7 @@ async fn said_before(
         Ok((task, whole))
     });
     let (task, whole) = said.await?;
-    let view = MessageView::of_output(&task, caller.seat(), &whole, offset);
+    let view = MessageView::of_output(&task, caller.membership(), &whole, offset);
     Ok(Output { messages: vec![view], next_cursor: None })
 }
 

@@ -70,7 +70,11 @@ impl Tool for ClaimRequest {
             Claimed::Lost { request, reason } => (false, request, Some(reason)),
         };
         let texts = caller.bus().request_texts(request.body)?;
-        Ok(Output { claimed, request: view(request, &texts, caller.seat().text_room()), reason })
+        Ok(Output {
+            claimed,
+            request: view(request, &texts, caller.membership().text_room()),
+            reason,
+        })
     }
 }
 

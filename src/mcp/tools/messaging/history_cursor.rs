@@ -1,6 +1,6 @@
 //! A place in the past of a member's messages, as a text that models pass back.
 
-use crate::bus::storage::Place;
+use crate::bus::storage::LogPosition;
 
 /// More messages than one line of the log can hold.
 const MOST_IN_A_LINE: usize = 1 << 16;
@@ -9,19 +9,19 @@ const MOST_IN_A_LINE: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// A line of the log; none is the oldest.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<LogPosition>,
     /// How many of that line's messages have been shown: one line may have several for the same member.
     pub(crate) shown: usize,
 }
 
 impl Cursor {
     /// Returns the cursor in front of a line.
-    pub(crate) fn at(place: Place) -> Self {
+    pub(crate) fn at(place: LogPosition) -> Self {
         Self { place: Some(place), shown: 0 }
     }
 
     /// Returns the cursor behind one more message, that stands in the line at `place`.
-    pub(crate) fn behind(self, place: Place) -> Self {
+    pub(crate) fn behind(self, place: LogPosition) -> Self {
         let shown = if self.place == Some(place) { self.shown + 1 } else { 1 };
         Self { place: Some(place), shown }
     }
@@ -38,7 +38,7 @@ impl Cursor {
             return None;
         }
         Some(Self {
-            place: Some(Place { segment: segment.ok()?, offset: offset.ok()? }),
+            place: Some(LogPosition { segment: segment.ok()?, offset: offset.ok()? }),
             // More than any line can have would only be a number to stumble over.
             shown: usize::try_from(shown.ok()?).ok().filter(|shown| *shown <= MOST_IN_A_LINE)?,
         })
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_cursor_reads_back() {
-        let place = Place { segment: 7, offset: 4096 };
+        let place = LogPosition { segment: 7, offset: 4096 };
         let cursor = Cursor::at(place).behind(place).behind(place);
         assert_eq!(cursor.shown, 2);
         assert_eq!(Cursor::parse(&cursor.text()), Some(cursor));

@@ -49,7 +49,7 @@ impl Tool for ListAgents {
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
         caller.bus().bury_the_dead().await?;
         let now = caller.bus().now().tick;
-        let me = caller.seat().session();
+        let me = caller.membership().session();
         let agents = caller.bus().look(|state| {
             let sessions = state.live_sessions().into_iter();
             sessions

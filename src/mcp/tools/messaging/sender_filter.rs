@@ -7,7 +7,7 @@ use crate::mcp::{Caller, ToolError};
 /// Finds the member whose messages are asked for: a known one, or one that is gone and whose messages are still unread.
 pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
     caller.bus().refresh()?;
-    let me = caller.seat().name();
+    let me = caller.membership().name();
     caller.bus().look(|state| {
         let named = Name::parse(text).ok();
         let wrote =

@@ -10,7 +10,7 @@ use crate::bus::Waited;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::RequestId;
 use crate::domain::limits;
-use crate::mcp::{Caller, Mail, MessageView, Patience, Tool, ToolError};
+use crate::mcp::{CallTimeout, Caller, InboxMode, MessageView, Tool, ToolError};
 
 pub(crate) struct WaitForMessage;
 
@@ -55,12 +55,12 @@ impl Tool for WaitForMessage {
     const NAME: &'static str = "wait_for_message";
     const DESCRIPTION: &'static str = "Wait until a team-mate writes, for example for the answer to your request; returns at \
         once if an unread message fits. After a time-out do other work or wait again.";
-    const MAIL: Mail = Mail::IsTheAnswer;
+    const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
-    fn patience(&self, input: &Input) -> Patience {
+    fn patience(&self, input: &Input) -> CallTimeout {
         // Over the limit it is refused at once.
         let seconds = input.seconds().min(limits::MAX_WAIT_SECONDS);
-        Patience::Waits(Duration::from_secs(seconds))
+        CallTimeout::Waits(Duration::from_secs(seconds))
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {

@@ -10,16 +10,16 @@ use crate::bus::state::Task;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::permission::Policy;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
-use crate::mcp::{Caller, Patience, Tool, ToolError};
+use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 use crate::team::{Assignment, Team, TeamError, Waited};
 
 /// How often a client that waits and wants to know is told how it goes.
 const PROGRESS: Duration = Duration::from_secs(2);
 
 pub(crate) struct AssignTask {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -112,13 +112,13 @@ impl Tool for AssignTask {
     const DESCRIPTION: &'static str = "Give work to an agent and return at once: the agent works while you go on, and its end \
         is told in your inbox. With `wait` the result is returned if it comes in time; else ask get_task_result later.";
 
-    fn patience(&self, input: &Input) -> Patience {
+    fn patience(&self, input: &Input) -> CallTimeout {
         if input.wait {
-            Patience::Waits(Duration::from_secs(
+            CallTimeout::Waits(Duration::from_secs(
                 input.seconds().min(limits::MAX_ASSIGN_WAIT_SECONDS),
             ))
         } else {
-            Patience::Short
+            CallTimeout::Short
         }
     }
 
@@ -130,7 +130,7 @@ impl Tool for AssignTask {
                 limits::MAX_ASSIGN_WAIT_SECONDS
             )));
         }
-        let team = self.leading.team(caller.seat());
+        let team = self.leading.team(caller.membership());
         let assigned = team.assign(input.assignment()?).await?;
         let mut result = None;
         if wait {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskStatus;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::status;
 use crate::mcp::{Caller, Tool, ToolError};
 
@@ -15,7 +15,7 @@ use crate::mcp::{Caller, Tool, ToolError};
 const LIMIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct CancelTask {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ impl Tool for CancelTask {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = TaskId::parse(&input.task_id)?;
-        let team = self.leading.team(caller.seat());
+        let team = self.leading.team(caller.membership());
         team.cancel_task(&id, LIMIT).await?;
         let task = team.task(&id)?;
         Ok(Output {

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::ids::TaskId;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::{ResultView, output_bytes, take_notice};
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct GetTaskResult {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ impl Tool for GetTaskResult {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<ResultView, ToolError> {
         let id = TaskId::parse(&input.task_id)?;
         let max = output_bytes(input.max_bytes)?;
-        let team = self.leading.team(caller.seat());
+        let team = self.leading.team(caller.membership());
         let output = team.output(&id, input.offset.unwrap_or(0), max).await?;
         take_notice(caller, &output).await;
         Ok(ResultView::of(output, input.list_offset.unwrap_or(0), &team))

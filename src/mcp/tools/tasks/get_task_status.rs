@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::ids::TaskId;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::StatusView;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct GetTaskStatus {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ impl Tool for GetTaskStatus {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<StatusView, ToolError> {
         let id = TaskId::parse(&input.task_id)?;
-        let team = self.leading.team(caller.seat());
+        let team = self.leading.team(caller.membership());
         let task = team.task(&id)?;
         Ok(StatusView::of(&task, &team))
     }

@@ -7,11 +7,11 @@ use crate::bus::rules::Approval;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepOf;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct ApproveStep {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::WorkflowId;
 use crate::domain::workflow::WorkflowStatus;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{Caller, Tool, ToolError};
 
 /// How long the agents' own word is waited for, as in `cancel_task`.
 const LIMIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct CancelWorkflow {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{State, Workflow};
 use crate::domain::ids::WorkflowId;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::workflow_shape::WorkflowView;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct GetWorkflowStatus {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::ids::WorkflowId;
-use crate::mcp::orchestrator_team::Leading;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::workflow_shape::WorkflowView;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct ResumeWorkflow {
-    pub(crate) leading: Leading,
+    pub(crate) leading: OrchestratorTeam,
 }
 
 #[derive(Deserialize, JsonSchema)]

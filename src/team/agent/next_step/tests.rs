@@ -5,8 +5,8 @@ use crate::delivery::capabilities::SteerWhen;
 
 const STALL: Duration = Duration::from_mins(5);
 
-fn wishes() -> Wishes {
-    Wishes { live: true, ..Wishes::default() }
+fn wishes() -> AgentOnBus {
+    AgentOnBus { live: true, ..AgentOnBus::default() }
 }
 
 fn idle(now: Instant) -> Situation {
@@ -51,82 +51,88 @@ fn mail(newest: u64, urgent: Option<u64>) -> Mail {
 fn no_turn_begins_while_one_runs() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
-    let wishes = Wishes { next_task: Some(task.clone()), mail: mail(9, None), ..wishes() };
-    let rest = Step::Rest(Some(now + LISTEN));
+    let wishes = AgentOnBus { next_task: Some(task.clone()), mail: mail(9, None), ..wishes() };
+    let rest = NextStep::Rest(Some(now + LISTEN));
     assert_eq!(next(&wishes, &busy(now, None)), rest);
-    assert_eq!(next(&wishes, &idle(now)), Step::Begin(task));
+    assert_eq!(next(&wishes, &idle(now)), NextStep::Begin(task));
 }
 
 #[test]
 fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_task() {
     let now = Instant::now();
-    let wishes = Wishes { mail: mail(9, None), ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), Step::Wake(9));
+    let wishes = AgentOnBus { mail: mail(9, None), ..wishes() };
+    assert_eq!(next(&wishes, &idle(now)), NextStep::Wake(9));
     let just_woken = Situation { woken: Some(now), ..idle(now) };
     let later = now + wake_idle::GATHER;
-    assert_eq!(next(&wishes, &just_woken), Step::Rest(Some(later)));
+    assert_eq!(next(&wishes, &just_woken), NextStep::Rest(Some(later)));
     let then = Situation { now: later, ..just_woken };
-    assert_eq!(next(&wishes, &then), Step::Wake(9));
+    assert_eq!(next(&wishes, &then), NextStep::Wake(9));
     let task = TaskId::from_bits(1);
-    let with_task = Wishes { next_task: Some(task.clone()), ..wishes };
-    assert_eq!(next(&with_task, &then), Step::Begin(task));
+    let with_task = AgentOnBus { next_task: Some(task.clone()), ..wishes };
+    assert_eq!(next(&with_task, &then), NextStep::Begin(task));
 }
 
 #[test]
 fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_else() {
     let now = Instant::now();
     let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
-    let wishes = Wishes { mail: mail(9, Some(9)), next_task: Some(second), ..wishes() };
+    let wishes = AgentOnBus { mail: mail(9, Some(9)), next_task: Some(second), ..wishes() };
     let running = busy(now, None);
-    assert_eq!(next(&wishes, &running), Step::Interrupt);
+    assert_eq!(next(&wishes, &running), NextStep::Interrupt);
     let mut interrupted = running.clone();
     if let Some(turn) = &mut interrupted.turn {
         turn.interrupted = true;
     }
     assert_eq!(
         next(&wishes, &interrupted),
-        Step::Rest(Some(now + LISTEN)),
+        NextStep::Rest(Some(now + LISTEN)),
         "and it is not given up when it does not end"
     );
-    assert_eq!(next(&wishes, &busy(now, Some(now))), Step::Rest(Some(now + grace_periods::CANCEL)));
+    assert_eq!(
+        next(&wishes, &busy(now, Some(now))),
+        NextStep::Rest(Some(now + grace_periods::CANCEL))
+    );
     let cut = Situation { cut: Some(first.clone()), ..idle(now) };
-    assert_eq!(next(&wishes, &cut), Step::GoOn(first));
-    let stopping = Wishes { stop: Some(StopWanted::Gracefully), ..wishes };
-    assert_eq!(next(&stopping, &cut), Step::Stop(StopWanted::Gracefully));
+    assert_eq!(next(&wishes, &cut), NextStep::GoOn(first));
+    let stopping = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes };
+    assert_eq!(next(&stopping, &cut), NextStep::Stop(StopMode::Gracefully));
 }
 
 #[test]
 fn mail_is_steered_into_a_turn_that_is_not_cancelled() {
     let now = Instant::now();
-    let wishes = Wishes { mail: mail(9, None), ..wishes() };
+    let wishes = AgentOnBus { mail: mail(9, None), ..wishes() };
     let reach = Reach { steer: Some(SteerWhen::Always), drains: false };
     let situation = |cancelled| Situation { reach, ..busy(now, cancelled) };
-    assert_eq!(next(&wishes, &situation(None)), Step::Steer);
-    assert_eq!(next(&wishes, &situation(Some(now))), Step::Rest(Some(now + grace_periods::CANCEL)));
+    assert_eq!(next(&wishes, &situation(None)), NextStep::Steer);
+    assert_eq!(
+        next(&wishes, &situation(Some(now))),
+        NextStep::Rest(Some(now + grace_periods::CANCEL))
+    );
     let later = now + Duration::from_secs(1);
     let gathering = Situation { steer_after: Some(later), ..situation(None) };
-    assert_eq!(next(&wishes, &gathering), Step::Rest(Some(later)));
+    assert_eq!(next(&wishes, &gathering), NextStep::Rest(Some(later)));
 }
 
 #[test]
 fn the_first_prompt_waits_for_the_tools_but_not_for_ever() {
     let now = Instant::now();
-    let wishes = Wishes { next_task: Some(TaskId::from_bits(1)), unproven: true, ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), Step::Rest(Some(now + TOOLS_DEADLINE)));
+    let wishes = AgentOnBus { next_task: Some(TaskId::from_bits(1)), unproven: true, ..wishes() };
+    assert_eq!(next(&wishes, &idle(now)), NextStep::Rest(Some(now + TOOLS_DEADLINE)));
     let late = Situation { now: now + TOOLS_DEADLINE, ..idle(now) };
-    assert_eq!(next(&wishes, &late), Step::MissTools);
+    assert_eq!(next(&wishes, &late), NextStep::MissTools);
 }
 
 #[test]
 fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
-    let wishes = Wishes { next_task: Some(task.clone()), ..wishes() };
+    let wishes = AgentOnBus { next_task: Some(task.clone()), ..wishes() };
     let settled = now + Duration::from_millis(500);
     let early = Situation { settled: Some(settled), ..idle(now) };
-    assert_eq!(next(&wishes, &early), Step::Rest(Some(settled)));
+    assert_eq!(next(&wishes, &early), NextStep::Rest(Some(settled)));
     let later = Situation { now: settled, ..early };
-    assert_eq!(next(&wishes, &later), Step::Begin(task));
+    assert_eq!(next(&wishes, &later), NextStep::Begin(task));
 }
 
 #[test]
@@ -134,47 +140,47 @@ fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs()
     let now = Instant::now();
     let task = TaskId::from_bits(1);
     let fresh =
-        Wishes { next_task: Some(task.clone()), fresh_task: Some(task.clone()), ..wishes() };
+        AgentOnBus { next_task: Some(task.clone()), fresh_task: Some(task.clone()), ..wishes() };
     let used = Situation { renews: true, ..idle(now) };
-    assert_eq!(next(&fresh, &used), Step::Renew);
+    assert_eq!(next(&fresh, &used), NextStep::Renew);
     let running = Situation { renews: true, ..busy(now, None) };
-    assert_eq!(next(&fresh, &running), Step::Rest(Some(now + LISTEN)));
+    assert_eq!(next(&fresh, &running), NextStep::Rest(Some(now + LISTEN)));
     let resuming = Situation { interrupted: Some(TaskId::from_bits(2)), ..used.clone() };
-    assert_eq!(next(&fresh, &resuming), Step::Resume(TaskId::from_bits(2)));
-    assert_eq!(next(&fresh, &idle(now)), Step::Begin(task.clone()));
-    let plain = Wishes { fresh_task: None, ..fresh };
-    assert_eq!(next(&plain, &used), Step::Begin(task));
+    assert_eq!(next(&fresh, &resuming), NextStep::Resume(TaskId::from_bits(2)));
+    assert_eq!(next(&fresh, &idle(now)), NextStep::Begin(task.clone()));
+    let plain = AgentOnBus { fresh_task: None, ..fresh };
+    assert_eq!(next(&plain, &used), NextStep::Begin(task));
 }
 
 #[test]
 fn a_cancelled_turn_that_does_not_end_is_given_up() {
     let now = Instant::now();
-    let wishes = Wishes { cancel: true, ..wishes() };
-    assert_eq!(next(&wishes, &busy(now, None)), Step::CancelTurn);
+    let wishes = AgentOnBus { cancel: true, ..wishes() };
+    assert_eq!(next(&wishes, &busy(now, None)), NextStep::CancelTurn);
     assert_eq!(
         next(&wishes, &busy(now, Some(now))),
-        Step::Rest(Some(now + grace_periods::CANCEL.min(LISTEN)))
+        NextStep::Rest(Some(now + grace_periods::CANCEL.min(LISTEN)))
     );
-    assert_eq!(next(&wishes, &busy(now + grace_periods::CANCEL, Some(now))), Step::GiveUpTask);
+    assert_eq!(next(&wishes, &busy(now + grace_periods::CANCEL, Some(now))), NextStep::GiveUpTask);
 }
 
 #[test]
 fn a_graceful_stop_lets_the_turn_end_then_cancels_it_then_stops_all_the_same() {
     let now = Instant::now();
-    let wishes = Wishes { stop: Some(StopWanted::Gracefully), ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), Step::Stop(StopWanted::Gracefully));
+    let wishes = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes() };
+    assert_eq!(next(&wishes, &idle(now)), NextStep::Stop(StopMode::Gracefully));
     let running = Situation { stopping_since: Some(now), ..busy(now, None) };
-    assert_eq!(next(&wishes, &running), Step::Rest(Some(now + grace_periods::TURN)));
+    assert_eq!(next(&wishes, &running), NextStep::Rest(Some(now + grace_periods::TURN)));
     let late = Situation { now: now + grace_periods::TURN, ..running };
-    assert_eq!(next(&wishes, &late), Step::CancelTurn);
+    assert_eq!(next(&wishes, &late), NextStep::CancelTurn);
     let cancelled = busy(now + grace_periods::CANCEL_WHILE_STOPPING, Some(now));
-    assert_eq!(next(&wishes, &cancelled), Step::Stop(StopWanted::Gracefully));
+    assert_eq!(next(&wishes, &cancelled), NextStep::Stop(StopMode::Gracefully));
 }
 
 #[test]
 fn a_stop_does_not_wait_for_an_answer_to_a_question() {
     let now = Instant::now();
-    let wishes = Wishes { stop: Some(StopWanted::Gracefully), ..wishes() };
+    let wishes = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes() };
     let asking = Situation {
         stopping_since: Some(now),
         turn: Some(TurnSituation {
@@ -188,24 +194,28 @@ fn a_stop_does_not_wait_for_an_answer_to_a_question() {
         }),
         ..idle(now)
     };
-    assert_eq!(next(&wishes, &asking), Step::CancelTurn);
+    assert_eq!(next(&wishes, &asking), NextStep::CancelTurn);
 }
 
 #[test]
 fn silence_is_told_once_and_its_end_too() {
     let now = Instant::now();
     let silent = Situation { now: now + STALL, ..busy(now, None) };
-    assert_eq!(next(&wishes(), &silent), Step::Stall);
-    let told = Wishes { stalled: true, ..wishes() };
-    assert_eq!(next(&told, &silent), Step::Rest(Some(now + STALL + LISTEN)));
-    assert_eq!(next(&told, &busy(now, None)), Step::Stir);
-    let waits = Wishes { waits: true, ..wishes() };
-    assert_eq!(next(&waits, &silent), Step::Rest(Some(now + STALL + LISTEN)));
+    assert_eq!(next(&wishes(), &silent), NextStep::Stall);
+    let told = AgentOnBus { stalled: true, ..wishes() };
+    assert_eq!(next(&told, &silent), NextStep::Rest(Some(now + STALL + LISTEN)));
+    assert_eq!(next(&told, &busy(now, None)), NextStep::Stir);
+    let waits = AgentOnBus { waits: true, ..wishes() };
+    assert_eq!(next(&waits, &silent), NextStep::Rest(Some(now + STALL + LISTEN)));
     let mut asking = silent;
     if let Some(turn) = &mut asking.turn {
         turn.asking = true;
     }
-    assert_eq!(next(&wishes(), &asking), Step::Rest(Some(now + STALL + LISTEN)), "it waits for us");
+    assert_eq!(
+        next(&wishes(), &asking),
+        NextStep::Rest(Some(now + STALL + LISTEN)),
+        "it waits for us"
+    );
 }
 
 #[test]
@@ -213,49 +223,49 @@ fn signs_of_life_are_told_now_and_then() {
     let now = Instant::now();
     let mut situation = busy(now, None);
     situation.now = now + STIR;
-    let quiet = Step::Rest(Some(situation.now + LISTEN));
+    let quiet = NextStep::Rest(Some(situation.now + LISTEN));
     assert_eq!(next(&wishes(), &situation), quiet, "there was none");
     if let Some(turn) = &mut situation.turn {
         turn.heard = now + STIR;
     }
-    assert_eq!(next(&wishes(), &situation), Step::Stir);
+    assert_eq!(next(&wishes(), &situation), NextStep::Stir);
 }
 
 #[test]
 fn an_interrupted_task_goes_before_the_next() {
     let now = Instant::now();
     let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
-    let wishes = Wishes { next_task: Some(second), ..wishes() };
+    let wishes = AgentOnBus { next_task: Some(second), ..wishes() };
     let situation = Situation { interrupted: Some(first.clone()), ..idle(now) };
-    assert_eq!(next(&wishes, &situation), Step::Resume(first));
+    assert_eq!(next(&wishes, &situation), NextStep::Resume(first));
 }
 
 #[test]
 fn a_kill_waits_for_nothing() {
     let now = Instant::now();
-    let wishes = Wishes { stop: Some(StopWanted::AtOnce), ..wishes() };
-    assert_eq!(next(&wishes, &busy(now, None)), Step::Stop(StopWanted::AtOnce));
-    assert_eq!(next(&Wishes::default(), &busy(now, None)), Step::Abandon);
+    let wishes = AgentOnBus { stop: Some(StopMode::AtOnce), ..wishes() };
+    assert_eq!(next(&wishes, &busy(now, None)), NextStep::Stop(StopMode::AtOnce));
+    assert_eq!(next(&AgentOnBus::default(), &busy(now, None)), NextStep::Abandon);
 }
 
 #[test]
 fn what_has_happened_is_written_before_anything_else_begins() {
     let now = Instant::now();
     let wishes =
-        Wishes { next_task: Some(TaskId::from_bits(1)), mail: mail(9, Some(9)), ..wishes() };
+        AgentOnBus { next_task: Some(TaskId::from_bits(1)), mail: mail(9, Some(9)), ..wishes() };
     let later = now + Duration::from_secs(1);
     let with =
         |situation: Situation, unwritten| Situation { unwritten: Some(unwritten), ..situation };
     for idle_or_not in [idle(now), busy(now, None)] {
         let due = with(idle_or_not.clone(), now);
-        assert_eq!(next(&wishes, &due), Step::Write);
+        assert_eq!(next(&wishes, &due), NextStep::Write);
         let waiting = with(idle_or_not, later);
-        assert_eq!(next(&wishes, &waiting), Step::Rest(Some(later)));
+        assert_eq!(next(&wishes, &waiting), NextStep::Rest(Some(later)));
     }
-    let stopping = Wishes { stop: Some(StopWanted::Gracefully), ..wishes.clone() };
+    let stopping = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes.clone() };
     let unwritten = with(idle(now), now);
-    assert_eq!(next(&stopping, &unwritten), Step::Stop(StopWanted::Gracefully));
-    let cancelled = Wishes { cancel: true, ..wishes };
+    assert_eq!(next(&stopping, &unwritten), NextStep::Stop(StopMode::Gracefully));
+    let cancelled = AgentOnBus { cancel: true, ..wishes };
     let running = with(busy(now, None), later);
-    assert_eq!(next(&cancelled, &running), Step::CancelTurn, "that needs no bus");
+    assert_eq!(next(&cancelled, &running), NextStep::CancelTurn, "that needs no bus");
 }

@@ -10,15 +10,16 @@ use uuid::Uuid;
 
 use self::drawn::{Drawn, Fate, Happens, ROUNDS, Wants, drawn, happens};
 use super::*;
-use crate::bus::event::{Body, Entry, Event, Report, Starting, StepReturned, StepStarted};
+use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted, TaskReport};
 use crate::bus::rules::{
-    Ask, Command, Ending, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Wish, decide,
+    Command, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Operation,
+    decide,
 };
 use crate::bus::state::State;
-use crate::bus::storage::Place;
+use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CommandId, SessionId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::step_condition::{Field, Relation, Source, When};
+use crate::domain::step_condition::{Field, Relation, StepReference, When};
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::{Gate, Repeat, Step, StepOf, WorkflowStatus};
 
@@ -74,7 +75,7 @@ impl World {
                 step.fallback = vec!["claude".into()];
             }
             let first = before.first().cloned();
-            let source = |field| first.clone().map(|step| Source { step, field });
+            let source = |field| first.clone().map(|step| StepReference { step, field });
             step.when = drawn.when.and_then(|wants| {
                 let (field, value) = match wants {
                     Wants::Status(status) => (Field::Status, status.as_str()),
@@ -103,7 +104,7 @@ impl World {
             plan_file: None,
         };
         let lead = world.lead;
-        let events = world.ask(lead, Ask::CreateWorkflow(Box::new(new)));
+        let events = world.ask(lead, Operation::CreateWorkflow(Box::new(new)));
         let Some(Event::WorkflowCreated(created)) = events.first() else { panic!("{events:?}") };
         world.workflow = created.id.clone();
         world
@@ -118,7 +119,7 @@ impl World {
         let session = SessionId(self.fresh());
         let new = NewMember {
             session,
-            wish: Wish::Like(Name::parse("orchestrator").unwrap()),
+            wish: NameChoice::Like(Name::parse("orchestrator").unwrap()),
             kind: MemberKind::Orchestrator,
             model: None,
             roles: Vec::new(),
@@ -127,12 +128,12 @@ impl World {
             dead: Vec::new(),
             put_aside: None,
         };
-        self.ask(None, Ask::Join(Box::new(new)));
+        self.ask(None, Operation::Join(Box::new(new)));
         session
     }
 
     #[track_caller]
-    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Ask) -> Vec<Event> {
+    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Operation) -> Vec<Event> {
         let tick = Tick { boot: 0, ms: 0 };
         let now = Now { wall_ms: 0, tick };
         let command =
@@ -152,7 +153,7 @@ impl World {
         for event in &entry.events {
             self.check(event);
         }
-        self.state.apply(&entry, &indices, Place::default());
+        self.state.apply(&entry, &indices, LogPosition::default());
         self.seq = entry.next_seq();
         entry.events
     }
@@ -194,21 +195,21 @@ impl World {
         self.state.workflow(&self.workflow).unwrap()
     }
 
-    fn seen(&self, step: &PlayedStep) -> Seen {
+    fn seen(&self, step: &StepRun) -> TaskSeen {
         let task = self.state.task(step.task.as_ref().unwrap()).unwrap();
         if let Some(outcome) = self.gates.get(&task.id) {
-            return Seen::Gated(outcome.clone());
+            return TaskSeen::Gated(outcome.clone());
         }
         if task.status.is_final() {
-            Seen::Ended(TaskEnd { status: task.status, error: task.error.clone() })
+            TaskSeen::Ended(TaskEnd { status: task.status, error: task.error.clone() })
         } else if task.cancel_asked {
-            Seen::Ending
+            TaskSeen::Ending
         } else {
-            Seen::Going
+            TaskSeen::Going
         }
     }
 
-    fn weighed(&self, step: &PlayedStep) -> Weighed {
+    fn weighed(&self, step: &StepRun) -> ConditionResult {
         let drawn = &self.drawn[number_of(&step.plan.name)];
         let before = self.workflow().step(&step.plan.depends_on[0]).unwrap();
         let holds = match drawn.when {
@@ -216,12 +217,12 @@ impl World {
             Some(Wants::Output(answer)) => answer && before.status != StepStatus::Unneeded,
             None => panic!("{step:?} has no condition"),
         };
-        if holds { Weighed::Holds } else { Weighed::Not("no".to_owned()) }
+        if holds { ConditionResult::Holds } else { ConditionResult::Not("no".to_owned()) }
     }
 
     /// Looks once, and does the first so many things.
     fn look(&mut self, most: usize) -> usize {
-        let weighed = |step: &PlayedStep| self.weighed(step);
+        let weighed = |step: &StepRun| self.weighed(step);
         let actions = next(self.workflow(), WIDTH, |step| self.seen(step), weighed);
         let count = actions.len().min(most);
         for action in actions.into_iter().take(most) {
@@ -234,7 +235,7 @@ impl World {
         let lead = self.lead;
         match action {
             Action::Move(step, step_move) => {
-                let ask = Ask::MoveSteps(self.workflow.clone(), vec![(step, step_move)]);
+                let ask = Operation::MoveSteps(self.workflow.clone(), vec![(step, step_move)]);
                 self.ask(lead, ask);
             }
             Action::Gate(name) => {
@@ -253,10 +254,10 @@ impl World {
                 let count = self.drawn[number_of(&name)].items.unwrap();
                 let step = StepOf { workflow: self.workflow.clone(), step: name };
                 let items = Body::Text("[]".into());
-                self.ask(lead, Ask::SpreadStep(step, NewItems { count, items }));
+                self.ask(lead, Operation::SpreadStep(step, NewItems { count, items }));
             }
             Action::CancelTask(task) => {
-                self.ask(lead, Ask::CancelTask(task));
+                self.ask(lead, Operation::CancelTask(task));
             }
             Action::Start(step) => {
                 let task = NewTask {
@@ -267,7 +268,7 @@ impl World {
                     step: Some(StepOf { workflow: self.workflow.clone(), step }),
                 };
                 let ask = match self.free_agent() {
-                    Some(session) => Ask::Assign { session, task },
+                    Some(session) => Operation::Assign { session, task },
                     None => self.starting(task),
                 };
                 self.ask(lead, ask);
@@ -283,7 +284,7 @@ impl World {
         free.next().map(|free| free.id)
     }
 
-    fn starting(&mut self, task: NewTask) -> Ask {
+    fn starting(&mut self, task: NewTask) -> Operation {
         let starting = Starting {
             session: SessionId(self.fresh()),
             name: name_of(0),
@@ -295,8 +296,8 @@ impl World {
             owner: self.lead,
             token_hash: String::new(),
         };
-        let wish = Wish::Like(Name::parse("codex").unwrap());
-        Ask::Start(Box::new(NewAgent { wish, starting }), Some(task))
+        let wish = NameChoice::Like(Name::parse("codex").unwrap());
+        Operation::Start(Box::new(NewAgent { wish, starting }), Some(task))
     }
 
     /// Returns the steps whose task is not over; one that is done for a list has none.
@@ -313,15 +314,15 @@ impl World {
         let (task, lead) = (self.state.task(id).unwrap().clone(), self.lead);
         if task.status == TaskStatus::Queued {
             // Until now its agent was coming up.
-            let ready = Ask::Ready { session: task.session, model: None, pid: 1 };
+            let ready = Operation::Ready { session: task.session, model: None, pid: 1 };
             self.ask(lead, ready);
-            self.ask(lead, Ask::StartTask(id.clone()));
+            self.ask(lead, Operation::StartTask(id.clone()));
         }
         let failed = self.failed.entry(name.clone()).or_default();
         let status = match self.drawn[number].fate {
             _ if task.cancel_asked => TaskStatus::Cancelled,
             Fate::Crashes => {
-                let leave = Ask::Leave {
+                let leave = Operation::Leave {
                     session: task.session,
                     departure: Departure::Failed,
                     detail: None,
@@ -340,9 +341,9 @@ impl World {
             output: Body::Text(String::new()),
             stop_reason: None,
             error: None,
-            report: Report::default(),
+            report: TaskReport::default(),
         };
-        self.ask(lead, Ask::FinishTask(id.clone(), Box::new(ending)));
+        self.ask(lead, Operation::FinishTask(id.clone(), Box::new(ending)));
     }
 
     fn happen(&mut self, happens: Happens) {
@@ -363,19 +364,19 @@ impl World {
                 dead.extend(
                     agents.filter(|agent| agent.owner == Some(self.lead)).map(|agent| agent.id),
                 );
-                self.ask(None, Ask::Bury(dead));
+                self.ask(None, Operation::Bury(dead));
                 let over = self.workflow().status.is_final();
                 self.lead = self.join();
                 if !over {
                     let (lead, id) = (self.lead, self.workflow.clone());
                     assert_eq!(self.workflow().status, WorkflowStatus::Interrupted);
-                    self.ask(lead, Ask::ResumeWorkflow(id));
+                    self.ask(lead, Operation::ResumeWorkflow(id));
                 }
             }
             Happens::Cancel => {
                 if !self.workflow().status.is_final() {
                     let (lead, id) = (self.lead, self.workflow.clone());
-                    self.ask(lead, Ask::CancelWorkflow(id));
+                    self.ask(lead, Operation::CancelWorkflow(id));
                 }
             }
         }

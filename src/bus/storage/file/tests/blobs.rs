@@ -7,34 +7,34 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use super::{Clock, Project};
 use crate::bus::event::{Body, Created, Event, StepSpread};
-use crate::bus::rules::Wish;
+use crate::bus::rules::NameChoice;
 use crate::bus::storage::contract::{append, joined, name, sent, session};
 use crate::bus::storage::file::simulated_disk::SimulatedDisk;
 use crate::bus::storage::file::{FileLog, Options};
 use crate::bus::storage::{Log, LogError};
-use crate::bus::{Bus, BusError, Joining, Seat};
+use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::domain::ids::{MessageId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::fs::disk::Disk as _;
 
-async fn peer(bus: &Bus, called: &str) -> Seat {
+async fn peer(bus: &Bus, called: &str) -> Membership {
     let joining = Joining {
-        wish: Wish::Chosen(Name::parse(called).unwrap()),
+        wish: NameChoice::Chosen(Name::parse(called).unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };
-    Seat::join(bus, joining).await.unwrap()
+    Membership::join(bus, joining).await.unwrap()
 }
 
 #[tokio::test]
 async fn what_is_refused_is_not_stored() {
     let project = Project::new();
     let bus = Bus::open(Box::new(project.try_open().unwrap())).unwrap();
-    let seat = peer(&bus, "ann").await;
+    let membership = peer(&bus, "ann").await;
     let long = "x".repeat(limits::INLINE_BYTES + 1);
-    let mut call = seat.call();
+    let mut call = membership.call();
     let outcome = call.send("nobody".into(), long.clone(), None).await;
     assert!(matches!(outcome, Err(BusError::Refused(_))), "{outcome:?}");
     let unknown = Some("msg-aaaaaaab".to_owned());

@@ -76,7 +76,7 @@ fn a_damaged_line_is_passed_over_and_counted() {
         let is_newline = at == ends[2] - 1;
         assert_eq!(replica.damaged_lines, 1, "byte {at}");
         assert_eq!(replica.next_seq, if is_newline { 4 } else { 6 });
-        let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+        let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
         assert_eq!(entries.len(), if is_newline { 2 } else { 3 });
         let seq = append(&mut log, &mut replica, vec![sent(9, "new")]).unwrap();
         assert_eq!(seq, if is_newline { 4 + 1_024 } else { 6 });

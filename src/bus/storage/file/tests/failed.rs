@@ -7,7 +7,7 @@ use crate::bus::event::Event;
 use crate::bus::storage::contract::{append, joined, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Log, LogError, Place, Replica};
+use crate::bus::storage::{Log, LogError, LogPosition, Replica};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
@@ -79,7 +79,7 @@ fn a_segment_that_one_process_could_not_sync_is_written_to_by_nobody() {
     append(&mut next, &mut theirs, vec![sent(2, "kept")]).unwrap();
     next.durability().sync().unwrap();
     assert!(theirs.place.segment > failed);
-    let (entries, _) = next.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = next.read_after(LogPosition::default(), usize::MAX).unwrap();
     let notice = [Event::SegmentFailed { segment: failed }];
     assert!(entries.iter().any(|(_, entry)| entry.events == notice));
     let (_, found) = open(&directory, &disk.after_power_cut(1));

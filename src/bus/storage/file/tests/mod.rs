@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::bus::rules::Wish;
+use crate::bus::rules::NameChoice;
 use crate::bus::storage::contract::{self, append, joined, sent};
-use crate::bus::{Bus, BusError, Joining, Seat};
+use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::fs::disk::RealDisk;
@@ -257,7 +257,7 @@ fn no_seq_is_used_twice_by_many_writers() {
         }
     });
     let (mut log, replica) = project.open_short();
-    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     let seqs: Vec<u64> = entries.iter().map(|(_, entry)| entry.seq).collect();
     assert_eq!(seqs, (1..=WRITERS * APPENDS).collect::<Vec<_>>());
     assert_same(&replay(&mut log), &replica);
@@ -279,7 +279,7 @@ fn a_reader_follows_across_segments() {
     assert!(project.names("log").len() > 5);
     reader.catch_up(&mut read).unwrap();
     assert_same(&read, &replica);
-    let (entries, place) = reader.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, place) = reader.read_after(LogPosition::default(), usize::MAX).unwrap();
     assert_eq!(entries.len(), 41);
     assert_eq!(place, replica.place);
 }
@@ -395,7 +395,7 @@ fn a_reader_whose_segment_is_gone_begins_with_the_newest_snapshot() {
     for path in &project.names("log")[..3] {
         fs::remove_file(path).unwrap();
     }
-    let oldest = Place { segment: read.place.segment, offset: 0 };
+    let oldest = LogPosition { segment: read.place.segment, offset: 0 };
     reader.catch_up(&mut read).unwrap();
     assert_same(&read, &replica);
     assert!(matches!(reader.read_after(oldest, 1), Err(LogError::Gone)));
@@ -410,12 +410,12 @@ async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
     let (other, _) = project.open();
     let bus = Bus::open(Box::new(project.try_open().unwrap())).unwrap();
     let joining = Joining {
-        wish: Wish::Chosen(Name::parse("one").unwrap()),
+        wish: NameChoice::Chosen(Name::parse("one").unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };
     let guard = other.try_lock().unwrap().unwrap();
-    let outcome = Seat::join(&bus, joining.clone()).await;
+    let outcome = Membership::join(&bus, joining.clone()).await;
     let Err(BusError::Log(LogError::Busy { holder })) = outcome.map(drop) else {
         panic!("it is held")
     };
@@ -425,9 +425,9 @@ async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
     }
     drop(guard);
     tokio::time::resume();
-    let seat = Seat::join(&bus, joining).await.unwrap();
+    let membership = Membership::join(&bus, joining).await.unwrap();
     assert_eq!(bus.look(|state| state.live_sessions().len()), 1);
-    assert_eq!(seat.name().as_str(), "one");
+    assert_eq!(membership.name().as_str(), "one");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::bus::storage::contract::{append, joined, proposal, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Log, LogError, Place, Replica};
+use crate::bus::storage::{Log, LogError, LogPosition, Replica};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
@@ -72,7 +72,7 @@ fn work(
 fn check(directory: &Path, disk: &SimulatedDisk, acknowledged: &Acknowledged) {
     let mut log = open(directory, disk).unwrap();
     let mut replica = Log::open(&mut log).unwrap();
-    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     assert!(entries.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));
     let present = |number: u64| {
         let wanted = sent(number, &"x".repeat(100));
@@ -228,7 +228,7 @@ fn a_failed_sync_is_never_acknowledged_and_the_next_append_is_in_a_new_segment()
     assert!(replica.place.segment > failed_segment);
     durability.sync().unwrap();
 
-    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     let notice = crate::bus::event::Event::SegmentFailed { segment: failed_segment };
     assert!(entries.iter().any(|(_, entry)| entry.events == [notice.clone()]));
     let directory = project.path().join(".claude").join("bridge");

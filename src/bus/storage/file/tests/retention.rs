@@ -10,7 +10,7 @@ use crate::bus::event::{Body, Event};
 use crate::bus::storage::contract::{append, joined, name, sent};
 use crate::bus::storage::file::simulated_disk::SimulatedDisk;
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Log, LogError, Place};
+use crate::bus::storage::{Log, LogError, LogPosition};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::sys::fs::disk::{Disk, RealDisk};
@@ -100,7 +100,7 @@ fn old_segments_go_with_their_texts_up_to_the_oldest_that_is_needed() {
     assert_eq!(log.get_blob(blob(KEPT)).unwrap(), "a long text");
     assert!(matches!(log.get_blob(blob(0)), Err(LogError::Gone)));
     // Every text that is left is named in what is left of the log.
-    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     let named = entries.iter().flat_map(|(_, entry)| &entry.events);
     let named = named.filter_map(|event| match event {
         Event::MessageSent(sent) => match &sent.body {

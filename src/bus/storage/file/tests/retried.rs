@@ -7,7 +7,7 @@ use crate::bus::event::Event;
 use crate::bus::storage::contract::{append, joined, proposal, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Appended, Log, LogError, Place, Replica};
+use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
@@ -104,7 +104,7 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
     assert_eq!((replica.place, replica.next_seq), (theirs.place, theirs.next_seq));
     assert_eq!(replica.state, theirs.state);
     assert_eq!((replica.damaged_lines, theirs.damaged_lines), (0, 0));
-    let (entries, _) = log.read_after(Place::default(), usize::MAX).unwrap();
+    let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     assert!(entries.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));
     let notice = [Event::SegmentFailed { segment: failed }];
     let count =
@@ -138,7 +138,7 @@ fn a_follower_that_was_begun_and_not_finished_is_passed_over() {
         let (mut next, mut theirs) = open(&directory, &disk);
         send_once(&mut next, &mut theirs, 2).unwrap();
         send_once(&mut next, &mut theirs, 3).unwrap();
-        let (entries, _) = next.read_after(Place::default(), usize::MAX).unwrap();
+        let (entries, _) = next.read_after(LogPosition::default(), usize::MAX).unwrap();
         let notice = [Event::SegmentFailed { segment: failed }];
         assert!(entries.iter().any(|(_, entry)| entry.events == notice));
         for seed in 0..20 {
@@ -207,7 +207,7 @@ fn whatever_is_acknowledged_after_failed_syncs_survives_wherever_the_power_is_cu
             send_once(&mut log, &mut replica, 99).unwrap();
             let (mut again, found) = open(&directory, &after);
             assert_eq!(found.state, replica.state);
-            let (entries, _) = again.read_after(Place::default(), usize::MAX).unwrap();
+            let (entries, _) = again.read_after(LogPosition::default(), usize::MAX).unwrap();
             let sends = |number: u64| {
                 let event = sent(number, &"x".repeat(100));
                 entries.iter().filter(|(_, entry)| entry.events.contains(&event)).count()

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
 use crate::bus::Bus;
-use crate::bus::event::{Assigned, Body, Entry, Event, Opened};
-use crate::bus::rules::{self, Ask, Command};
+use crate::bus::event::{Body, Entry, Event, RequestOpened, TaskAssigned};
+use crate::bus::rules::{self, Command, Operation};
 use crate::bus::storage::contract::{append, joined, name, proposal, sent, session};
 use crate::bus::storage::file::line_format;
 use crate::bus::storage::file::segments::CHUNK_BYTES;
 use crate::bus::storage::file::simulated_disk::{Done, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options, segments};
-use crate::bus::storage::{Appended, Log, LogError, Place, Replica};
+use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, TaskId};
 use crate::domain::time::Tick;
 use crate::sys::fs::disk::Disk as _;
@@ -45,7 +45,7 @@ impl Project {
 }
 
 fn opened(id: &RequestId) -> Event {
-    Event::RequestOpened(Opened {
+    Event::RequestOpened(RequestOpened {
         id: id.clone(),
         message: MessageId::from_bits(78),
         from: name("member-3"),
@@ -62,7 +62,7 @@ fn claim(log: &mut FileLog, replica: &mut Replica, by: u128, id: &RequestId) -> 
         id: CommandId(Uuid::now_v7()),
         by: Some(session(by)),
         taken: Vec::new(),
-        ask: Ask::Claim(id.clone(), CallId(Uuid::nil())),
+        ask: Operation::Claim(id.clone(), CallId(Uuid::nil())),
     };
     log.append(replica, &mut |state, now| rules::decide(state, now, &command)).unwrap()
 }
@@ -206,7 +206,7 @@ fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
     let (mut log, mut replica) = project.open_as(options);
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
     let task = TaskId::from_bits(5);
-    let assigned = Event::TaskAssigned(Assigned {
+    let assigned = Event::TaskAssigned(TaskAssigned {
         id: task.clone(),
         session: session(2),
         agent: name("member-2"),
@@ -228,7 +228,7 @@ fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
     let file = project.disk.open(&segment).unwrap();
     file.truncate(0).unwrap();
     file.append(&line_format::seal("{\"packed\":1}".to_owned())).unwrap();
-    assert!(bus.read_after(Place::default(), usize::MAX).is_err());
+    assert!(bus.read_after(LogPosition::default(), usize::MAX).is_err());
     let past = bus.past_task(&task).unwrap().unwrap();
     assert_eq!(past.agent, name("member-2"));
     assert_eq!(bus.find_task(&TaskId::from_bits(6)).unwrap(), None);

@@ -6,7 +6,7 @@ use super::Shown;
 
 /// The place of a step in the tree.
 #[derive(Debug)]
-pub(crate) struct Place<'s> {
+pub(crate) struct TreePosition<'s> {
     /// The step, by its place in the workflow.
     pub(crate) step: usize,
     /// What it comes after besides the step that it stands under.
@@ -15,7 +15,7 @@ pub(crate) struct Place<'s> {
     goes_on: Vec<bool>,
 }
 
-impl Place<'_> {
+impl TreePosition<'_> {
     pub(crate) fn depth(&self) -> usize {
         self.goes_on.len()
     }
@@ -44,13 +44,13 @@ impl Place<'_> {
 }
 
 /// Returns all steps in the order of the tree.
-pub(crate) fn places(steps: &[Shown]) -> Vec<Place<'_>> {
+pub(crate) fn places(steps: &[Shown]) -> Vec<TreePosition<'_>> {
     let shape = Shape::of(steps);
     let mut places = Vec::new();
     let mut open: Vec<(usize, Vec<bool>)> = shape.below(None, &[]);
     while let Some((step, goes_on)) = open.pop() {
         open.extend(shape.below(Some(step), &goes_on));
-        places.push(Place { step, others: shape.others(step), goes_on });
+        places.push(TreePosition { step, others: shape.others(step), goes_on });
     }
     places
 }

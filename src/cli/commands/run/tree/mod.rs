@@ -12,7 +12,7 @@ use std::time::Duration;
 use console::{Style, measure_text_width, truncate_str};
 
 use self::fold::Row;
-use self::layout::Place;
+use self::layout::TreePosition;
 pub(crate) use self::step_row::{Shown, one_line, plain, shown};
 use self::step_row::{Time, between};
 use crate::domain::workflow::StepStatus;
@@ -38,7 +38,7 @@ pub(crate) struct Head {
 
 /// How the tree is to look.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct TreeStyle {
     /// The columns that a line may take.
     pub(crate) width: usize,
     /// The lines that there may be; all that there are, where it is not said.
@@ -49,7 +49,7 @@ pub(crate) struct Look {
 }
 
 /// Returns the lines of the tree, the head first. What runs is the last to be left out.
-pub(crate) fn draw(head: &Head, steps: &[Shown], look: &Look) -> Vec<String> {
+pub(crate) fn draw(head: &Head, steps: &[Shown], look: &TreeStyle) -> Vec<String> {
     let places = layout::places(steps);
     let statuses: Vec<_> = places.iter().map(|at| steps[at.step].status).collect();
     let rows = match look.rows {
@@ -79,7 +79,7 @@ enum Line<'s> {
     },
 }
 
-fn line<'s>(row: &Row, places: &[Place<'s>], steps: &'s [Shown]) -> Line<'s> {
+fn line<'s>(row: &Row, places: &[TreePosition<'s>], steps: &'s [Shown]) -> Line<'s> {
     match row {
         Row::Step(at) => {
             let place = &places[*at];
@@ -93,7 +93,7 @@ fn line<'s>(row: &Row, places: &[Place<'s>], steps: &'s [Shown]) -> Line<'s> {
             let shallowest = shallowest.min_by_key(|place| place.depth());
             let statuses = hidden.iter().map(|at| steps[places[*at].step].status);
             Line::Folded {
-                guides: shallowest.map_or_else(String::new, Place::guides_before),
+                guides: shallowest.map_or_else(String::new, TreePosition::guides_before),
                 told: format!("⋮ {}", counted(statuses)),
             }
         }
@@ -123,7 +123,7 @@ fn order(status: StepStatus) -> usize {
     }
 }
 
-fn header(head: &Head, steps: &[Shown], look: &Look) -> String {
+fn header(head: &Head, steps: &[Shown], look: &TreeStyle) -> String {
     // What is done for the items of a list is a part of one step.
     let planned = || steps.iter().filter(|step| step.part_of.is_none());
     let statuses = || planned().map(|step| step.status);
@@ -159,7 +159,7 @@ impl Columns {
 }
 
 impl Line<'_> {
-    fn paint(&self, columns: &Columns, now_ms: i64, look: &Look) -> String {
+    fn paint(&self, columns: &Columns, now_ms: i64, look: &TreeStyle) -> String {
         match self {
             Self::Folded { guides, told } => paint(&format!("{guides}{told}"), look, Style::dim),
             Self::Step { guides, step, name } => {
@@ -188,7 +188,7 @@ impl Line<'_> {
     }
 }
 
-fn paint(text: &str, look: &Look, tint: fn(Style) -> Style) -> String {
+fn paint(text: &str, look: &TreeStyle, tint: fn(Style) -> Style) -> String {
     if !look.colours || text.is_empty() {
         return text.to_owned();
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bus::state::{PlayedStep, State, Task, Workflow};
+use crate::bus::state::{State, StepRun, Task, Workflow};
 use crate::domain::member::Activity;
 use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::workflow::StepStatus;
@@ -68,7 +68,7 @@ pub(crate) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
         .collect()
 }
 
-fn time(step: &PlayedStep) -> Time {
+fn time(step: &StepRun) -> Time {
     match (step.status, step.started_ms, step.ended_ms) {
         (StepStatus::Running, Some(from), _) => Time::Since(from),
         (status, Some(from), Some(to)) if status.is_final() => Time::Took(between(from, to)),
@@ -82,7 +82,7 @@ pub(crate) fn between(from_ms: i64, to_ms: i64) -> Duration {
     Duration::from_millis(ms.unsigned_abs())
 }
 
-fn note(workflow: &Workflow, step: &PlayedStep, state: &State) -> String {
+fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
     let why = || step.why.clone().unwrap_or_default();
     match step.status {
         StepStatus::Waiting => awaited(workflow, step),
@@ -98,7 +98,7 @@ fn note(workflow: &Workflow, step: &PlayedStep, state: &State) -> String {
 }
 
 /// Says how many items of its list are over.
-fn items(workflow: &Workflow, step: &PlayedStep) -> String {
+fn items(workflow: &Workflow, step: &StepRun) -> String {
     let (mut over, mut all) = (0, 0);
     for item in workflow.items_of(step) {
         all += 1;
@@ -108,7 +108,7 @@ fn items(workflow: &Workflow, step: &PlayedStep) -> String {
 }
 
 /// Says what a step waits for.
-fn awaited(workflow: &Workflow, step: &PlayedStep) -> String {
+fn awaited(workflow: &Workflow, step: &StepRun) -> String {
     let before = step.plan.depends_on.iter();
     let open = before.filter(|name| {
         let before = workflow.step(name);
@@ -123,7 +123,7 @@ fn awaited(workflow: &Workflow, step: &PlayedStep) -> String {
 }
 
 /// Says what the agent of a running step is doing, where that is not simply its work.
-fn doing(step: &PlayedStep, task: &Task, state: &State) -> String {
+fn doing(step: &StepRun, task: &Task, state: &State) -> String {
     if let (true, Some(gate)) = (task.status.is_final(), &step.plan.gate) {
         return format!("its gate: {}", gate.command.join(" "));
     }

@@ -31,7 +31,7 @@ fn drawn(steps: &[Shown], width: usize, rows: Option<usize>) -> Vec<String> {
         elapsed: Duration::from_secs(65),
         now_ms: 13_900,
     };
-    let look = Look { width, rows, colours: false, beat: Some(0) };
+    let look = TreeStyle { width, rows, colours: false, beat: Some(0) };
     draw(&head, steps, &look)
 }
 
@@ -187,7 +187,7 @@ fn colours_change_nothing_else() {
         elapsed: Duration::from_secs(65),
         now_ms: 13_900,
     };
-    let look = Look { width: 40, rows: None, colours: true, beat: Some(0) };
+    let look = TreeStyle { width: 40, rows: None, colours: true, beat: Some(0) };
     let coloured = draw(&head, &steps, &look);
     assert!(coloured[1].contains("\x1b[32m✓"), "{coloured:?}");
     let stripped = coloured.iter().map(|line| console::strip_ansi_codes(line));

@@ -76,7 +76,7 @@ fn what_was_interrupted_begins_before_what_never_began() {
     let world = World::new(vec![drawn[0].clone(); 3]);
     let mut workflow = world.workflow().clone();
     workflow.steps[1].interrupted = true;
-    let started: Vec<_> = next(&workflow, WIDTH, |_| Seen::Going, |_| Weighed::Holds)
+    let started: Vec<_> = next(&workflow, WIDTH, |_| TaskSeen::Going, |_| ConditionResult::Holds)
         .into_iter()
         .map(|action| match action {
             Action::Start(name) => number_of(&name),
@@ -94,7 +94,7 @@ fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again(
     let world = World::new(drawn_chain());
     let mut step = world.workflow().steps[0].clone();
     step.plan = plan;
-    let after = |step: &PlayedStep, class: &str| after_failure(step, class, "oh");
+    let after = |step: &StepRun, class: &str| after_failure(step, class, "oh");
     let oh = || "oh".to_owned();
     assert_eq!(after(&step, "refused"), StepMove::Again(Again::Retry, oh()));
     assert_eq!(after(&step, "crashed"), StepMove::Again(Again::Fallback, oh()));
@@ -166,7 +166,7 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
     assert_eq!(world.look(usize::MAX), 0);
     let (name, task) = world.running().remove(2);
     assert_eq!(name.as_str(), "step-1.3");
-    world.ask(world.lead, Ask::CancelTask(task));
+    world.ask(world.lead, Operation::CancelTask(task));
     assert_eq!(world.end(), WorkflowStatus::Failed);
     let steps = &world.workflow().steps;
     assert_eq!(steps.len(), 3 + usize::try_from(count).unwrap());
@@ -190,7 +190,7 @@ fn a_condition_is_not_weighed_before_there_is_a_place() {
     world.end_task(&first);
     world.look(usize::MAX);
     assert_eq!(world.look(usize::MAX), 1, "the last that waits for nobody");
-    let seen = |step: &PlayedStep| world.seen(step);
+    let seen = |step: &StepRun| world.seen(step);
     let actions = next(world.workflow(), WIDTH, seen, |step| panic!("{step:?}"));
     assert_eq!(actions, []);
     assert_eq!(world.end(), WorkflowStatus::Done);
