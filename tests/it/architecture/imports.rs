@@ -224,11 +224,11 @@ impl Modules {
 }
 
 /// Returns all that a file imports, by whichever way.
-fn reached<'e>(from: &str, edges: &'e BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<&'e str> {
+fn reached(from: &str, edges: &BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<_> = edges[from].iter().collect();
     while let Some(module) = next.pop() {
-        if reached.insert(module.as_str()) {
+        if reached.insert(module.clone()) {
             next.extend(&edges[module.as_str()]);
         }
     }
