@@ -210,10 +210,10 @@ pub const HOOK_MESSAGES: usize = 10;
 /// Code shows only the beginning.
 pub const HOOK_BYTES: usize = 6 * 1024;
 
-/// How long each step of a hook may take: to read what Claude Code says, to receive, and to record what it has said. Longer than
-/// a writer waits for the bus, whose own error says more. Claude Code waits as long, so what is not done by then is left to the
-/// next hook.
-pub const HOOK_MS: u64 = 3_000;
+/// How long each step of a hook may take: to read what Claude Code says, to requeue what an earlier hook left, to receive, and to
+/// record what it has said. All four fit into the 5 s that the documented settings give a hook, and what is not done by then is
+/// left to the next one.
+pub const HOOK_MS: u64 = 1_200;
 
 /// Characters of a line that tells of a message: enough to see what it is about, while each costs a model a turn.
 pub const DOORBELL_CHARS: usize = 300;
