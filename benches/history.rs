@@ -5,7 +5,7 @@ use std::time::Instant;
 use cli_team_bridge::bus::rules::Pick;
 use cli_team_bridge::bus::{Bus, Membership};
 use cli_team_bridge::domain::limits;
-use cli_team_bridge::domain::message::DeliveryMethod;
+use cli_team_bridge::domain::messaging::DeliveryMethod;
 use futures::future::try_join_all;
 
 use crate::send;

@@ -20,7 +20,7 @@ use crate::domain::error_class;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::{TaskError, TaskStatus};

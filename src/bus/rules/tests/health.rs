@@ -7,7 +7,7 @@ use crate::bus::state::Run;
 use crate::domain::error_class;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::ProcessMark;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::RequestStatus;
 use crate::domain::task::TaskStatus;
 
 const AFTER_MS: u64 = 30_000;
