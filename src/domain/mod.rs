@@ -10,7 +10,6 @@ pub mod messaging;
 pub mod name;
 pub mod permission;
 pub mod task_result;
-pub mod step_condition;
 pub mod task;
 pub mod text;
 pub mod time;
