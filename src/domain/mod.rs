@@ -1,7 +1,6 @@
 //! Values and rules of the bridge: pure, without clocks, files or tasks.
 
 pub mod env_vars;
-pub mod error_class;
 pub mod grace_periods;
 pub mod ids;
 pub mod limits;
@@ -9,7 +8,6 @@ pub mod member;
 pub mod messaging;
 pub mod name;
 pub mod permission;
-pub mod task_result;
 pub mod task;
 pub mod text;
 pub mod time;

@@ -44,8 +44,8 @@ use crate::domain::messaging::{
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
+use crate::domain::task::result::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::task_result::{Context, Usage};
 use crate::domain::time::Tick;
 
 /// Where a body is: in an event of a line.
