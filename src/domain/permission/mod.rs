@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 pub use judge::{GUARDED, Ground, Verdict, depends_on_places, is_worse, judge, known_kind};
 
 /// What to answer when an agent asks for permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// Yes, this once.
     Allow,
     /// What the rules say.
-    #[default]
     Rules,
     /// What the user says.
     Ask,
