@@ -8,11 +8,12 @@
 //! This module reads files and decides; it never looks at the process's own environment, never starts anything, and
 //! never writes.
 
+mod defaults;
 mod value_origin;
 mod error;
 mod agent_env_filter;
 mod profile;
-mod profile_draft;
+mod merged_layers;
 pub(crate) mod toml_reader;
 mod team_limits;
 mod workflow_settings;
@@ -22,6 +23,7 @@ mod needs_consent;
 mod load_layers;
 
 pub use self::agent_env_filter::{EnvPattern, InvalidEnvPattern};
+pub use self::defaults::key_tables;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::load_layers::read_text;
 pub use self::load_layers::{Config, Load};

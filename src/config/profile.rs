@@ -9,6 +9,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
 use super::agent_env_filter::{self, EnvPattern};
+use super::defaults;
 use super::value_origin::{Sourced, ValueOrigin};
 
 /// How to start one kind of agent.
@@ -63,10 +64,9 @@ pub struct Profile {
 }
 
 /// How words get into a running turn of an agent, apart from the results of our tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MidTurn {
     /// Steered at any time, where the agent says that it can be.
-    #[default]
     Steer,
     /// The same, but while a tool call of it runs only what is urgent: it would leave the call alone.
     SteerBetweenCalls,
@@ -87,10 +87,9 @@ impl MidTurn {
 }
 
 /// What to do when an agent's process ends by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
     /// It has failed.
-    #[default]
     Never,
     /// It is started again, unless that happens too often.
     OnFailure,
@@ -137,6 +136,39 @@ fn with_command(install: Option<&str>) -> String {
 }
 
 impl Profile {
+    /// Makes a profile of which no file says more than this: everything else has its default.
+    pub(super) fn begin(name: Name, command: Command) -> Self {
+        let bytes =
+            |number: u64| Sourced::default_value(usize::try_from(number).unwrap_or(usize::MAX));
+        let seconds = |number| Sourced::default_value(Duration::from_secs(number));
+        let millis = |number| Sourced::default_value(Duration::from_millis(number));
+        Self {
+            name,
+            command: Sourced::default_value(command),
+            args: Sourced::default_value(Vec::new()),
+            env: BTreeMap::new(),
+            env_pass: Sourced::default_value(Vec::new()),
+            permissions: Sourced::default_value(defaults::PERMISSIONS.values.default),
+            permission_seconds: Sourced::default_value(defaults::PERMISSION_SECONDS.values.default),
+            guarded: Vec::new(),
+            file_system: Sourced::default_value(defaults::FILE_SYSTEM.values.default),
+            start: seconds(defaults::START_SECONDS.values.default),
+            roles: Sourced::default_value(Vec::new()),
+            default_model: None,
+            mode: None,
+            modes: Vec::new(),
+            restart: Sourced::default_value(defaults::RESTART.values.default),
+            install: None,
+            login: None,
+            settle: millis(defaults::SETTLE_MS.values.default),
+            one_session: Sourced::default_value(defaults::ONE_SESSION.values.default),
+            mid_turn: Sourced::default_value(defaults::MID_TURN.values.default),
+            tool_prefix: None,
+            result_bytes: bytes(defaults::RESULT_BYTES.values.default),
+            prompt_bytes: bytes(defaults::PROMPT_BYTES.values.default),
+        }
+    }
+
     /// Returns the path of the program to start.
     ///
     /// `own_binary` is the path of this binary. `find` is given a bare name, to look up on `PATH`, or an absolute path,

@@ -1,7 +1,7 @@
 //! What can carry words into a running turn of an agent, as its profile and the agent itself say.
 
 use crate::config::MidTurn;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 
 /// When words may be put into a running turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

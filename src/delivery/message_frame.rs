@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::recipient::Reader;
 use crate::bus::LoadedMessage;
-use crate::domain::message::{Audience, MessageKind, Priority};
+use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::text::visible_letters::seen;
 
 /// The first line.

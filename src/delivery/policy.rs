@@ -8,7 +8,7 @@ use super::capabilities::Reach;
 use super::methods::wake_idle::Tried;
 use super::methods::{interrupt, steer, wake_idle};
 use crate::bus::state::State;
-use crate::domain::message::Priority;
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 
 /// The unread messages of an agent that are worth a turn, or getting into one.

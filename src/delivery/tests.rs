@@ -15,7 +15,7 @@ use crate::bus::LoadedMessage;
 use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::tool_names::ENDPOINT_TOOLS;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::bus::state::{Message, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::message::Audience;
+use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::is_invisible;
 

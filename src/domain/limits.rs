@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The limits that a configuration can change and that all processes of a team have to agree on: they stand on the bus.
+/// The limits that a configuration can change and that all processes of a team have to agree on: they stand on the bus. Their
+/// defaults stand in `config::defaults`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeamLimits {
     /// Agents that live at the same time.
@@ -15,41 +16,17 @@ pub struct TeamLimits {
     pub retention_days: u32,
 }
 
-impl Default for TeamLimits {
-    fn default() -> Self {
-        Self {
-            agents: AGENTS,
-            queued_tasks: MAX_QUEUED,
-            unread: MAX_UNREAD,
-            retention_days: RETENTION_DAYS,
-        }
-    }
-}
-
-/// Agents that live at the same time, by default: each is a program of some hundred megabytes.
-pub const AGENTS: usize = 10;
-
-/// Days after which old segments of the log may go, by default: as long as mail for a chosen name waits.
-pub const RETENTION_DAYS: u32 = 30;
-
 /// Requests of one member that nobody has answered: more than anybody can follow, and a bound for the state.
 pub const MAX_OWN_REQUESTS: usize = 1_000;
 
 /// What the bus itself says is put into an inbox up to so many times the limits of unread messages.
 pub const NOTICE_ROOM: usize = 2;
 
-/// How long a turn may be without any sign of life before it counts as stalled, by default: real agents are silent for 40 s while
-/// they retry their model server.
-pub const STALL_SECONDS: u64 = 300;
-
 /// How often an agent that shows signs of life has that written on the bus.
 pub const STIR_MS: u64 = 30_000;
 
 /// How long somebody has to watch a heartbeat stand still before its session counts as hung: three beats.
 pub const HUNG_MS: u64 = 30_000;
-
-/// Bytes a second that are read of an agent's stdout, by default; an agent that says more has to wait.
-pub const OUTPUT_PER_SECOND: u64 = 4 * 1024 * 1024;
 
 /// Agents of dead bridges that are remembered until nothing is left of them.
 pub const KEPT_UNSWEPT: usize = 256;
@@ -60,9 +37,6 @@ pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 /// A text above this goes into a blob, so that lines of the log stay cheap to read for those it does not concern.
 pub const INLINE_BYTES: usize = 64 * 1024;
 
-/// Unread messages a member may have: bounds the state, the snapshot and the time to open the bus.
-pub const MAX_UNREAD: usize = 10_000;
-
 /// Bytes of the unread messages of a member: 128 of the longest, or as many as there may be of thirteen kilobytes each. The log keeps
 /// them all until they are read, and that is more than anybody reads.
 pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
@@ -70,14 +44,7 @@ pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
 /// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;
 
-/// How long an agent may take to answer when it starts, and to begin a session, without a sign of life, unless its profile says
-/// otherwise: a first start by `npx`, a cold disk and a login take more than a minute.
-pub const START_SECONDS: u64 = 120;
-
-/// The longest that a profile may say.
-pub const MAX_START_SECONDS: u64 = 60 * 60;
-
-/// How many times as long it may take in all, with signs of life.
+/// How many times as long as `start_seconds` of its profile an agent may take to start, with signs of life.
 pub const START_PATIENCE: u32 = 5;
 
 /// Questions for permission that one agent may have open at once: agents ask for one call at a time or for a handful in
@@ -86,12 +53,6 @@ pub const MAX_QUESTIONS: usize = 32;
 
 /// Answered questions for permission that stay in the state, so that who answers too late is told what became of it.
 pub const KEPT_PERMISSIONS: usize = 256;
-
-/// The default of `permission_seconds`: after it a question for permission is answered with no.
-pub const PERMISSION_SECONDS: u64 = 120;
-
-/// The longest `permission_seconds`: a day.
-pub const MAX_PERMISSION_SECONDS: u64 = 24 * 60 * 60;
 
 /// Characters of a question's title, and of each of its paths, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
@@ -181,20 +142,11 @@ pub const MAX_CHECK_LIMIT: usize = 500;
 /// whole is 40,000 characters, of JSON with a line a field. What is longer clients cut silently.
 pub const ANSWER_BYTES: usize = 36 * 1024;
 
-/// The least `result_bytes` of a profile: one message with its header, and words enough to be of use.
-pub const MIN_RESULT_BYTES: u64 = 4 * 1024;
-
-/// The most `result_bytes` and `prompt_bytes` of a profile: the longest message.
-pub const MAX_SHOWN_BYTES: u64 = MAX_CONTENT_BYTES as u64;
-
 /// What an answer has around its messages.
 pub const ENVELOPE_BYTES: usize = 512;
 
 /// What a message in an answer has around its text, with a line a field and the longest names.
 pub const HEADER_BYTES: usize = 640;
-
-/// Messages with which an idle agent is woken, where nothing else is known of it: what several turns would otherwise bring.
-pub const WAKE_BYTES: usize = 64 * 1024;
 
 /// Messages put into a prompt in front of a task.
 pub const INJECT_BYTES: usize = 16 * 1024;

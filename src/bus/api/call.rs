@@ -16,9 +16,8 @@ use crate::bus::event::{Addressees, Event, MessageSent};
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::state::{Message, Request};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
-use crate::domain::message::{Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, Priority, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 use crate::sys::random_ids;
 
 /// A call of a tool in the name of a membership.

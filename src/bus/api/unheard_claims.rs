@@ -16,7 +16,7 @@ use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::Operation;
 use crate::domain::ids::{CallId, RequestId};
-use crate::domain::message::MessageKind;
+use crate::domain::messaging::MessageKind;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]

@@ -13,9 +13,8 @@ use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::MessageKind;
+use crate::domain::messaging::{MessageKind, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
 

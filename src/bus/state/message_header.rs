@@ -3,7 +3,7 @@
 use super::{BodyRef, Deliveries, Message};
 use crate::bus::event::{Body, MessageSent, RequestOpened};
 use crate::bus::storage::LogPosition;
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 
 /// Where and when an event stands.
 #[derive(Clone, Copy, Debug, Default)]

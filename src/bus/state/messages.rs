@@ -9,7 +9,7 @@ use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 
 impl State {

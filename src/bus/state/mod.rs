@@ -39,12 +39,13 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{
+    Audience, Author, DeliveryMethod, MessageKind, Priority, RequestStatus,
+};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
-use crate::domain::request::RequestStatus;
+use crate::domain::task::result::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::task_result::{Context, Usage};
 use crate::domain::time::Tick;
 
 /// Where a body is: in an event of a line.

@@ -6,7 +6,7 @@ use super::{Due, Session, State};
 use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::RequestStatus;
 
 impl Session {
     /// Says whether a claim hangs on the answer of this call.

@@ -12,7 +12,7 @@ use crate::bus::event::{Body, Event, Joined, MessageSent};
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
 /// A wait in a test ends much earlier, or the test fails.

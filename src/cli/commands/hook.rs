@@ -20,7 +20,7 @@ use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::claude_hook;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 
 /// How long it waits for what it is told, and then for the bus.

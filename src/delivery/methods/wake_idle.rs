@@ -130,7 +130,7 @@ mod tests {
     use crate::bus::{Bus, Claimed, Joining, Membership};
     use crate::domain::ids::RequestId;
     use crate::domain::member::{Departure, MemberKind};
-    use crate::domain::message::DeliveryMethod;
+    use crate::domain::messaging::DeliveryMethod;
     use crate::sys::clock;
 
     async fn join(bus: &Bus, name: &str) -> Membership {

@@ -39,7 +39,7 @@ use crate::bus::{Answer, BusError, Membership};
 use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::suggest::nearest;
 use crate::team::UserReachable;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
 use crate::bus::{LoadedMessage, Membership};
-use crate::domain::message::{MessageKind, Priority};
+use crate::domain::messaging::{MessageKind, Priority};
 use crate::domain::time::iso8601;
 
 /// A message in a result.

@@ -11,7 +11,7 @@ use super::fixture::{Client, PATIENCE, Team};
 use crate::bus::Membership;
 use crate::bus::rules::Pick;
 use crate::bus::state::State;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::mcp::tools::endpoint_tools;
 use crate::mcp::{About, AnyTool, Caller, LazyMembership, Server, ServerEnd, Tool, ToolError};
 

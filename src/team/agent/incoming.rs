@@ -8,7 +8,7 @@ use super::model_and_mode::quoted;
 use crate::acp::{AgentEvent, Update};
 use crate::domain::ids::CallId;
 use crate::domain::limits;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::Tick;
 use crate::team::turn::proof_of_reading::Sign;
 use crate::team::turn::transcript;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::acp::{AcpError, Connection, SessionInfo};
-use crate::domain::error_class;
 use crate::domain::ids::SessionId;
 use crate::domain::limits::SHOWN_NAME_CHARS;
-use crate::domain::task::TaskError;
+use crate::domain::task::{TaskError, error_class};
 use crate::domain::text::redact::Hidden;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters;

@@ -14,10 +14,9 @@ use crate::bus::event::{Body, TaskReport};
 use crate::bus::rules::{Ending, Operation};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership};
-use crate::domain::error_class;
 use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
-use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::text::redact::Secrets;
 use crate::sys::random_ids;
 

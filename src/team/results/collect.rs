@@ -9,7 +9,7 @@ use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
 use crate::bus::event::TaskReport;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::domain::task_result::{
+use crate::domain::task::result::{
     Change, ChangeSource, Context, Details, FailedCall, FileChange, GitLook, Money, Usage,
 };
 use crate::domain::text::redact::Secrets;

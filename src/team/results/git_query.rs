@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::git_compare::{GitSnapshot, Mark, committed, compare};
-use crate::domain::task_result::{Change, GitLook};
+use crate::domain::task::result::{Change, GitLook};
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
 

@@ -20,7 +20,7 @@ use crate::delivery::capabilities::{Reach, Shown};
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::methods::{drain, interrupt, steer};
 use crate::domain::ids::{CallId, TaskId};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::TaskStatus;
 use crate::sys::random_ids;
 use crate::team::agent::actor::Actor;

@@ -7,9 +7,8 @@ use super::placeholders::{self, Part};
 use super::{Draft, Problem, StepDraft};
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
-use crate::domain::step_condition::{Field, StepReference, When};
 use crate::domain::text::suggest::nearest;
-use crate::domain::workflow::{Approver, Gate, Repeat, Step};
+use crate::domain::workflow::{Approver, Field, Gate, Repeat, Step, StepReference, When};
 use crate::team::Candidates;
 
 /// How a list is named.

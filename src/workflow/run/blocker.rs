@@ -8,9 +8,9 @@ use tokio::time::Instant;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::storage::LogError;
-use crate::domain::error_class;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
+use crate::domain::task::error_class;
 use crate::team::TeamError;
 
 /// How long a step may be hindered by what goes away by itself before it fails for that.

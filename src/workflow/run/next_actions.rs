@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 
 use crate::bus::state::{Readiness, StepRun, Workflow};
-use crate::domain::error_class;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
 use crate::workflow::plan::condition::ConditionResult;
 

@@ -12,7 +12,7 @@ use cli_team_bridge::bus::storage::in_memory::Store;
 use cli_team_bridge::bus::{Bus, Call, Joining, LoadedMessage, Membership};
 use cli_team_bridge::domain::ids::MessageId;
 use cli_team_bridge::domain::member::MemberKind;
-use cli_team_bridge::domain::message::DeliveryMethod;
+use cli_team_bridge::domain::messaging::DeliveryMethod;
 use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::clock;
 use cli_team_bridge::sys::fs::disk::RealDisk;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::limits;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::RequestStatus;
 
 /// An agent that has claimed a request by a call, with its bridge, and somebody who asked and somebody who could do it, too.
 struct ClaimedByCall {

@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use super::*;
-use crate::domain::limits;
+use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::ProcessMark;
 
 #[test]
@@ -350,7 +350,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
     let (long, b) = ("n".repeat(64), world.peer("b"));
     let absent = world.peer(&long);
     world.leave(absent);
-    for _ in 0..limits::MAX_UNREAD {
+    for _ in 0..TeamLimits::default().unread {
         world.send(b, &long, "x");
     }
     world.pass(limits::ABSENT_MAIL_MS);

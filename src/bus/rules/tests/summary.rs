@@ -6,8 +6,8 @@ use crate::bus::rules::{Ending, is_summary_wanted};
 use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::member::PLAN_ROLE;
+use crate::domain::messaging::RequestStatus;
 use crate::domain::name::MAX_NAME_BYTES;
-use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 
 fn named_lead(world: &mut World, dead: &[SessionId]) -> (SessionId, Vec<Event>) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::state::{EndedSession, Permission, Session, State};
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::{Now, Tick, iso8601};
 use crate::mcp::{Caller, Tool, ToolError};
 

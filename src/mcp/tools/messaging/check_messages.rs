@@ -9,7 +9,7 @@ use crate::bus::rules::{Pick, Refusal};
 use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::mcp::shapes::message_shape::views;
 use crate::mcp::{Caller, InboxMode, MessageView, Tool, ToolError};

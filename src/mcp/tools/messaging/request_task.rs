@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::limits;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::RequestStatus;
 use crate::mcp::{Caller, Tool, ToolError};
 
 /// What either of the times may be.

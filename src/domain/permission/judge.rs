@@ -1,117 +1,12 @@
-//! Permissions: what an agent may do without asking, and what may be answered when it asks. Pure.
+//! What a policy allows: decided by the kind of the tool and by where its paths really lead. Pure.
 //!
-//! [`judge`] decides by the kind of the tool and by where its paths really lead; finding that out is the caller's, as it needs
-//! a look at the disk. Whatever is not surely inside the project is asked.
+//! The caller finds out where the paths lead, as that needs a look at the disk. The user is asked about every place that is not
+//! certainly inside the project.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-/// What to answer when an agent asks for permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// Yes, this once.
-    Allow,
-    /// What the rules say.
-    #[default]
-    Rules,
-    /// What the user says.
-    Ask,
-    /// No.
-    Deny,
-}
-
-impl Policy {
-    /// All of them, as a file or a model writes them.
-    pub const WORDS: [(&'static str, Self); 4] =
-        [("allow", Self::Allow), ("rules", Self::Rules), ("ask", Self::Ask), ("deny", Self::Deny)];
-
-    /// Reads a policy.
-    pub fn parse(word: &str) -> Option<Self> {
-        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
-        found.map(|(_, policy)| *policy)
-    }
-
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Rules => "rules",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
-    }
-
-    /// Says whether more can happen by it without a person's word than by another one.
-    pub fn allows_more_than(self, other: Self) -> bool {
-        // They stand in this order.
-        (self as u8) < (other as u8)
-    }
-}
-
-/// What was said to a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    /// Yes, this once.
-    AllowOnce,
-    /// Yes, and the agent need not ask again.
-    AllowAlways,
-    /// No.
-    Reject,
-    /// Nothing: the turn ended, or the question offers no such answer.
-    Cancelled,
-}
-
-impl Decision {
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AllowOnce => "allow_once",
-            Self::AllowAlways => "allow_always",
-            Self::Reject => "reject",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// Reads what somebody may say.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::AllowOnce, Self::AllowAlways, Self::Reject]
-            .into_iter()
-            .find(|decision| decision.as_str() == word)
-    }
-}
-
-/// Who or what a decision comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decider {
-    /// The policy of the task or the profile.
-    Policy,
-    /// The user of an orchestrator's client.
-    Human,
-    /// An orchestrator.
-    Orchestrator,
-    /// Nobody said anything in time.
-    Deadline,
-    /// The turn or the agent has ended.
-    Ended,
-}
-
-impl Decider {
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Policy => "policy",
-            Self::Human => "human",
-            Self::Orchestrator => "orchestrator",
-            Self::Deadline => "deadline",
-            Self::Ended => "ended",
-        }
-    }
-}
+use super::Policy;
 
 /// What a policy says about a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -492,20 +387,5 @@ mod tests {
             let verdict = judge(Policy::Rules, kind, &[path], &ground);
             assert_eq!(verdict, expected, "{kind}");
         }
-    }
-
-    #[test]
-    fn words_read_back() {
-        for (word, policy) in Policy::WORDS {
-            assert_eq!(Policy::parse(word), Some(policy));
-            assert_eq!(serde_json::to_value(policy).unwrap(), word);
-        }
-        for word in ["allow_once", "allow_always", "reject"] {
-            let decision = Decision::parse(word).unwrap();
-            assert_eq!(decision.as_str(), word);
-            assert_eq!(serde_json::to_value(decision).unwrap(), word);
-        }
-        assert_eq!(Decision::parse("cancelled"), None, "nobody can say that");
-        assert_eq!(Policy::parse("Allow"), None);
     }
 }

@@ -1,10 +1,10 @@
-//! What a plan can ask of an earlier step: a part of what it came to, and whether that is as wanted.
+//! Conditions of a plan (`when`), and references to what an earlier step gave.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::name::Name;
+use crate::domain::name::Name;
 
 /// A part of what a step came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

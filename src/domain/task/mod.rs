@@ -1,9 +1,13 @@
-//! Tasks: work assigned to an agent, and how it ended.
+//! Tasks: work assigned to an agent, its status, and its error.
+
+pub mod error_class;
+pub mod result;
+pub mod retry_time;
 
 use serde::{Deserialize, Serialize};
 
-use super::limits;
-use super::text::redact::Secrets;
+use crate::domain::limits;
+use crate::domain::text::redact::Secrets;
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +61,7 @@ impl TaskStatus {
 /// Why a task failed, as a class that programs can act on and a sentence for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskError {
-    /// An open set of words: those of [`failure`](super::error_class), and `start`, `crashed`, `cancelled` …
+    /// An open set of words: those of [`error_class`], and `start`, `crashed`, `cancelled` …
     pub class: String,
     /// What happened.
     pub message: String,
