@@ -9,7 +9,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::directory_identity::SeenDirectory;
-use super::{failed, snapshot};
+use super::failed;
+use super::log::snapshot;
 use crate::bus::storage::LogError;
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;

@@ -16,29 +16,20 @@
 //! Guarantees: what `sync` has returned for survives the death of any process and a power cut; an entry is there whole or not
 //! at all; no seq is used twice. It deliberately breaks no lock, and repairs nothing but an unfinished last line.
 
-mod append;
-pub mod line_format;
-mod wakeup_files;
-pub mod known_buses;
 mod bus_directory;
-mod git_exclude;
-mod follower;
 mod bus_json;
 mod bus_origin;
+mod directory_identity;
+mod git_exclude;
+pub mod known_buses;
+mod log;
+mod long_texts;
 mod presence_files;
-mod read_log;
-mod replace_failed_segment;
-mod retention;
-mod segments;
 #[cfg(test)]
 mod simulated_disk;
-mod directory_identity;
-mod snapshot;
-mod unused_blobs;
-mod sync;
 #[cfg(test)]
 mod tests;
-mod long_texts;
+mod wakeup_files;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -59,11 +50,13 @@ use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
 
 pub use self::bus_origin::{Foreign, Origin, Proof};
-pub use self::follower::Follower;
+pub use self::log::follower::Follower;
+pub use self::log::line_format;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use self::snapshot::read_any as read_any_snapshot;
+pub(crate) use self::log::snapshot::read_any as read_any_snapshot;
 #[cfg(test)]
-pub(crate) use self::snapshot::written as written_snapshot;
+pub(crate) use self::log::snapshot::written as written_snapshot;
+use self::log::{append, read_log, retention, segments, snapshot, sync};
 pub use self::wakeup_files::Listening;
 
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.

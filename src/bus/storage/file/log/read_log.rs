@@ -4,10 +4,10 @@
 //! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
 //! free. Until then it is behind, and never wrong.
 
-use super::FileLog;
 use super::line_format::{self, Decoded};
-use super::segments::{CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
+use super::segments::{self, CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
 use crate::bus::event::{Entry, Event};
+use crate::bus::storage::file::{FileLog, failed};
 use crate::bus::storage::{LogError, LogPosition, Replica};
 
 /// Seqs that are left free behind a damaged last line, for the events that it may have had.
@@ -108,9 +108,8 @@ impl FileLog {
             replica.place = LogPosition::default();
             return Ok(());
         };
-        let length = file
-            .length()
-            .map_err(|error| super::failed("read", &self.segments.path(segment), error))?;
+        let length =
+            file.length().map_err(|error| failed("read", &self.segments.path(segment), error))?;
         if segment == place.segment && place.offset <= length {
             return Ok(());
         }
@@ -261,7 +260,7 @@ impl FileLog {
         };
         let read = file
             .read_at(end, place.offset - end.len() as u64)
-            .map_err(|error| super::failed("read", &self.segments.path(place.segment), error))?;
+            .map_err(|error| failed("read", &self.segments.path(place.segment), error))?;
         let is_shorter = read < end.len();
         let is_other =
             |tail: &Tail| bytes[..TAIL_BYTES] != tail.bytes || bytes[TAIL_BYTES] != b'\n';
@@ -276,7 +275,7 @@ impl FileLog {
                 "something else than the bridge has cut off or changed `log/{}` since this session read it, so what the team knows is \
                  not there any more: end all sessions, put that file back from a copy if there is one, and start again; without a \
                  copy, what is missing is lost",
-                super::segments::file_name(place.segment)
+                segments::file_name(place.segment)
             ),
         }
     }

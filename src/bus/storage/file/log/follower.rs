@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use notify::RecommendedWatcher;
 
-use super::{FileLog, Listening, Options, Origin, wakeup_files};
 use crate::bus::api::bus::read_text;
 use crate::bus::state::{BodyRef, State};
+use crate::bus::storage::file::{FileLog, Listening, Options, Origin, wakeup_files};
 use crate::bus::storage::{Log as _, LogError, OnRing, Replica};
 use crate::sys::fs::disk::{Disk, RealDisk};
 

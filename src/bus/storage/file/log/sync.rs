@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::{long_texts, segments};
+use super::segments;
+use crate::bus::storage::file::long_texts;
 use crate::bus::storage::{Durability, LogError, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{Disk, DiskFile};
