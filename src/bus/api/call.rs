@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::answer_receipt::Answer;
-use super::bus::{Bus, Receipt};
+use super::bus::Bus;
 use super::membership::{Answered, Membership};
 use super::message_text::LoadedMessage;
 use crate::bus::error::BusError;
 use crate::bus::event::{Addressees, Event, MessageSent};
 use crate::bus::rules::{Operation, Pick, Refusal};
-use crate::bus::state::{Message, Request};
+use crate::bus::shared::Receipt;
+use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::message::{Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -71,8 +72,43 @@ pub enum Claimed {
     },
 }
 
+impl Membership {
+    /// Begins a call of a tool, by a caller that has all answers that were given. That it came proves that they were taken.
+    pub fn call(&self) -> Call {
+        self.call_at(u64::MAX)
+    }
+
+    /// Begins a call that its client has asked for with what begins at this byte of all that it says. That proves that the answers
+    /// were taken that it had before; others may still be on their way to it.
+    pub fn call_at(&self, byte: u64) -> Call {
+        let mut answered = self.answered();
+        let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
+        let taken: Vec<_> = taken.collect();
+        drop(answered);
+        for one in &taken {
+            if let Some(request) = &one.claimed {
+                self.claims().end(request, one.call);
+            }
+        }
+        Call::new(self.clone(), taken)
+    }
+
+    /// Begins a call that shows that the model has been asked after all that hooks have said, or is asked now: that is proven to be
+    /// taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
+    pub fn call_behind_a_step(&self) -> Call {
+        let said_by_hooks = |state: &State| {
+            let mut calls = state.calls_handed_by(self.session(), DeliveryMethod::Hook);
+            calls.retain(|call| state.is_written(self.session(), *call));
+            calls
+        };
+        let said = self.bus().look(said_by_hooks).into_iter();
+        let taken = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
+        Call::new(self.clone(), taken.collect())
+    }
+}
+
 impl Call {
-    pub(crate) fn new(membership: Membership, taken: Vec<Answered>) -> Self {
+    fn new(membership: Membership, taken: Vec<Answered>) -> Self {
         Self { membership, id: random_ids::call(), taken, holds: false, claimed: None }
     }
 

@@ -7,17 +7,15 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::answer_receipt::Answer;
-use super::bus::{Bus, Receipt};
-use super::call::Call;
-use super::retry_pauses::Again;
+use super::bus::Bus;
 use super::unheard_claims::Claims;
 use crate::bus::error::BusError;
 use crate::bus::rules::{self, NameChoice, NewMember, Operation, Refusal};
+use crate::bus::shared::Receipt;
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
-use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
@@ -227,39 +225,6 @@ impl Membership {
         self.bus.submit_as(id, me, Vec::new(), ask).await
     }
 
-    /// Begins a call of a tool, by a caller that has all answers that were given. That it came proves that they were taken.
-    pub fn call(&self) -> Call {
-        self.call_at(u64::MAX)
-    }
-
-    /// Begins a call that its client has asked for with what begins at this byte of all that it says. That proves that the answers
-    /// were taken that it had before; others may still be on their way to it.
-    pub fn call_at(&self, byte: u64) -> Call {
-        let mut answered = self.answered();
-        let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
-        let taken: Vec<_> = taken.collect();
-        drop(answered);
-        for one in &taken {
-            if let Some(request) = &one.claimed {
-                self.claims.end(request, one.call);
-            }
-        }
-        Call::new(self.clone(), taken)
-    }
-
-    /// Begins a call that shows that the model has been asked after all that hooks have said, or is asked now: that is proven to be
-    /// taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
-    pub fn call_behind_a_step(&self) -> Call {
-        let said_by_hooks = |state: &State| {
-            let mut calls = state.calls_handed_by(self.session, DeliveryMethod::Hook);
-            calls.retain(|call| state.is_written(self.session, *call));
-            calls
-        };
-        let said = self.bus.look(said_by_hooks).into_iter();
-        let taken = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
-        Call::new(self.clone(), taken.collect())
-    }
-
     /// Says goodbye and removes the presence.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
         let ask = Operation::Leave { session: self.session, departure, detail: None };
@@ -276,53 +241,6 @@ impl Membership {
         }
     }
 
-    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again, and what it claimed
-    /// is open.
-    pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
-        let noted = {
-            let mut answered = self.answered();
-            answered.extract_if(.., |noted| noted.call == call).next()
-        };
-        let Some(noted) = noted else { return Ok(()) };
-        let session = self.session;
-        let settle = Operation::Settle { session, call, seen: false };
-        let settled = self.ask(settle).await.map(drop);
-        settled.and(self.release(call, noted.claimed).await)
-    }
-
-    /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
-    /// such answers. What the bus cannot take now is tried again beside all else.
-    pub async fn written(&self, call: CallId) -> Result<(), BusError> {
-        let is_agent = self.bus.look(|state| {
-            let session = state.session(self.session);
-            session.is_some_and(|session| session.owner.is_some())
-        });
-        if !is_agent {
-            return Ok(());
-        }
-        match self.ask(Operation::AnswerWritten(call)).await {
-            Err(BusError::Log(error)) => {
-                tracing::debug!("that an answer was written is noted later: {error}");
-                let membership = self.clone();
-                tokio::spawn(async move { membership.written_later(call).await });
-                Ok(())
-            }
-            outcome => outcome.map(drop),
-        }
-    }
-
-    async fn written_later(&self, call: CallId) {
-        let mut again = Again::begin();
-        while again.comes().await {
-            match self.ask(Operation::AnswerWritten(call)).await {
-                Err(BusError::Log(_)) => {}
-                _ => return,
-            }
-        }
-        // By now what the call was handed or has claimed has been given back.
-        tracing::warn!("that an answer was written could not be noted");
-    }
-
     /// Notes calls that were answered with messages.
     pub(crate) fn note_answered(&self, calls: impl IntoIterator<Item = Answered>) {
         self.answered().extend(calls);
@@ -333,7 +251,7 @@ impl Membership {
         self.claims.clone()
     }
 
-    fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
+    pub(super) fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

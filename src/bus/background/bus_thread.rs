@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::agents_json;
-use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen};
+use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen, ObservedSession};
 use super::look_at_members::CheckSchedule;
-use crate::bus::api::bus::{BusShared, Core};
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, Operation};
-use crate::bus::storage::{Durability, LogError};
+use crate::bus::shared::{BusShared, Core, Job};
+use crate::bus::state::Session;
+use crate::bus::storage::Durability;
 use crate::domain::ids::SessionId;
 use crate::sys::random_ids;
 
@@ -25,18 +26,6 @@ const NEXT_TRY: Duration = Duration::from_millis(20);
 
 /// Commands that one sync answers at the most, so that the first of them does not wait for an endless queue.
 const BATCH: usize = 64;
-
-/// Something for the bus thread.
-pub(crate) enum Job {
-    /// What was appended before is to be on disk, and who waits for that.
-    Sync { reply: oneshot::Sender<Result<(), LogError>> },
-    /// A bell rang while the replica was in use.
-    Look,
-    /// Who is here has changed.
-    View,
-    /// The end, after everything before it.
-    Close { reply: oneshot::Sender<()> },
-}
 
 /// Starts the thread. It ends when the last handle is gone, or when it is told to.
 pub(crate) fn start(
@@ -207,7 +196,7 @@ impl Worker {
         if !dead.is_empty() {
             self.append_by_itself(shared, Operation::Bury(dead));
         }
-        let heartbeats = shared.core().heartbeats(&look.heartbeats);
+        let heartbeats = observe(&mut shared.core(), &look.heartbeats);
         let HeartbeatsSeen { hung, back } = self.pulses.look(since, &heartbeats);
         if !hung.is_empty() {
             let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
@@ -284,4 +273,16 @@ impl Worker {
             }
         }
     }
+}
+
+/// Looks at the heartbeats of sessions.
+fn observe(core: &mut Core, sessions: &[SessionId]) -> Vec<ObservedSession> {
+    let Core { log, replica, .. } = core;
+    let live = sessions.iter().filter_map(|id| replica.state.session(*id));
+    let look = |session: &Session| ObservedSession {
+        session: session.id,
+        beat: log.heartbeat(session.id),
+        hung: session.hung,
+    };
+    live.map(look).collect()
 }

@@ -49,6 +49,7 @@ use crate::sys::clock;
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
 
+pub(crate) use self::bus_json::BUS_JSON;
 pub use self::bus_origin::{Foreign, Origin, Proof};
 pub use self::log::follower::Follower;
 pub use self::log::line_format;
@@ -56,7 +57,7 @@ pub use self::log::line_format;
 pub(crate) use self::log::snapshot::read_any as read_any_snapshot;
 #[cfg(test)]
 pub(crate) use self::log::snapshot::written as written_snapshot;
-use self::log::{append, read_log, retention, segments, snapshot, sync};
+use self::log::{append, clean_up, read_log, retention, segments, snapshot, sync};
 pub use self::wakeup_files::Listening;
 
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
@@ -123,6 +124,7 @@ pub struct FileLog {
     segments: segments::Segments,
     syncer: Arc<sync::Syncer>,
     snapshots: snapshot::Snapshots,
+    clean_up: clean_up::CleanUp,
     bells: wakeup_files::Bells,
     /// The last line read, as long as it is short: what it says is often wanted next.
     last: Option<read_log::LastLine>,
@@ -210,7 +212,8 @@ impl FileLog {
                 directory.join("blobs"),
                 directory.join("tasks"),
             )),
-            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts, bus),
+            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts.snapshot.clone(), bus),
+            clean_up: clean_up::CleanUp::new(Arc::clone(&disk), parts),
             bells: wakeup_files::Bells::new(directory.join("bell"), options.listening),
             last: None,
             tail: None,

@@ -11,9 +11,10 @@ use super::read_log::Tail;
 use super::replace_failed_segment::is_young;
 use super::segments::{CHUNK_BYTES, Stop};
 use crate::bus::event::Entry;
-use crate::bus::rules::Refusal;
 use crate::bus::storage::file::{FileLog, failed};
-use crate::bus::storage::{Appended, Decide, LogError, LogPosition, Proposal, Replica, WriteTurn};
+use crate::bus::storage::{
+    Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict, WriteTurn,
+};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
 use crate::sys::fs::file_lock::{Guard, LockFile, Queue};
@@ -58,7 +59,7 @@ impl WriteTurn for FileWriteTurn {
 enum AppendDecision {
     Append(Prepared),
     Nothing,
-    Refused(Refusal),
+    Refused,
 }
 
 /// Where a line goes.
@@ -77,7 +78,7 @@ impl FileLog {
         let mut attempts = 0;
         let (prepared, guard, unfinished) = loop {
             let decision = match self.decide_before_locking(replica, decide)? {
-                Some(AppendDecision::Refused(refusal)) => return Ok(Appended::Refused(refusal)),
+                Some(AppendDecision::Refused) => return Ok(Appended::Refused),
                 Some(AppendDecision::Nothing) if self.broken_off(replica).is_none() => {
                     return self.without_append(replica);
                 }
@@ -112,7 +113,7 @@ impl FileLog {
             match decision {
                 AppendDecision::Append(prepared) => break (prepared, guard, walked.unfinished),
                 AppendDecision::Nothing => return self.without_append(replica),
-                AppendDecision::Refused(refusal) => return Ok(Appended::Refused(refusal)),
+                AppendDecision::Refused => return Ok(Appended::Refused),
             }
         };
         self.write(replica, prepared, guard, unfinished)
@@ -149,10 +150,10 @@ impl FileLog {
         decide: &mut Decide<'_>,
     ) -> Result<AppendDecision, LogError> {
         let now = (self.options.clock)();
-        match decide(&replica.state, now) {
-            Err(refusal) => Ok(AppendDecision::Refused(refusal)),
-            Ok(None) => Ok(AppendDecision::Nothing),
-            Ok(Some(proposal)) => {
+        match decide(replica, now) {
+            Verdict::Refused => Ok(AppendDecision::Refused),
+            Verdict::Nothing => Ok(AppendDecision::Nothing),
+            Verdict::Append(proposal) => {
                 prepare(self.next_seq(replica), now, proposal).map(AppendDecision::Append)
             }
         }
@@ -198,7 +199,8 @@ impl FileLog {
         self.syncer.appended((target.segment, end), &target.file, path);
         let before = replica.next_seq.max(1);
         replica.place = LogPosition { segment: target.segment, offset: target.offset };
-        apply(replica, &prepared);
+        replica.apply(&prepared.entry);
+        replica.place.offset = end;
         let line = prepared.line.strip_suffix(b"\n");
         self.tail = line.and_then(|line| Tail::of(line, replica.place));
         self.damaged_end = None;
@@ -208,7 +210,9 @@ impl FileLog {
             && self.has_grown(replica.place)
         {
             let now_ms = replica.state.seen_ms(prepared.entry.ts);
-            self.snapshots.write(replica, &self.syncer, now_ms);
+            let clean_up = self.clean_up.clone();
+            let afterwards = move |written: &Replica| clean_up.run(&written.still_needed(), now_ms);
+            self.snapshots.write(replica, &self.syncer, afterwards);
         }
         Ok(Appended::Written(prepared.entry))
     }
@@ -294,13 +298,4 @@ fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError>
         return Err(LogError::TooLong { bytes: line.len(), limit: line_format::MAX_LINE_BYTES });
     }
     Ok(Prepared { entry, line })
-}
-
-/// Applies an entry of which all events are known, and moves the replica behind its line.
-fn apply(replica: &mut Replica, written: &Prepared) {
-    let count = u16::try_from(written.entry.events.len()).unwrap_or(u16::MAX);
-    let indices: Vec<u16> = (0..count).collect();
-    replica.state.apply(&written.entry, &indices, replica.place);
-    replica.place.offset += written.line.len() as u64;
-    replica.next_seq = written.entry.next_seq();
 }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use notify::RecommendedWatcher;
 
-use crate::bus::api::bus::read_text;
-use crate::bus::state::{BodyRef, State};
+use crate::bus::event::BodyRef;
+use crate::bus::state::State;
 use crate::bus::storage::file::{FileLog, Listening, Options, Origin, wakeup_files};
+use crate::bus::storage::stored_text::read_text;
 use crate::bus::storage::{Log as _, LogError, OnRing, Replica};
 use crate::sys::fs::disk::{Disk, RealDisk};
 

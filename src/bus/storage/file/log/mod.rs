@@ -1,6 +1,7 @@
 //! The log itself: segments of lines, read and appended to by several processes, with snapshots of the state beside them.
 
 pub(super) mod append;
+pub(super) mod clean_up;
 pub(super) mod follower;
 pub mod line_format;
 pub(super) mod read_log;

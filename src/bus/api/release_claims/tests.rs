@@ -1,5 +1,6 @@
 //! Claims of which nobody may have been told, and the answers that they hang on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
