@@ -7,8 +7,7 @@ use crate::bus::rules::Operation;
 use crate::domain::ids::CallId;
 
 impl Membership {
-    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again, and what it claimed
-    /// is open.
+    /// Undoes a call whose answer was not read: its messages are unread again, and its claim is released.
     pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
         let noted = {
             let mut answered = self.answered();
@@ -22,7 +21,7 @@ impl Membership {
     }
 
     /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
-    /// such answers. What the bus cannot take now is tried again beside all else.
+    /// such answers. Where the bus cannot take it now, a task tries again.
     pub async fn written(&self, call: CallId) -> Result<(), BusError> {
         let is_agent = self.bus().look(|state| {
             let session = state.session(self.session());
@@ -33,7 +32,7 @@ impl Membership {
         }
         match self.ask(Operation::AnswerWritten(call)).await {
             Err(BusError::Log(error)) => {
-                tracing::debug!("that an answer was written is noted later: {error}");
+                tracing::debug!("the record that an answer was written comes later: {error}");
                 let membership = self.clone();
                 tokio::spawn(async move { membership.written_later(call).await });
                 Ok(())
@@ -50,7 +49,7 @@ impl Membership {
                 _ => return,
             }
         }
-        // By now what the call was handed or has claimed has been given back.
-        tracing::warn!("that an answer was written could not be noted");
+        // By now the messages of the call are requeued, and its claim is released.
+        tracing::warn!("failed to record that an answer was written");
     }
 }

@@ -1,10 +1,10 @@
-//! The handle that everyone uses: one replica of the state a process, one thread that brings appends to disk.
+//! The handle of a bus: one replica of the state for each process, and one thread that brings appends to disk.
 //!
-//! A command is decided and appended, and the bells of those concerned are rung, on the thread that asks: waking another one first
-//! would cost more than all of that; only when another process writes, another thread waits for the turn. A short sync is done there
-//! as well, a long one by the bus thread, once for all the commands that wait; only after that they are acknowledged. Those that
-//! merely mark progress wait for no sync. Bells and the replica's own changes show as a growing number
-//! in [`Bus::changes`]; who waits for something looks at the state after each change.
+//! The calling thread decides and appends a command, and rings the bells of the sessions concerned: waking another thread first
+//! would cost more than all of that. Only when another process writes, another thread waits for the turn. The calling thread also
+//! does a short sync; the bus thread does a long one, once for all commands that wait. A command is acknowledged after its sync;
+//! one that merely marks progress needs none. Bells and changes of the replica show as a growing number in [`Bus::changes`]: a
+//! caller that waits for something looks at the state after each change.
 
 mod reading;
 mod store_texts;
@@ -38,7 +38,7 @@ impl Bus {
         Self::open_at(log, HeartbeatIntervals::default())
     }
 
-    /// Does the same at a pace of its own.
+    /// Opens a log and starts the bus thread, with other intervals than the usual.
     pub fn open_at(mut log: Box<dyn Log>, pace: HeartbeatIntervals) -> Result<Self, BusError> {
         let replica = log.open()?;
         one_boot_at_a_time::check(log.as_mut(), &replica.state)?;
@@ -49,11 +49,11 @@ impl Bus {
         Ok(Self { shared })
     }
 
-    /// Does what a session asks for. `taken` are its earlier calls that its model is known to have taken.
+    /// Performs an operation for a session. `taken` are its earlier calls whose answers its model has certainly read.
     ///
     /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
     /// thread while it decides and writes, and for a sync that is likely to be short; not while it waits for another process to
-    /// write, or for a slow disk. A command that still waits for that after [`limits::BUSY_MS`] is withdrawn: the bus is busy.
+    /// write, or for a slow disk. A command that still waits for that after [`BUSY_MS`](crate::domain::limits::BUSY_MS) is withdrawn: the bus is busy.
     pub async fn submit(
         &self,
         by: Option<SessionId>,
@@ -63,7 +63,7 @@ impl Bus {
         self.submit_as(random_ids::command(), by, taken, ask).await
     }
 
-    /// Does the same under a given id: tried again with the same one, a command happens once, whatever came of the earlier tries.
+    /// Performs an operation under a given id. Under the same id a command happens once, whatever came of earlier tries.
     pub async fn submit_as(
         &self,
         id: CommandId,
@@ -138,7 +138,7 @@ impl Bus {
             if let Some(shared) = weak.upgrade()
                 && let Err(error) = shared.hear()
             {
-                shared.trouble.tell(&error);
+                shared.trouble.report(&error);
             }
         });
         let sessions = core.attended.clone();
@@ -146,8 +146,8 @@ impl Bus {
         Ok(())
     }
 
-    /// Writes that sessions are dead whose presence nobody holds.
-    pub async fn bury_the_dead(&self) -> Result<(), BusError> {
+    /// Records the death of live sessions whose presence is free.
+    pub async fn reap_dead_sessions(&self) -> Result<(), BusError> {
         self.refresh()?;
         let dead = self.core().dead();
         if !dead.is_empty() {

@@ -20,16 +20,16 @@ use crate::domain::name::Name;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
 
-/// How long a name is waited for whose holder is live: a client that restarts its server closes the old one first.
+/// How long joining waits for a name whose holder is live: a client that restarts its server closes the old one first.
 const NAME_WAIT: Duration = Duration::from_secs(5);
 
-/// How often the holder's presence is looked at meanwhile; its leaving rings no bell of ours.
+/// How often joining looks at the holder's presence meanwhile; its leaving rings no bell of ours.
 const NAME_LOOK: Duration = Duration::from_millis(100);
 
-/// Who wants to join.
+/// A member that wants to join.
 #[derive(Clone, Debug)]
 pub struct Joining {
-    /// The name it should have.
+    /// The name that it asks for.
     pub wish: NameChoice,
     /// Peer or orchestrator.
     pub kind: MemberKind,
@@ -52,7 +52,7 @@ pub struct Membership {
     bus: Bus,
     session: SessionId,
     name: Name,
-    /// Calls that were answered with messages, and whose taking a call proves that begins behind the answer.
+    /// Calls that were answered with messages. A call that begins after the answer proves that they were read.
     answered: Arc<Mutex<Vec<Answered>>>,
     claims: Claims,
     /// How many bytes of an answer its model is shown.
@@ -67,7 +67,7 @@ impl Membership {
         Self::join_after(bus, joining, None).await
     }
 
-    /// Joins the bus like [`Self::join`], and is told in the same append what the bus is called now that was put aside before.
+    /// Joins the bus like [`Self::join`]. The same append notifies it of the new name of the bus that was put aside.
     pub async fn join_after(
         bus: &Bus,
         joining: Joining,
@@ -111,7 +111,7 @@ impl Membership {
                 Ok(_) => {
                     let joined = Self::of(bus, session)?;
                     if joining.kind == MemberKind::Orchestrator {
-                        joined.tell_ends().await;
+                        joined.summarize_ends().await;
                     }
                     return Ok(joined);
                 }
@@ -123,8 +123,8 @@ impl Membership {
         }
     }
 
-    /// Has the rest told of the tasks that ended while the session was away, where there are very many.
-    async fn tell_ends(&self) {
+    /// Summarizes the tasks that ended while the session was away, where they are too many for single notices.
+    async fn summarize_ends(&self) {
         let wanted = || {
             let wanted = |state: &State| rules::is_summary_wanted(state, &self.name);
             self.bus.look(wanted)
@@ -135,8 +135,8 @@ impl Membership {
                 Ok(receipt) if !receipt.events.is_empty() => {}
                 Ok(_) => return,
                 Err(error) => {
-                    // It reads of each by itself then.
-                    tracing::debug!("not all tasks that ended are told in one: {error}");
+                    // Then each has a notice of its own.
+                    tracing::debug!("not all tasks that ended are in one summary: {error}");
                     return;
                 }
             }
@@ -204,38 +204,38 @@ impl Membership {
         &self.name
     }
 
-    /// Refuses when the session has ended: with what has a membership in it, that says so instead of telling an empty inbox.
-    pub fn check_lives(&self) -> Result<(), BusError> {
+    /// Refuses when the session has ended, so that its client is told that, and not that its inbox is empty.
+    pub fn check_live(&self) -> Result<(), BusError> {
         if let Err(error) = self.bus.refresh() {
-            // Whatever is asked for says what is wrong with the bus.
+            // The operation itself reports what is wrong with the bus.
             tracing::debug!("about {}: {error}", self.name);
         }
         let lives = self.bus.look(|state| state.session(self.session).is_some());
         lives.then_some(()).ok_or_else(|| Refusal::Left.into())
     }
 
-    /// Asks for something in the name of this session, outside of any call.
+    /// Performs an operation in the name of this session, outside of any call.
     pub async fn ask(&self, ask: Operation) -> Result<Receipt, BusError> {
         self.bus.submit(Some(self.session), Vec::new(), ask).await
     }
 
-    /// Asks for something that was perhaps asked for before under this id, which then happens once.
+    /// Performs an operation that may have been tried before under this id, which then happens once.
     pub async fn ask_again(&self, id: CommandId, ask: Operation) -> Result<Receipt, BusError> {
         let me = Some(self.session);
         self.bus.submit_as(id, me, Vec::new(), ask).await
     }
 
-    /// Says goodbye and removes the presence.
+    /// Leaves the bus and removes the presence.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
         let ask = Operation::Leave { session: self.session, departure, detail: None };
         let left = self.ask(ask).await;
         self.bus.release(self.session);
-        // The dead leave theirs behind, and nobody may come for a while who looks.
+        // Dead sessions leave theirs behind, and it may be a while until another process looks.
         if let Err(error) = self.bus.clear_presences() {
-            tracing::debug!("failed to clear up behind the dead: {error}");
+            tracing::debug!("failed to remove the presences of dead sessions: {error}");
         }
         match left {
-            // Somebody has written it already.
+            // Another process has written it already.
             Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -246,7 +246,7 @@ impl Membership {
         self.answered().extend(calls);
     }
 
-    /// Returns what this session claims without having been told.
+    /// Returns the claims of this session that its client may not have heard of.
     pub(crate) fn claims(&self) -> Claims {
         self.claims.clone()
     }
@@ -263,7 +263,7 @@ fn client() -> Option<ProcessMark> {
     Some(ProcessMark { pid, started })
 }
 
-/// Returns what a bridge writes down of an endpoint's token.
+/// Returns the hash of an endpoint's token, which is all that a bridge writes down of it.
 pub fn token_hash(token: &str) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(token.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! A message as somebody reads it: its header with its text, or a part of it.
+//! A message as a member reads it: its header with its text, or a part of it.
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
@@ -121,9 +121,9 @@ fn floor(text: &str, mut at: usize) -> usize {
 }
 
 impl Bus {
-    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass; a text that is lost for good is none, so
-    /// that the message is shown all the same.
-    pub fn letter(
+    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass. A text that is lost for
+    /// good is no error, so that the message is shown all the same.
+    pub fn load_message(
         &self,
         header: Message,
         offset: usize,

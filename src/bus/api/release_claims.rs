@@ -13,8 +13,8 @@ use crate::domain::ids::{CallId, RequestId};
 use crate::domain::message::MessageKind;
 
 impl Membership {
-    /// Gives up a claim whose answer did not come to the client, unless a later call has it. What the bus cannot take now is tried
-    /// again beside all else, for as long as a hand-over would last.
+    /// Releases a claim whose answer did not come to the client, unless a later call has it. Where the bus cannot take that now, a
+    /// task tries again, for as long as a delivery would last.
     pub(crate) async fn release(
         &self,
         call: CallId,
@@ -41,7 +41,7 @@ impl Membership {
                 _ => return,
             }
         }
-        tracing::warn!("{request} stays claimed by {}, which was not told", self.name());
+        tracing::warn!("{request} stays claimed by {}, which does not know of it", self.name());
     }
 
     async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {

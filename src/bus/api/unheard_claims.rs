@@ -1,7 +1,7 @@
-//! The claims of one session of which its client may not have heard: one whose answer does not come to it is released.
+//! The claims of one session that its client may not have heard of: a claim is released when its answer does not arrive.
 //!
-//! Several calls may claim the same request. The last of them has its fate in its hands: what becomes of the answers of the others
-//! matters no more, so that nobody is robbed of a claim that it was told of.
+//! Several calls may claim the same request. Only the answer of the last one counts, so that no client loses a claim that it has
+//! heard of.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::domain::ids::{CallId, RequestId};
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Claims {
-    /// Held while the session claims or releases anything, so that no claim is told while its release is on its way.
+    /// Held while the session claims or releases anything, so that no claim is reported while its release is on its way.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// The last call to claim each request anew.
     unheard: Arc<Mutex<BTreeMap<RequestId, CallId>>>,

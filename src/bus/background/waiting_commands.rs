@@ -58,7 +58,7 @@ fn start(shared: Weak<BusShared>, turn: Arc<dyn WriteTurn>) -> io::Result<mpsc::
     std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
         while let Ok(queued) = inbox.recv() {
             serve(&shared, &*turn, queued);
-            turn.give_back();
+            turn.release();
         }
     })?;
     Ok(sender)

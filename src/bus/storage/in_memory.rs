@@ -203,7 +203,7 @@ impl Log for MemoryLog {
         self.store.lock().held.get(&session).copied()
     }
 
-    /// Nothing is left in memory of who holds nothing.
+    /// Sessions without a presence leave nothing in memory.
     fn clear_presences(
         &mut self,
         _standing: &dyn Fn(SessionId) -> Standing,
@@ -247,7 +247,7 @@ struct InMemory {
     store: Store,
 }
 
-/// Here the turn is whoever's asks for it.
+/// The turn to write is always free here.
 struct Always;
 
 impl WriteTurn for Always {
@@ -255,7 +255,7 @@ impl WriteTurn for Always {
         Ok(())
     }
 
-    fn give_back(&self) {}
+    fn release(&self) {}
 
     fn holder(&self) -> String {
         "nobody".to_owned()

@@ -11,7 +11,7 @@ pub enum LogError {
     /// Another process holds the lock for too long.
     #[error("the bus is busy: {holder} holds its lock; try again")]
     Busy {
-        /// Who, as far as the lock tells.
+        /// The holder, as far as the lock tells.
         holder: String,
     },
     /// The directory of the bus is no longer the one that was opened.
@@ -23,7 +23,7 @@ pub enum LogError {
     /// The directory cannot be trusted or used.
     #[error("the bus directory `{path}` is refused: {reason}")]
     Refused {
-        /// Which.
+        /// The directory, or a part of it.
         path: PathBuf,
         /// Why, and what to do.
         reason: String,
@@ -50,15 +50,15 @@ pub enum LogError {
         /// What the system said.
         source: Arc<std::io::Error>,
     },
-    /// What is asked for is not in the log any more.
+    /// The log does not hold it any more.
     #[error("the log no longer holds this")]
     Gone,
     /// The operating system said no.
     #[error("failed to {action} `{path}`: {source}")]
     Io {
-        /// What was tried.
+        /// What was tried, as a verb.
         action: &'static str,
-        /// On what.
+        /// The file or directory.
         path: PathBuf,
         /// What the system said.
         source: Arc<std::io::Error>,

@@ -54,13 +54,13 @@ pub type Decide<'a> = dyn FnMut(&Replica, Now) -> Verdict + 'a;
 /// Whether a session's presence is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Somebody holds it.
+    /// A process holds it.
     Held,
-    /// Nobody does: the session is dead.
+    /// No process does: the session is dead.
     Free,
 }
 
-/// What the state says of a session that has something in the files.
+/// The standing of a session that has files in the bus directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It lives.
@@ -71,7 +71,8 @@ pub enum Standing {
     Unknown,
 }
 
-/// The slow part of the log, usable from any thread: what waits for the disk, or reads much of it. One `sync` serves everybody who waits for it.
+/// The slow part of the log, usable from any thread: it waits for the disk, or reads much of it. One `sync` serves all callers that
+/// wait for it.
 pub trait Durability: Send + Sync {
     /// Returns when everything that was appended through this log before the call is on disk.
     fn sync(&self) -> Result<(), LogError>;
@@ -86,15 +87,15 @@ pub trait Durability: Send + Sync {
     fn read_transcript(&self, task: &TaskId) -> Result<String, LogError>;
 }
 
-/// The turn to write, usable from any thread: for who may wait for it as long as another process writes.
+/// The turn to write, usable from any thread: for a caller that may wait as long as another process writes.
 pub trait WriteTurn: Send + Sync {
     /// Returns when it is this process's turn: the next append has it.
     fn wait(&self) -> Result<(), LogError>;
 
-    /// Gives back a turn that no append has used.
-    fn give_back(&self);
+    /// Releases a turn that no append has used.
+    fn release(&self);
 
-    /// Says who writes, for those who have waited in vain.
+    /// Names the process that writes, for callers that have waited in vain.
     fn holder(&self) -> String;
 }
 
@@ -178,8 +179,8 @@ pub trait Log: Send {
     /// Returns something that is another after each beat of a held presence; none when there is no such presence.
     fn heartbeat(&mut self, session: SessionId) -> Option<i128>;
 
-    /// Removes what dead sessions have left of presences and bells, if nobody holds them: of those who have left, and of unknown
-    /// ones that were not touched for a minute.
+    /// Removes what dead sessions have left of presences and bells, where no process holds them: of
+    /// sessions that have left, and of unknown ones that were not touched for a minute.
     fn clear_presences(&mut self, standing: &dyn Fn(SessionId) -> Standing)
     -> Result<(), LogError>;
 

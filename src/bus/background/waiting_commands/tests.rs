@@ -28,7 +28,7 @@ impl WriteTurn for Lost {
         Ok(())
     }
 
-    fn give_back(&self) {}
+    fn release(&self) {}
 
     fn holder(&self) -> String {
         "another".to_owned()

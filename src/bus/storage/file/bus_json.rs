@@ -31,7 +31,7 @@ struct StoredIdentity {
     /// A newer format need not have it in this form.
     #[serde(default)]
     id: Option<Uuid>,
-    /// What its counterpart in the user's state directory has too (see `origin`).
+    /// The secret that its counterpart in the user's state directory has too (see `bus_origin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     /// Where that was.
@@ -81,7 +81,7 @@ pub(crate) fn load_or_create(
     Ok(id)
 }
 
-/// Writes the identity of a bus, in place of the one that is there; for whoever holds the lock.
+/// Writes the identity of a bus, in place of the one that is there; for the holder of the lock.
 pub(crate) fn write(
     disk: &dyn Disk,
     directory: &Path,

@@ -1,4 +1,4 @@
-//! The log in files: one directory that all processes of a project share, with nothing running when nobody works.
+//! The log in files: one directory that all processes of a project share, with nothing running while no member works.
 //!
 //! ```text
 //! bus.json              the format and the id
@@ -6,9 +6,9 @@
 //! log/<first-seq>.jsonl the segments
 //! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more, and replaced
 //! snapshot/<seq>.json   the state at some seq; the newest two
-//! agents.json           who is here now; a view
+//! agents.json           the members that are here now; a view
 //! presence/<session>    locked while that session lives; its time is the heartbeat
-//! bell/<session>        touched by whoever appends something that concerns that session
+//! bell/<session>        touched by each append that concerns that session
 //! tasks/<id>.jsonl      transcripts, for reading only
 //! blobs/<id>            long texts
 //! ```
@@ -70,12 +70,12 @@ const SNAPSHOT_EVENTS: u64 = 2_048;
 /// and again for a log that grows by little.
 const SNAPSHOT_PERCENT: u64 = 50;
 
-/// What may differ between one use of a log and another.
+/// The options of one use of a log.
 #[derive(Clone)]
 pub struct Options {
     /// The length at which a segment is followed by the next.
     pub segment_bytes: u64,
-    /// A snapshot is written by whoever appends past a multiple of this, ...
+    /// The append past a multiple of this writes a snapshot, ...
     pub snapshot_events: u64,
     /// ... when the log has grown by so many percent of the last one's length.
     pub snapshot_percent: u64,
@@ -85,7 +85,7 @@ pub struct Options {
     pub listening: Listening,
     /// Where the time comes from.
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
-    /// What is thought of network file systems.
+    /// Whether the bus may be on a network file system.
     pub networks: Networks,
     /// Whether the bus has to prove that it was made where it is.
     pub origin: Origin,
@@ -96,7 +96,7 @@ pub struct Options {
 pub enum Networks {
     /// It is refused there.
     Refused,
-    /// Somebody has decided that it may be there.
+    /// The user has decided that it may be there.
     Allowed,
 }
 

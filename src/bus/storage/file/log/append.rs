@@ -1,4 +1,4 @@
-//! Appending: decide, lock, decide again when somebody was faster, write, unlock. The sync comes later, without the lock.
+//! Appending: decide, lock, decide again when another process was faster, write, unlock. The sync comes later, without the lock.
 //!
 //! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
 //! an entry that is there, whether or not its writer knows.
@@ -46,7 +46,7 @@ impl WriteTurn for FileWriteTurn {
         granted.map_err(|error| failed("lock", &self.path, error))
     }
 
-    fn give_back(&self) {
+    fn release(&self) {
         self.queue.give_back();
     }
 
@@ -55,7 +55,7 @@ impl WriteTurn for FileWriteTurn {
     }
 }
 
-/// What a decision came to.
+/// What a decision comes to, with the line of what is to be appended.
 enum AppendDecision {
     Append(Prepared),
     Nothing,
@@ -95,7 +95,7 @@ impl FileLog {
             let limit = if attempts < UNLOCKED_READS { CHUNK_BYTES } else { usize::MAX };
             let mut walked = self.read_locked(replica, limit)?;
             if walked.stop == Stop::Limit {
-                // Who was away has much to read: not while others wait for it.
+                // A process that was away has much to read: not while others wait for it.
                 drop(guard);
                 self.read_new(replica, usize::MAX)?;
                 continue;
@@ -119,8 +119,8 @@ impl FileLog {
         self.write(replica, prepared, guard, unfinished)
     }
 
-    /// Decides with what the segment in use says. Who finds nothing to append looks whether there is another one: what is to be
-    /// appended is decided once more anyway, when that is so. Nothing is decided before a line that only the holder of the lock
+    /// Decides with what the segment in use says. With nothing to append it looks for another segment; what is to
+    /// be appended is decided once more anyway, when there is one. Nothing is decided before a line that only the holder of the lock
     /// can read.
     fn decide_before_locking(
         &mut self,
@@ -159,7 +159,7 @@ impl FileLog {
         }
     }
 
-    /// Brings most of a full segment to disk while nobody waits for it.
+    /// Brings most of a full segment to disk while no process waits for it.
     fn sync_before_roll(&mut self, replica: &Replica) -> Result<(), LogError> {
         let segment = replica.place.segment;
         if segment > 0
@@ -252,7 +252,7 @@ impl FileLog {
             if self.syncer.sync_segment(segment, &file, path.clone()) {
                 return self.new_segment(seq);
             }
-            // Whoever comes next replaces it.
+            // The next writer replaces it.
             let error = std::io::Error::other("the disk did not take it");
             return Err(failed("sync", &path, error));
         }

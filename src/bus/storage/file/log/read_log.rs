@@ -1,6 +1,7 @@
 //! Reading: from a snapshot on, what is new, and single events again.
 //!
-//! What surely is in the log is known to who holds the lock alone: without it, a line may be read while somebody heals it away.
+//! Only the holder of the lock knows for certain what is in the log: without it, a line may be read while another process heals it
+//! away.
 //! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
 //! free. Until then it is behind, and never wrong.
 
@@ -46,7 +47,7 @@ impl Tail {
     }
 }
 
-/// What a line says.
+/// The events of the last line.
 pub(crate) struct LastLine {
     place: LogPosition,
     /// Its events, each with its index in the line.
@@ -76,7 +77,7 @@ impl FileLog {
         }
     }
 
-    /// Who began with what is left would think that nobody is there, and let a second one take each name and each request.
+    /// A process that began with the rest would think the team empty, and let a second member take each name and each request.
     fn without_beginning(&self) -> LogError {
         LogError::Refused {
             path: self.directory.clone(),
@@ -142,7 +143,7 @@ impl FileLog {
         self.read(replica, limit, Scope::Log)
     }
 
-    /// Does the same for who holds the lock: behind what is read now, nothing is in the log.
+    /// Does the same for the holder of the lock: behind what is read now, nothing is in the log.
     pub(crate) fn read_locked(
         &mut self,
         replica: &mut Replica,
@@ -160,7 +161,7 @@ impl FileLog {
         Ok(walked)
     }
 
-    /// Reads without the lock; a line that cannot be read so is read under it, if nobody else holds it.
+    /// Reads without the lock; a line that cannot be read so is read under it, if it is free.
     fn read(
         &mut self,
         replica: &mut Replica,

@@ -1,8 +1,8 @@
-//! Retention: the oldest segments go when nobody needs them any more, at most 16 a snapshot.
+//! Retention: the oldest segments go when they are no longer needed, at most 16 with each snapshot.
 //!
-//! One goes when it ends before the older of the two snapshots, before the oldest text that somebody may still have to read, and
+//! One goes when it ends before the older of the two snapshots, before the oldest text that a member may still have to read, and
 //! when all in it is older than the team's limit. Its long texts and transcripts go before it: a crash between the steps leaves a
-//! segment that names texts which are gone and which nobody needs, and the next snapshot goes on. So nothing is left that no
+//! segment that names texts which are gone and no longer needed, and the next snapshot goes on. So nothing is left that no
 //! segment names.
 //!
 //! Age is what both clocks say, the wall clock and the greatest wall time that the log has seen, which no wrong clock moves by more
@@ -115,7 +115,7 @@ fn remove(
     Ok(true)
 }
 
-/// What is gone already is as good as removed.
+/// Counts a file that is gone already as removed.
 pub(crate) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -148,7 +148,7 @@ fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64, now_ms: i64) -> io::Re
     Ok(touched_ns.and_then(|ns| i64::try_from(ns / 1_000_000).ok()))
 }
 
-/// What stands in a segment.
+/// The contents of a segment that retention looks at.
 #[derive(Default)]
 struct Named {
     /// The long texts that its events name.

@@ -1,11 +1,11 @@
 //! Snapshots: the state at some place of the log, so that opening a bus reads only what came after.
 //!
-//! One is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A crash
+//! A snapshot is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A crash
 //! at any step leaves the log as it was and at most a temporary file, which a later snapshot clears away.
 //!
 //! Versions work beside each other. A snapshot whose checksum fits and that says more than is understood here comes from a newer
-//! one, and is not damaged. Its head tells two levels of the state: the one that it was written in, and the least that may go on
-//! from it. Who is below the first loses what it does not know of, so it writes none itself.
+//! one, and is not damaged. Its head names two levels of the state: the one that it was written in, and the least that may go on
+//! from it. A version below the first loses fields that it does not know, so it writes none itself.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ struct WrittenSnapshot<'a> {
     state: &'a State,
 }
 
-/// What is read first: whether the rest can be understood.
+/// The part that is read first: it says whether the rest can be understood.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -55,7 +55,7 @@ struct Head {
     least: u32,
 }
 
-/// What is read of a snapshot whose state is not needed.
+/// The part that is read where the state is not needed.
 #[derive(Deserialize)]
 struct Beginning {
     format: u32,
@@ -76,7 +76,7 @@ struct Read {
     state: State,
 }
 
-/// What a snapshot turned out to be.
+/// A snapshot as it was read.
 pub(crate) enum Decoded {
     /// A state to go on from.
     Usable(Box<Replica>),
@@ -86,7 +86,7 @@ pub(crate) enum Decoded {
     Newer,
 }
 
-/// What there is to begin with.
+/// The replica to begin with, if there is one.
 #[derive(Default)]
 pub(crate) struct Newest {
     /// The newest usable snapshot.
@@ -141,7 +141,7 @@ impl Snapshots {
     }
 
     /// Says whether another snapshot is worth writing: when the log has grown by so many percent of the newest one's length, as
-    /// `grown_since` tells, or when there is none that can be read. Behind one of a newer version never: whoever began with ours
+    /// `grown_since` tells, or when there is none that can be read. Behind one of a newer version never: a process that began with ours
     /// would lack what stands in that one alone.
     pub(crate) fn is_due(
         &self,
@@ -262,7 +262,7 @@ pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io:
 }
 
 fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {
-    // Only one process passes this seq, so nobody else writes to that name.
+    // Only one process passes this seq, so no other writes to that name.
     let temporary = directory.join(format!("{:020}.tmp", replica.next_seq));
     match disk.unlink(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -25,7 +25,7 @@ const BEFORE_NAME: &[u8] = b"\"blob\":{\"id\":\"";
 /// The length of a name.
 const NAME_BYTES: usize = uuid::fmt::Hyphenated::LENGTH;
 
-/// Says whether it is time to look again, and notes that somebody does.
+/// Says whether it is time to look again, and notes that this process does.
 pub(crate) fn is_due(last_ms: &AtomicI64, now_ms: i64) -> bool {
     let last = last_ms.load(Ordering::Relaxed);
     let is_due = last == NEVER || now_ms.saturating_sub(last) >= DAY_MS;
