@@ -46,7 +46,7 @@ impl History {
     /// Takes what is unread, and returns how much that was.
     async fn check(&self) -> Outcome<usize> {
         let mut call = self.receiver.call();
-        let letters = call.take(DeliveryMethod::Pull, pick()).await?;
+        let letters = call.receive(DeliveryMethod::Pull, pick()).await?;
         call.answered().await;
         Ok(letters.len())
     }

@@ -7,7 +7,7 @@ use super::commands::trust;
 use super::{Failure, below_agent};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::known_buses;
-use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
+use crate::bus::storage::file::{BUS_JSON, FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
@@ -17,9 +17,6 @@ use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::LifeLock;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::team;
-
-/// The file that makes a directory a bus.
-const IDENTITY: &str = "bus.json";
 
 /// A bus that is led or joined from outside, and has to prove that it was made where it is.
 #[derive(Clone, Debug)]
@@ -188,7 +185,7 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
 /// Opens a bus that must be there: who was started by somebody on it makes no new one in its place.
 pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, BusError> {
     aside(move || {
-        if directory.join(IDENTITY).exists() {
+        if directory.join(BUS_JSON).exists() {
             // Whether it may be there, and is to be believed, its bridge has decided.
             open_own_bus(&directory)
         } else {

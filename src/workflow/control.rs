@@ -160,7 +160,7 @@ impl Workflows {
     /// Goes on with a workflow whose leader has ended. What is done is not done again.
     pub async fn resume(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
         // Its leader may be dead without anybody having noticed.
-        self.bus().bury_the_dead().await?;
+        self.bus().reap_dead_sessions().await?;
         let workflow = self.find(id)?;
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
         self.agreed(left.map(|step| &step.plan))?;
@@ -207,7 +207,7 @@ impl Workflows {
         id: &WorkflowId,
         limit: Duration,
     ) -> Result<Workflow, WorkflowError> {
-        self.bus().bury_the_dead().await?;
+        self.bus().reap_dead_sessions().await?;
         let membership = self.inner.team.membership();
         membership.ask(Operation::CancelWorkflow(id.clone())).await?;
         self.wait(id, limit).await

@@ -1,4 +1,4 @@
-//! When something is tried again that the bus could not take: beside all else, ever more seldom, for as long as a hand-over would last.
+//! When to try again what the bus could not take: ever more seldom, for as long as a delivery would last.
 
 use std::time::Duration;
 

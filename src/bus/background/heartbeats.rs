@@ -1,6 +1,6 @@
-//! Heartbeats, as one process watches them: whose stands still for too long, and whose moves again.
+//! Heartbeats, as one process watches them: which stand still for too long, and which move again.
 //!
-//! Only time that was watched counts: who was stopped itself, or slept with its machine, has seen nothing of what went on.
+//! Only watched time counts: a process that was stopped itself, or slept with its machine, has seen nothing meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::domain::limits;
 /// How often a process looks around and shows a sign of life, and what it makes of those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatIntervals {
-    /// How often it looks around for lost bells, deaths, and what nobody rang for.
+    /// How often it looks around for lost bells, deaths, and appends without a bell.
     pub look_around: Duration,
     /// How often the presences of this process show a sign of life.
     pub beat: Duration,
@@ -29,7 +29,7 @@ impl Default for HeartbeatIntervals {
     }
 }
 
-/// What is known of one heartbeat.
+/// One heartbeat, as far as it was watched.
 #[derive(Clone, Copy, Debug)]
 struct Heartbeat {
     beat: i128,
@@ -47,12 +47,12 @@ pub(crate) struct ObservedSession {
     pub(crate) hung: bool,
 }
 
-/// What a look has brought.
+/// The findings of one look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeartbeatsSeen {
-    /// Whose heartbeat has stood still for too long.
+    /// The sessions whose heartbeat has stood still for too long.
     pub(crate) hung: Vec<SessionId>,
-    /// Whose heartbeat moves again.
+    /// The sessions whose heartbeat moves again.
     pub(crate) back: Vec<SessionId>,
 }
 
@@ -152,7 +152,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(pulses.look(SECOND, &gone), HeartbeatsSeen::default());
         }
-        // Hung in the eyes of somebody else: this process has to see it move itself.
+        // Another process found it hung: this one has to see it move itself.
         assert_eq!(pulses.look(SECOND, &looked(1, true)), HeartbeatsSeen::default());
         assert_eq!(pulses.look(SECOND, &looked(2, true)).back, [id()]);
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::addressees::Addressees;
 pub use self::answer_written::AnswerWritten;
-pub use self::entry::Entry;
+pub use self::entry::{BodyRef, Entry, LogPosition, Proposal};
 pub use self::skippable::Skip;
 pub use self::task_ending::{Finished, TaskReport};
 pub use self::unheard_claims::{ProvenClaim, UnheardClaim};

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Delivery, Due, Message, State, Wait};
-use crate::bus::event::{Addressees, AnswerWritten};
+use crate::bus::event::{Addressees, AnswerWritten, LogPosition};
 use crate::bus::state::apply::At;
-use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;

@@ -176,7 +176,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Resu
         }
         Err(failure) => Err(failure),
     };
-    let settled = async { if said.is_ok() { call.said().await } else { call.give_back().await } };
+    let settled = async { if said.is_ok() { call.said().await } else { call.requeue().await } };
     match tokio::time::timeout(LIMIT, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
@@ -189,7 +189,7 @@ async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Resu
 async fn take(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
     let taken =
-        tokio::time::timeout(LIMIT, call.take(DeliveryMethod::Hook, claude_hook::pick())).await;
+        tokio::time::timeout(LIMIT, call.receive(DeliveryMethod::Hook, claude_hook::pick())).await;
     Ok(taken.map_err(|_| "the bus had no time for the hook")??)
 }
 

@@ -172,10 +172,10 @@ mod tests {
 
         // A wake fails that has it in its prompt.
         let mut wake = ann.call();
-        let letters = wake.take(DeliveryMethod::Prompt, pick(10_000)).await.unwrap();
+        let letters = wake.receive(DeliveryMethod::Prompt, pick(10_000)).await.unwrap();
         assert!(!letters.is_empty());
         tried.add(bus.look(|state| Tried::by(state, ann.name(), &letters, place)));
-        wake.give_back().await.unwrap();
+        wake.requeue().await.unwrap();
         bus.look(|state| tried.forget_ended(state, ann.name()));
         assert_eq!(newest(&bus, &ann, &tried), None, "it was tried");
         claim_and_leave(dora, &request).await;

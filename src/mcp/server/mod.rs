@@ -189,7 +189,7 @@ impl Server {
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
         };
-        membership.check_lives()?;
+        membership.check_live()?;
         self.prove_tools(&membership);
         // That this call came proves that the answers that its client had were taken, whatever becomes of this one.
         let arrival = context.extensions.get::<Arrival>();
@@ -259,7 +259,7 @@ impl Server {
         let id = caller.call.id();
         let settling = async {
             if !was_read {
-                return caller.call.give_back().await;
+                return caller.call.requeue().await;
             }
             let arrival = context.extensions.get::<Arrival>();
             let answer = arrival.map(|arrival| arrival.answer.clone());
@@ -484,7 +484,7 @@ async fn with_mail(
             return Ok(object);
         }
         let most = limits::PIGGYBACK_BYTES + limits::PIGGYBACK_MESSAGES * limits::HEADER_BYTES;
-        match caller.call.take_into(room.min(most), DeliveryMethod::Piggyback, pick).await {
+        match caller.call.receive_into(room.min(most), DeliveryMethod::Piggyback, pick).await {
             Ok(letters) if letters.is_empty() => {}
             Ok(letters) => {
                 let inbox = serde_json::to_value(views(letters)).expect("messages are plain data");

@@ -44,7 +44,7 @@ impl Team {
 
     /// Sweeps once. `orphaned` has the agents whose bridge is gone and whose presence is still held, and since when.
     async fn sweep(&self, orphaned: &mut BTreeMap<SessionId, Instant>) -> Result<(), TeamError> {
-        self.bus().bury_the_dead().await?;
+        self.bus().reap_dead_sessions().await?;
         let now = Instant::now();
         let without_bridge = self.bus().look(without_bridge);
         orphaned.retain(|session, _| without_bridge.contains_key(session));
@@ -64,7 +64,7 @@ impl Team {
         if !dead.is_empty() {
             self.end_what_is_left(dead).await?;
             // Whose shim was ended is dead now.
-            self.bus().bury_the_dead().await?;
+            self.bus().reap_dead_sessions().await?;
         }
         self.bus().clear_presences()?;
         Ok(())

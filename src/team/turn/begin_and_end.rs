@@ -291,7 +291,7 @@ impl Actor {
         let (name, failed) = (&self.identity.name, readable.failed.is_some());
         bus.look(|state| ReceivedMail {
             more: state.unread(name).count(),
-            letters: readable.handed(state, session, call),
+            letters: readable.delivered(state, session, call),
             failed,
         })
     }

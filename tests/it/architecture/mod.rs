@@ -32,6 +32,16 @@ const UNKNOWN: [(&str, &[&str]); 4] = [
     ("scripted", &["bus", "team"]),
 ];
 
+/// What a room of the bus must not know, which is in the same module.
+const UNKNOWN_IN_BUS: [(&str, &[&str]); 6] = [
+    ("bus/event/", &["bus::state", "bus::storage", "bus::rules", "bus::shared"]),
+    ("bus/state/", &["bus::storage", "bus::rules", "bus::shared"]),
+    ("bus/storage/mod.rs", &["bus::state", "super::state", "super::rules"]),
+    ("bus/storage/", &["bus::rules", "bus::shared", "bus::background", "bus::api"]),
+    ("bus/rules/", &["bus::shared", "bus::background", "bus::api"]),
+    ("bus/background/", &["bus::api"]),
+];
+
 /// Where the users of an outside crate are, as beginnings of paths.
 const OWNERS: [(&str, &[&str]); 8] = [
     ("agent_client_protocol", &["acp/", "scripted/"]),
@@ -174,6 +184,19 @@ fn a_module_does_not_know_what_it_must_not_know() {
         let (_, unknown) = UNKNOWN.iter().find(|(module, _)| *module == source.module())?;
         let named = modules_named(line).find(|named| unknown.contains(named))?;
         Some(format!("`{}` must not know `{named}`", source.module()))
+    });
+}
+
+#[test]
+fn a_room_of_the_bus_does_not_know_those_that_use_it() {
+    check(|source, line| {
+        if source.is_test() || source.path == "bus/storage/contract.rs" {
+            return None;
+        }
+        let rooms = UNKNOWN_IN_BUS.iter().filter(|(room, _)| source.path.starts_with(room));
+        let mut unknown = rooms.flat_map(|(_, unknown)| *unknown);
+        let named = unknown.find(|unknown| names_crate(&line.replace("crate::", ""), unknown))?;
+        Some(format!("it must not know `{named}`"))
     });
 }
 

@@ -136,7 +136,7 @@ pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<LoadedMessag
         bytes: usize::MAX,
         head_bytes: usize::MAX,
     };
-    within(call.take(DeliveryMethod::Pull, pick)).await.unwrap()
+    within(call.receive(DeliveryMethod::Pull, pick)).await.unwrap()
 }
 
 pub(crate) async fn send(from: &Membership, to: &str, content: &str) -> MessageId {

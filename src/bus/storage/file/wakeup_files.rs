@@ -1,6 +1,6 @@
-//! Bells: a file for each session, touched by whoever appends something that concerns it.
+//! Bells: a file for each session, which a process touches when it appends something that concerns the session.
 //!
-//! Ringing costs one call and wakes one process. A lost ring is a delay, never a loss: everyone also looks by itself now and then.
+//! Ringing costs one call and wakes one process. A lost ring is a delay, never a loss: every process also looks by itself now and then.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,8 +21,8 @@ const FIRST_POLL: Duration = Duration::from_millis(50);
 /// A wake by polling comes at most this late.
 const LAST_POLL: Duration = Duration::from_millis(500);
 
-/// What it takes to be told of what is appended to the files in a directory. Linux tells that of the directory; macOS, by kqueue,
-/// only of each file that is watched itself. There its other way, `FSEvents`, tells of a write only when the file is closed.
+/// How deep to watch a directory for appends to its files. Linux reports them for the directory; macOS, by kqueue, only for each
+/// file that is watched itself. Its other interface, `FSEvents`, reports a write only when the file is closed.
 const DEPTH: RecursiveMode =
     if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
 
@@ -71,7 +71,7 @@ impl Bells {
     pub(crate) fn ring(&self, sessions: &BTreeSet<SessionId>) {
         for session in sessions {
             match disk::touch_path(&self.path(*session)) {
-                // Nobody listens there.
+                // No process listens there.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => tracing::warn!(%error, "failed to ring a bell"),
                 Ok(()) => {}

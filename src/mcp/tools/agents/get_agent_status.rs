@@ -81,7 +81,7 @@ impl Tool for GetAgentStatus {
     const DESCRIPTION: &'static str = "See the health of all members: what each does, its unread messages, when it last did something, and who has died.";
 
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
-        caller.bus().bury_the_dead().await?;
+        caller.bus().reap_dead_sessions().await?;
         let now = caller.bus().now();
         let (agents, permissions) = caller.bus().look(|state| {
             let live = state.live_sessions().into_iter().map(|session| live(state, session, now));

@@ -130,7 +130,7 @@ async fn unread(
         head_bytes: limits::HEAD_BYTES,
     };
     let room = caller.membership().answer_room();
-    let letters = caller.call.take_into(room, DeliveryMethod::Pull, pick).await?;
+    let letters = caller.call.receive_into(room, DeliveryMethod::Pull, pick).await?;
     let next = caller.bus().look(|state| {
         let wanted = |name: Option<&Name>| from.is_none() || name == from.as_ref();
         state
@@ -176,7 +176,7 @@ fn look_back(
     for message in found.into_iter().skip(cursor.shown) {
         let place = message.body.place;
         let most = limits::HEAD_BYTES.min(membership.text_room());
-        let letter = bus.letter(message, 0, most)?;
+        let letter = bus.load_message(message, 0, most)?;
         if letters.len() == limit || (letter.shown_len() > room && !letters.is_empty()) {
             // `at` is behind the last one that is shown; what follows in the same line is counted from the line's first.
             return Ok((letters, Some(at)));
@@ -195,7 +195,7 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
         let bus = membership.bus();
         bus.refresh()?;
         let header = bus.find_message(&id, membership.name())?;
-        bus.letter(header, offset, membership.text_room())
+        bus.load_message(header, offset, membership.text_room())
     });
     Ok(Output { messages: views(vec![letter.await?]), next_cursor: None })
 }

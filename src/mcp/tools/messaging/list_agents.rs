@@ -47,7 +47,7 @@ impl Tool for ListAgents {
         "List your live team-mates, what each is doing, and which one is you.";
 
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
-        caller.bus().bury_the_dead().await?;
+        caller.bus().reap_dead_sessions().await?;
         let now = caller.bus().now().tick;
         let me = caller.membership().session();
         let agents = caller.bus().look(|state| {

@@ -1,8 +1,8 @@
-//! Retention: the oldest segments go when nobody needs them any more, at most 16 a snapshot.
+//! Retention: the oldest segments go when they are no longer needed, at most 16 with each snapshot.
 //!
-//! One goes when it ends before the older of the two snapshots, before the oldest text that somebody may still have to read, and
+//! One goes when it ends before the older of the two snapshots, before the oldest text that a member may still have to read, and
 //! when all in it is older than the team's limit. Its long texts and transcripts go before it: a crash between the steps leaves a
-//! segment that names texts which are gone and which nobody needs, and the next snapshot goes on. So nothing is left that no
+//! segment that names texts which are gone and no longer needed, and the next snapshot goes on. So nothing is left that no
 //! segment names.
 //!
 //! Age is what both clocks say, the wall clock and the greatest wall time that the log has seen, which no wrong clock moves by more
@@ -15,9 +15,10 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::line_format::{self, Decoded};
-use super::{segments, snapshot};
+use super::segments;
 use crate::bus::event::{Body, Event};
-use crate::bus::state::State;
+use crate::bus::replica::StillNeeded;
+use crate::bus::storage::LogPosition;
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{self, Disk};
 
@@ -38,9 +39,9 @@ pub(crate) struct Parts {
     pub(crate) tasks: PathBuf,
 }
 
-/// How long texts are kept that nobody needs any more, in milliseconds.
-pub(crate) fn kept_ms(state: &State) -> i64 {
-    i64::from(state.limits().retention_days) * DAY_MS
+/// Returns how long history is kept that nothing needs, in milliseconds.
+pub(crate) fn kept_ms(needed: &StillNeeded) -> i64 {
+    i64::from(needed.retention_days) * DAY_MS
 }
 
 /// Returns the segments that are there, oldest first.
@@ -51,21 +52,18 @@ pub(crate) fn segments_of(disk: &dyn Disk, parts: &Parts) -> io::Result<Vec<u64>
     Ok(present)
 }
 
-/// Removes what nobody needs any more; returns how many segments went.
-pub(crate) fn apply(
+/// Removes the oldest segments that nothing needs, all of them before the place of the older snapshot; returns how many went.
+pub(crate) fn remove_segments(
     disk: &dyn Disk,
     parts: &Parts,
-    state: &State,
+    needed: &StillNeeded,
+    older_snapshot: LogPosition,
     now_ms: i64,
 ) -> io::Result<usize> {
-    let since_ms = now_ms.saturating_sub(kept_ms(state));
-    remove_old_transcripts(&parts.tasks, state, since_ms);
-    let Some(older) = snapshot::older_place(disk, &parts.snapshot)? else {
-        return Ok(0);
-    };
-    let oldest_text = state.oldest_text_alive();
+    let since_ms = now_ms.saturating_sub(kept_ms(needed));
     let is_needed = |segment: u64| {
-        [Some(older), oldest_text].iter().flatten().any(|place| place.segment <= segment)
+        let kept_from = [Some(older_snapshot), needed.oldest_text];
+        kept_from.iter().flatten().any(|place| place.segment <= segment)
     };
     let present = segments_of(disk, parts)?;
     let path = |segment: u64| parts.log.join(segments::file_name(segment));
@@ -75,7 +73,7 @@ pub(crate) fn apply(
         let is_old = |began_ms: i64| began_ms < since_ms;
         if is_needed(two[0])
             || !began_ms(disk, parts, two[1], now_ms)?.is_some_and(is_old)
-            || !remove(disk, parts, state, &path(two[0]), since_ms..=now_ms)?
+            || !remove(disk, parts, needed, &path(two[0]), since_ms..=now_ms)?
         {
             break;
         }
@@ -89,7 +87,7 @@ pub(crate) fn apply(
 fn remove(
     disk: &dyn Disk,
     parts: &Parts,
-    state: &State,
+    needed: &StillNeeded,
     segment: &Path,
     young_ms: RangeInclusive<i64>,
 ) -> io::Result<bool> {
@@ -108,7 +106,7 @@ fn remove(
     for text in texts {
         gone(disk.unlink(&parts.blobs.join(text.to_string())))?;
     }
-    for task in tasks.iter().filter(|task| !is_alive(state, task)) {
+    for task in tasks.iter().filter(|task| !needed.open_tasks.contains(*task)) {
         gone(fs::remove_file(parts.tasks.join(format!("{task}.jsonl"))))?;
     }
     gone(disk.unlink(&segments::mark(segment)))?;
@@ -117,7 +115,7 @@ fn remove(
     Ok(true)
 }
 
-/// What is gone already is as good as removed.
+/// Counts a file that is gone already as removed.
 pub(crate) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -150,7 +148,7 @@ fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64, now_ms: i64) -> io::Re
     Ok(touched_ns.and_then(|ns| i64::try_from(ns / 1_000_000).ok()))
 }
 
-/// What stands in a segment.
+/// The contents of a segment that retention looks at.
 #[derive(Default)]
 struct Named {
     /// The long texts that its events name.
@@ -185,14 +183,11 @@ fn named_in(segment: &[u8]) -> Option<Named> {
     Some(named)
 }
 
-fn is_alive(state: &State, task: &TaskId) -> bool {
-    state.task(task).is_some_and(|task| !task.status.is_final())
-}
-
-/// Removes transcripts that nobody has written to since then, those of wakes too, which belong to no task. They are for reading
-/// only: what fails is tried again with the next snapshot.
-fn remove_old_transcripts(directory: &Path, state: &State, since_ms: i64) {
-    let Ok(entries) = fs::read_dir(directory) else {
+/// Removes transcripts that have not been written to for as long as history is kept, those of wakes too, which belong to no task.
+/// They are for reading only: the next snapshot tries again what fails.
+pub(crate) fn remove_transcripts(parts: &Parts, needed: &StillNeeded, now_ms: i64) {
+    let since_ms = now_ms.saturating_sub(kept_ms(needed));
+    let Ok(entries) = fs::read_dir(&parts.tasks) else {
         return;
     };
     let is_old = |path: &Path| {
@@ -203,7 +198,7 @@ fn remove_old_transcripts(directory: &Path, state: &State, since_ms: i64) {
         let name = entry.file_name();
         let task = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
         let task = task.and_then(|task| TaskId::parse(task).ok());
-        task.is_some_and(|task| !is_alive(state, &task)) && is_old(&entry.path())
+        task.is_some_and(|task| !needed.open_tasks.contains(&task)) && is_old(&entry.path())
     });
     for entry in old.take(TRANSCRIPTS_AT_ONCE) {
         if let Err(error) = gone(fs::remove_file(entry.path())) {

@@ -1,4 +1,4 @@
-//! Appending: decide, lock, decide again when somebody was faster, write, unlock. The sync comes later, without the lock.
+//! Appending: decide, lock, decide again when another process was faster, write, unlock. The sync comes later, without the lock.
 //!
 //! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
 //! an entry that is there, whether or not its writer knows.
@@ -10,10 +10,11 @@ use super::line_format;
 use super::read_log::Tail;
 use super::replace_failed_segment::is_young;
 use super::segments::{CHUNK_BYTES, Stop};
-use super::{FileLog, failed};
 use crate::bus::event::Entry;
-use crate::bus::rules::Refusal;
-use crate::bus::storage::{Appended, Decide, LogError, LogPosition, Proposal, Replica, WriteTurn};
+use crate::bus::storage::file::{FileLog, failed};
+use crate::bus::storage::{
+    Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict, WriteTurn,
+};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
 use crate::sys::fs::file_lock::{Guard, LockFile, Queue};
@@ -45,7 +46,7 @@ impl WriteTurn for FileWriteTurn {
         granted.map_err(|error| failed("lock", &self.path, error))
     }
 
-    fn give_back(&self) {
+    fn release(&self) {
         self.queue.give_back();
     }
 
@@ -54,11 +55,11 @@ impl WriteTurn for FileWriteTurn {
     }
 }
 
-/// What a decision came to.
+/// What a decision comes to, with the line of what is to be appended.
 enum AppendDecision {
     Append(Prepared),
     Nothing,
-    Refused(Refusal),
+    Refused,
 }
 
 /// Where a line goes.
@@ -77,7 +78,7 @@ impl FileLog {
         let mut attempts = 0;
         let (prepared, guard, unfinished) = loop {
             let decision = match self.decide_before_locking(replica, decide)? {
-                Some(AppendDecision::Refused(refusal)) => return Ok(Appended::Refused(refusal)),
+                Some(AppendDecision::Refused) => return Ok(Appended::Refused),
                 Some(AppendDecision::Nothing) if self.broken_off(replica).is_none() => {
                     return self.without_append(replica);
                 }
@@ -94,7 +95,7 @@ impl FileLog {
             let limit = if attempts < UNLOCKED_READS { CHUNK_BYTES } else { usize::MAX };
             let mut walked = self.read_locked(replica, limit)?;
             if walked.stop == Stop::Limit {
-                // Who was away has much to read: not while others wait for it.
+                // A process that was away has much to read: not while others wait for it.
                 drop(guard);
                 self.read_new(replica, usize::MAX)?;
                 continue;
@@ -112,14 +113,14 @@ impl FileLog {
             match decision {
                 AppendDecision::Append(prepared) => break (prepared, guard, walked.unfinished),
                 AppendDecision::Nothing => return self.without_append(replica),
-                AppendDecision::Refused(refusal) => return Ok(Appended::Refused(refusal)),
+                AppendDecision::Refused => return Ok(Appended::Refused),
             }
         };
         self.write(replica, prepared, guard, unfinished)
     }
 
-    /// Decides with what the segment in use says. Who finds nothing to append looks whether there is another one: what is to be
-    /// appended is decided once more anyway, when that is so. Nothing is decided before a line that only the holder of the lock
+    /// Decides with what the segment in use says. With nothing to append it looks for another segment; what is to
+    /// be appended is decided once more anyway, when there is one. Nothing is decided before a line that only the holder of the lock
     /// can read.
     fn decide_before_locking(
         &mut self,
@@ -149,16 +150,16 @@ impl FileLog {
         decide: &mut Decide<'_>,
     ) -> Result<AppendDecision, LogError> {
         let now = (self.options.clock)();
-        match decide(&replica.state, now) {
-            Err(refusal) => Ok(AppendDecision::Refused(refusal)),
-            Ok(None) => Ok(AppendDecision::Nothing),
-            Ok(Some(proposal)) => {
+        match decide(replica, now) {
+            Verdict::Refused => Ok(AppendDecision::Refused),
+            Verdict::Nothing => Ok(AppendDecision::Nothing),
+            Verdict::Append(proposal) => {
                 prepare(self.next_seq(replica), now, proposal).map(AppendDecision::Append)
             }
         }
     }
 
-    /// Brings most of a full segment to disk while nobody waits for it.
+    /// Brings most of a full segment to disk while no process waits for it.
     fn sync_before_roll(&mut self, replica: &Replica) -> Result<(), LogError> {
         let segment = replica.place.segment;
         if segment > 0
@@ -198,7 +199,8 @@ impl FileLog {
         self.syncer.appended((target.segment, end), &target.file, path);
         let before = replica.next_seq.max(1);
         replica.place = LogPosition { segment: target.segment, offset: target.offset };
-        apply(replica, &prepared);
+        replica.apply(&prepared.entry);
+        replica.place.offset = end;
         let line = prepared.line.strip_suffix(b"\n");
         self.tail = line.and_then(|line| Tail::of(line, replica.place));
         self.damaged_end = None;
@@ -208,7 +210,9 @@ impl FileLog {
             && self.has_grown(replica.place)
         {
             let now_ms = replica.state.seen_ms(prepared.entry.ts);
-            self.snapshots.write(replica, &self.syncer, now_ms);
+            let clean_up = self.clean_up.clone();
+            let afterwards = move |written: &Replica| clean_up.run(&written.still_needed(), now_ms);
+            self.snapshots.write(replica, &self.syncer, afterwards);
         }
         Ok(Appended::Written(prepared.entry))
     }
@@ -248,7 +252,7 @@ impl FileLog {
             if self.syncer.sync_segment(segment, &file, path.clone()) {
                 return self.new_segment(seq);
             }
-            // Whoever comes next replaces it.
+            // The next writer replaces it.
             let error = std::io::Error::other("the disk did not take it");
             return Err(failed("sync", &path, error));
         }
@@ -294,13 +298,4 @@ fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError>
         return Err(LogError::TooLong { bytes: line.len(), limit: line_format::MAX_LINE_BYTES });
     }
     Ok(Prepared { entry, line })
-}
-
-/// Applies an entry of which all events are known, and moves the replica behind its line.
-fn apply(replica: &mut Replica, written: &Prepared) {
-    let count = u16::try_from(written.entry.events.len()).unwrap_or(u16::MAX);
-    let indices: Vec<u16> = (0..count).collect();
-    replica.state.apply(&written.entry, &indices, replica.place);
-    replica.place.offset += written.line.len() as u64;
-    replica.next_seq = written.entry.next_seq();
 }

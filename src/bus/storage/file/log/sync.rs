@@ -1,9 +1,9 @@
-//! What has been appended and is not yet on disk, and the one who brings it there.
+//! Appends that are not yet on disk, and the one sync at a time that brings them there.
 //!
 //! A failed sync is never tried again on the same segment: the system forgets what it could not write, so a second try would
 //! succeed and mean nothing. So the segment is marked as failed for other processes too, which would otherwise write behind what
-//! is perhaps not there: a sync of theirs succeeds, because the system tells of a failure once. What becomes of its lines is told in
-//! `replacement`.
+//! is perhaps not there: a sync of theirs succeeds, because the system reports a failure once. `replace_failed_segment` says what
+//! becomes of its lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::{long_texts, segments};
+use super::segments;
+use crate::bus::storage::file::long_texts;
 use crate::bus::storage::{Durability, LogError, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{Disk, DiskFile};
@@ -26,7 +27,7 @@ pub(crate) struct Syncer {
     blobs: PathBuf,
     transcripts: PathBuf,
     pending: Mutex<Pending>,
-    /// Held while syncing, so that one sync serves all who came before it began. It knows how long the last one took.
+    /// Held while syncing, so that one sync serves all callers that came before it began. It holds how long the last one took.
     turn: Mutex<Option<Duration>>,
 }
 

@@ -1,38 +1,26 @@
 //! Snapshots: the state at some place of the log, so that opening a bus reads only what came after.
 //!
-//! One is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A crash
+//! A snapshot is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A crash
 //! at any step leaves the log as it was and at most a temporary file, which a later snapshot clears away.
 //!
 //! Versions work beside each other. A snapshot whose checksum fits and that says more than is understood here comes from a newer
-//! one, and is not damaged. Its head tells two levels of the state: the one that it was written in, and the least that may go on
-//! from it. Who is below the first loses what it does not know of, so it writes none itself.
+//! one, and is not damaged. Its head names two levels of the state: the one that it was written in, and the least that may go on
+//! from it. A version below the first loses fields that it does not know, so it writes none itself.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::thread::JoinHandle;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::line_format;
-use super::retention::{self, Parts};
 use super::sync::Syncer;
-use super::unused_blobs;
 use crate::bus::state::State;
+use crate::bus::storage::format_version::{LEAST_SNAPSHOT_LEVEL, SNAPSHOT_FORMAT, SNAPSHOT_LEVEL};
 use crate::bus::storage::{LogPosition, Replica};
 use crate::sys::fs::disk::{Disk, DiskFile};
-
-/// The form of a snapshot. One of a newer form is passed over, as long as the log has everything.
-const FORMAT: u32 = 1;
-
-/// The level of the state: it grows with each field that older versions would drop, and what was written in each is kept among the
-/// fixtures of the tests. A snapshot without a level is of the first.
-pub(crate) const LEVEL: u32 = 4;
-
-/// The least level that may go on from a snapshot written here. It grows when the rules go wrong without a newer field.
-const LEAST_LEVEL: u32 = 1;
 
 /// Snapshots that are kept: when the newest turns out to be broken, there is the one before.
 const KEPT: usize = 2;
@@ -57,7 +45,7 @@ struct WrittenSnapshot<'a> {
     state: &'a State,
 }
 
-/// What is read first: whether the rest can be understood.
+/// The part that is read first: it says whether the rest can be understood.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -67,7 +55,7 @@ struct Head {
     least: u32,
 }
 
-/// What is read of a snapshot whose state is not needed.
+/// The part that is read where the state is not needed.
 #[derive(Deserialize)]
 struct Beginning {
     format: u32,
@@ -88,7 +76,7 @@ struct Read {
     state: State,
 }
 
-/// What a snapshot turned out to be.
+/// A snapshot as it was read.
 pub(crate) enum Decoded {
     /// A state to go on from.
     Usable(Box<Replica>),
@@ -98,7 +86,7 @@ pub(crate) enum Decoded {
     Newer,
 }
 
-/// What there is to begin with.
+/// The replica to begin with, if there is one.
 #[derive(Default)]
 pub(crate) struct Newest {
     /// The newest usable snapshot.
@@ -112,22 +100,12 @@ pub(crate) struct Snapshots {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
     bus: Uuid,
-    parts: Parts,
-    /// When this process last looked for long texts that no event names.
-    swept_ms: Arc<AtomicI64>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Snapshots {
-    pub(crate) fn new(disk: Arc<dyn Disk>, parts: Parts, bus: Uuid) -> Self {
-        Self {
-            disk,
-            directory: parts.snapshot.clone(),
-            bus,
-            parts,
-            swept_ms: Arc::new(AtomicI64::new(unused_blobs::NEVER)),
-            writer: None,
-        }
+    pub(crate) fn new(disk: Arc<dyn Disk>, directory: PathBuf, bus: Uuid) -> Self {
+        Self { disk, directory, bus, writer: None }
     }
 
     /// Returns the newest usable snapshot as a replica.
@@ -163,7 +141,7 @@ impl Snapshots {
     }
 
     /// Says whether another snapshot is worth writing: when the log has grown by so many percent of the newest one's length, as
-    /// `grown_since` tells, or when there is none that can be read. Behind one of a newer version never: whoever began with ours
+    /// `grown_since` tells, or when there is none that can be read. Behind one of a newer version never: a process that began with ours
     /// would lack what stands in that one alone.
     pub(crate) fn is_due(
         &self,
@@ -177,8 +155,8 @@ impl Snapshots {
             return true;
         };
         let end = version.find(|letter: char| !letter.is_ascii_digit());
-        let format: u32 = version[..end.unwrap_or(0)].parse().unwrap_or(FORMAT);
-        if format > FORMAT {
+        let format: u32 = version[..end.unwrap_or(0)].parse().unwrap_or(SNAPSHOT_FORMAT);
+        if format > SNAPSHOT_FORMAT {
             return false;
         }
         let head = head.split_once(",\"state\":");
@@ -187,7 +165,7 @@ impl Snapshots {
             return true;
         };
         let enough = length / 100 * percent;
-        level <= LEVEL && grown_since(place).is_none_or(|grown| grown >= enough)
+        level <= SNAPSHOT_LEVEL && grown_since(place).is_none_or(|grown| grown >= enough)
     }
 
     /// Returns the first bytes of the newest snapshot, and its length.
@@ -200,10 +178,14 @@ impl Snapshots {
         Some((head, file.length().ok()?))
     }
 
-    /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written.
-    ///
-    /// What nobody needs any more of the log goes after that: `now_ms` is the wall time, as far as the log has seen it.
-    pub(crate) fn write(&mut self, replica: &Replica, syncer: &Arc<Syncer>, now_ms: i64) {
+    /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written. `afterwards` runs there
+    /// too, as soon as the snapshot is on disk.
+    pub(crate) fn write(
+        &mut self,
+        replica: &Replica,
+        syncer: &Arc<Syncer>,
+        afterwards: impl FnOnce(&Replica) + Send + 'static,
+    ) {
         let busy = |writer: &JoinHandle<()>| !writer.is_finished();
         if self.writer.as_ref().is_some_and(busy) {
             return;
@@ -211,31 +193,15 @@ impl Snapshots {
         self.finish();
         let (disk, directory, bus) = (Arc::clone(&self.disk), self.directory.clone(), self.bus);
         let (replica, syncer) = (replica.clone(), Arc::clone(syncer));
-        let (parts, swept_ms) = (self.parts.clone(), Arc::clone(&self.swept_ms));
         let writer = move || {
             // A state with something in it that is perhaps not in the log is no snapshot of the log.
             if !syncer.sync_all() {
                 return;
             }
-            if let Err(error) = write(&*disk, &directory, bus, &replica) {
-                tracing::warn!(%error, "failed to write a snapshot: the next one may succeed");
-                return;
-            }
-            match retention::apply(&*disk, &parts, &replica.state, now_ms) {
-                Ok(0) => {}
-                Ok(segments) => tracing::debug!(segments, "removed old segments"),
+            match write(&*disk, &directory, bus, &replica) {
+                Ok(()) => afterwards(&replica),
                 Err(error) => {
-                    tracing::warn!(%error, "failed to remove an old segment: the next snapshot tries again");
-                }
-            }
-            if !unused_blobs::is_due(&swept_ms, now_ms) {
-                return;
-            }
-            match unused_blobs::apply(&*disk, &parts, &replica.state, now_ms) {
-                Ok(0) => {}
-                Ok(texts) => tracing::debug!(texts, "removed long texts that no event names"),
-                Err(error) => {
-                    tracing::warn!(%error, "failed to remove long texts that no event names: another day is soon enough");
+                    tracing::warn!(%error, "failed to write a snapshot: the next one may succeed");
                 }
             }
         };
@@ -274,18 +240,20 @@ pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Optio
     let object = bytes.strip_suffix(b"\n").filter(|object| line_format::checked(object).is_some());
     let beginning: Option<Beginning> =
         object.and_then(|object| serde_json::from_slice(object).ok());
-    Ok(beginning.filter(|beginning| beginning.format == FORMAT).map(|beginning| beginning.place))
+    Ok(beginning
+        .filter(|beginning| beginning.format == SNAPSHOT_FORMAT)
+        .map(|beginning| beginning.place))
 }
 
 /// Writes what a snapshot says.
 pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io::Result<()> {
     let written = WrittenSnapshot {
-        format: FORMAT,
+        format: SNAPSHOT_FORMAT,
         bus,
         place: replica.place,
         next_seq: replica.next_seq,
-        level: LEVEL,
-        least: LEAST_LEVEL,
+        level: SNAPSHOT_LEVEL,
+        least: LEAST_SNAPSHOT_LEVEL,
         state: &replica.state,
     };
     let mut object = io::BufWriter::with_capacity(CHUNK_BYTES, line_format::Sealing::new(out));
@@ -294,7 +262,7 @@ pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io:
 }
 
 fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {
-    // Only one process passes this seq, so nobody else writes to that name.
+    // Only one process passes this seq, so no other writes to that name.
     let temporary = directory.join(format!("{:020}.tmp", replica.next_seq));
     match disk.unlink(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -347,7 +315,7 @@ pub(crate) fn decode(bytes: &[u8], bus: Uuid) -> Decoded {
     let Ok(head) = serde_json::from_slice::<Head>(object) else {
         return Decoded::Newer;
     };
-    if head.format > FORMAT || head.least > LEVEL {
+    if head.format > SNAPSHOT_FORMAT || head.least > SNAPSHOT_LEVEL {
         return Decoded::Newer;
     }
     let Ok(mut read) = serde_json::from_slice::<Read>(object) else {
@@ -362,7 +330,7 @@ pub(crate) fn decode(bytes: &[u8], bus: Uuid) -> Decoded {
         place: read.place,
         next_seq: read.next_seq,
         damaged_lines: 0,
-        skipped_events: head.level > LEVEL,
+        skipped_events: head.level > SNAPSHOT_LEVEL,
     }))
 }
 

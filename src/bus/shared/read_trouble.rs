@@ -1,16 +1,16 @@
-//! ReadTrouble that lasts, as that with a newer version: told once, and not each second.
+//! Lasting trouble with reading the bus, as with a newer version: reported once, and not each second.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::bus::storage::LogError;
 
-/// What a process was last told of the trouble with reading its bus.
+/// The trouble that this process reported last.
 #[derive(Default)]
 pub(crate) struct ReadTrouble(Mutex<Option<String>>);
 
 impl ReadTrouble {
     /// Warns of trouble, unless that was the last thing said.
-    pub(crate) fn tell(&self, error: &LogError) {
+    pub(crate) fn report(&self, error: &LogError) {
         if self.is_news(error) {
             tracing::warn!("failed to read the bus: {error}");
         } else {

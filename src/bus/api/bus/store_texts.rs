@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Bus, BusError};
+use super::Bus;
+use crate::bus::error::BusError;
 use crate::bus::event::Body;
 use crate::bus::rules::{self, Command};
 use crate::domain::limits;
@@ -35,6 +36,24 @@ fn is_long(text: &str) -> bool {
 }
 
 impl Bus {
+    /// Makes a text ready to be asked for with: a long one is stored when it is, and when it is not refused.
+    pub fn body(text: String) -> Body {
+        // Over the limit the rules refuse it by its length alone.
+        if text.len() > limits::MAX_CONTENT_BYTES {
+            return Body::Blob { id: Uuid::nil(), bytes: text.len() as u64 };
+        }
+        Body::Text(text)
+    }
+
+    /// Stores a text that is long at once: for what nobody refuses, as the output of a task.
+    pub async fn long_body(&self, text: String) -> Result<Body, BusError> {
+        let mut body = Body::Text(text);
+        if let Some(long) = set_aside(&mut body) {
+            self.store(long).await?;
+        }
+        Ok(body)
+    }
+
     /// Stores the long texts of a command, unless the rules refuse it already. A refusal that comes later, because somebody was
     /// faster, leaves texts that no event names; they are swept up when they are old.
     pub(crate) async fn with_texts_stored(

@@ -1,13 +1,14 @@
 //! Reading: from a snapshot on, what is new, and single events again.
 //!
-//! What surely is in the log is known to who holds the lock alone: without it, a line may be read while somebody heals it away.
+//! Only the holder of the lock knows for certain what is in the log: without it, a line may be read while another process heals it
+//! away.
 //! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
 //! free. Until then it is behind, and never wrong.
 
-use super::FileLog;
 use super::line_format::{self, Decoded};
-use super::segments::{CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
+use super::segments::{self, CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
 use crate::bus::event::{Entry, Event};
+use crate::bus::storage::file::{FileLog, failed};
 use crate::bus::storage::{LogError, LogPosition, Replica};
 
 /// Seqs that are left free behind a damaged last line, for the events that it may have had.
@@ -46,7 +47,7 @@ impl Tail {
     }
 }
 
-/// What a line says.
+/// The events of the last line.
 pub(crate) struct LastLine {
     place: LogPosition,
     /// Its events, each with its index in the line.
@@ -76,7 +77,7 @@ impl FileLog {
         }
     }
 
-    /// Who began with what is left would think that nobody is there, and let a second one take each name and each request.
+    /// A process that began with the rest would think the team empty, and let a second member take each name and each request.
     fn without_beginning(&self) -> LogError {
         LogError::Refused {
             path: self.directory.clone(),
@@ -108,9 +109,8 @@ impl FileLog {
             replica.place = LogPosition::default();
             return Ok(());
         };
-        let length = file
-            .length()
-            .map_err(|error| super::failed("read", &self.segments.path(segment), error))?;
+        let length =
+            file.length().map_err(|error| failed("read", &self.segments.path(segment), error))?;
         if segment == place.segment && place.offset <= length {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl FileLog {
         self.read(replica, limit, Scope::Log)
     }
 
-    /// Does the same for who holds the lock: behind what is read now, nothing is in the log.
+    /// Does the same for the holder of the lock: behind what is read now, nothing is in the log.
     pub(crate) fn read_locked(
         &mut self,
         replica: &mut Replica,
@@ -161,7 +161,7 @@ impl FileLog {
         Ok(walked)
     }
 
-    /// Reads without the lock; a line that cannot be read so is read under it, if nobody else holds it.
+    /// Reads without the lock; a line that cannot be read so is read under it, if it is free.
     fn read(
         &mut self,
         replica: &mut Replica,
@@ -261,7 +261,7 @@ impl FileLog {
         };
         let read = file
             .read_at(end, place.offset - end.len() as u64)
-            .map_err(|error| super::failed("read", &self.segments.path(place.segment), error))?;
+            .map_err(|error| failed("read", &self.segments.path(place.segment), error))?;
         let is_shorter = read < end.len();
         let is_other =
             |tail: &Tail| bytes[..TAIL_BYTES] != tail.bytes || bytes[TAIL_BYTES] != b'\n';
@@ -276,7 +276,7 @@ impl FileLog {
                 "something else than the bridge has cut off or changed `log/{}` since this session read it, so what the team knows is \
                  not there any more: end all sessions, put that file back from a copy if there is one, and start again; without a \
                  copy, what is missing is lost",
-                super::segments::file_name(place.segment)
+                segments::file_name(place.segment)
             ),
         }
     }

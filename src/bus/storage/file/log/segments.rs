@@ -1,6 +1,6 @@
 //! The segments of a log: which there are, the files behind them, and the walk over their lines.
 //!
-//! A walk keeps no byte behind the last newline, also from one read to the next: whoever holds the lock may heal that line, and
+//! A walk keeps no byte behind the last newline, also from one read to the next: the holder of the lock may heal that line, and
 //! write another one in its place.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::failed;
 use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
+use crate::bus::storage::file::failed;
 use crate::bus::storage::{LogError, LogPosition};
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
@@ -35,11 +35,11 @@ pub(crate) struct Segments {
     pub(crate) names: Vec<u64>,
     /// Whether the log is there from its first event on.
     has_beginning: bool,
-    /// Those that somebody could not sync.
+    /// The segments that some process could not sync.
     pub(crate) failed: BTreeSet<u64>,
     /// The seqs of the first lines that were looked at.
     pub(crate) first_seqs: BTreeMap<u64, u64>,
-    /// What the directory looks like as long as `names` is right; none when that cannot be told.
+    /// How the directory looks as long as `names` is right; none when that is unknown.
     pub(crate) settled: Option<Stamp>,
     open: BTreeMap<u64, Arc<dyn DiskFile>>,
     buffer: Vec<u8>,
@@ -69,9 +69,9 @@ pub(crate) enum Stop {
     AtTheEnd,
     /// As much was read as was allowed.
     Limit,
-    /// Whoever walks has what it wants.
+    /// The caller has all it wants.
     Enough,
-    /// The next line cannot be read. Only who holds the lock can say whether it is damaged or just being written.
+    /// The next line cannot be read. Only the holder of the lock can say whether it is damaged or just being written.
     Unclear,
     /// The segment is not there any more.
     Gone,
@@ -169,7 +169,7 @@ impl Segments {
             let named = self.disk.identity(&path);
             let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
             if self.newest() != Some(*segment) && named.as_ref().is_err_and(is_gone) {
-                // It went after it was listed, because nobody needs it any more.
+                // It went after it was listed, because it is no longer needed.
                 retired.push(*segment);
                 continue;
             }
@@ -206,7 +206,7 @@ impl Segments {
         let path = self.path(segment);
         match self.disk.read(&path) {
             Ok(bytes) => Ok(memmem::find(&bytes, text.as_bytes()).is_some()),
-            // It went because nobody needs it any more.
+            // It went because it is no longer needed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(failed("read", &path, error)),
         }
@@ -222,14 +222,14 @@ impl Segments {
         self.names.binary_search(&segment).is_ok()
     }
 
-    /// Says whether somebody could not sync that segment, as last looked.
+    /// Says whether some process could not sync that segment, as of the last look.
     pub(crate) fn has_failed(&self, segment: u64) -> bool {
         self.failed.contains(&segment)
     }
 
     /// Says whether there is a segment that was not there when last looked; if so, the next look lists them all.
     ///
-    /// For who holds the lock and must not miss the next one. The time of the directory may say too little: it comes from
+    /// For the holder of the lock, which must not miss the next one. The time of the directory may say too little: it comes from
     /// another clock than ours where another machine keeps the files.
     pub(crate) fn has_appeared(&mut self, segment: u64) -> bool {
         let appeared = !self.has(segment) && self.disk.identity(&self.path(segment)).is_ok();

@@ -1,16 +1,17 @@
 //! Following a log without being on it: the state as it changes, and nothing written ever.
 //!
-//! For whoever shows what happens: it has no presence, no bell and no turn to write, and makes no bus where there is none. Where
-//! everybody else waits for a bell, a follower watches `log/`, because it may be about anybody.
+//! It is for programs that show what happens. It has no presence, no bell and no turn to write, and makes no bus where there is none.
+//! Where members wait for a bell, a follower watches `log/`, because an append may concern any member.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use notify::RecommendedWatcher;
 
-use super::{FileLog, Listening, Options, Origin, wakeup_files};
-use crate::bus::api::bus::read_text;
-use crate::bus::state::{BodyRef, State};
+use crate::bus::event::BodyRef;
+use crate::bus::state::State;
+use crate::bus::storage::file::{FileLog, Listening, Options, Origin, wakeup_files};
+use crate::bus::storage::stored_text::read_text;
 use crate::bus::storage::{Log as _, LogError, OnRing, Replica};
 use crate::sys::fs::disk::{Disk, RealDisk};
 
@@ -65,7 +66,7 @@ impl Follower {
         self.listening
     }
 
-    /// Takes what has come into the state. [`LogError::Removed`] means that this bus is not there any more.
+    /// Reads new entries into the state. [`LogError::Removed`] means that this bus is not there any more.
     pub fn look(&mut self) -> Result<(), LogError> {
         if !self.log.lock.is_in_place() {
             return Err(LogError::Removed);

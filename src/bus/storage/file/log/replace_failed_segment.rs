@@ -1,8 +1,8 @@
-//! What takes the place of a segment that could not be synced.
+//! Replacing a segment that could not be synced.
 //!
-//! Its lines have been read by others, and may not be on disk: the system forgets what it could not write. So whoever writes next
-//! copies the whole segment into a new one, with a `segment_failed` behind it, syncs that, and only then gives it its name. From
-//! then on the old one is not read any more: who had read it begins again from a snapshot. What a retry finds done stands in the
+//! Its lines have been read by others, and may not be on disk: the system forgets what it could not write. So the next
+//! writer copies the whole segment into a new one, with a `segment_failed` behind it, syncs that, and only then gives it its name. From
+//! then on the old one is not read any more: a reader of it begins again from a snapshot. Whatever a retry finds done stands in the
 //! new one, so it is on disk.
 //!
 //! A replacement is told by its first line: its seq is below the name of its segment. Versions that do not know of it read both
@@ -14,12 +14,12 @@ use std::io;
 
 use super::line_format::{self, Decoded};
 use super::segments::{Next, RawLine, Scope, Segments};
-use super::{FileLog, failed};
 use crate::bus::event::{Entry, Event};
+use crate::bus::storage::file::{FileLog, failed};
 use crate::bus::storage::{LogError, LogPosition, Replica};
 use crate::sys::random_ids;
 
-/// What a replacement is called while it is written: no name of a segment.
+/// The name of a replacement while it is written, which is not the name of a segment.
 const TEMPORARY: &str = "replacement.tmp";
 
 impl Segments {
@@ -27,7 +27,7 @@ impl Segments {
     pub(crate) fn leave_out_replaced(&mut self) -> Result<(), LogError> {
         for failed in self.failed.clone() {
             if let Some(replacement) = self.replacement_of(failed)? {
-                // What is between them was begun, and never written to.
+                // Those between them were begun, and never written to.
                 let is_read = |name: &u64| *name < failed || *name >= replacement;
                 self.names.retain(is_read);
             }
@@ -61,7 +61,7 @@ impl Segments {
             first = match line {
                 RawLine::Whole(line) => match line_format::decode(line) {
                     Decoded::Entry { entry, .. } => Some(entry.seq),
-                    // Whoever reads the segment finds out.
+                    // The reader of the segment finds out.
                     Decoded::Newer => Some(segment),
                     Decoded::Damaged => None,
                 },
@@ -111,8 +111,8 @@ impl Segments {
 }
 
 impl FileLog {
-    /// Returns the segment behind which nobody may write, because it could not be synced: the one in use, or the one before it,
-    /// when nobody has written to that in use yet.
+    /// Returns the segment behind which no process may write, because it could not be synced: the one in use, or the one before
+    /// it, when the one in use is still empty.
     pub(crate) fn broken_off(&self, replica: &Replica) -> Option<u64> {
         let segment = replica.place.segment;
         let has_failed =
@@ -125,7 +125,7 @@ impl FileLog {
         before.flatten().filter(has_failed)
     }
 
-    /// Puts another segment in the place of one that could not be synced; for who holds the lock and has read all.
+    /// Puts another segment in the place of one that could not be synced; for the holder of the lock, which has read all.
     pub(crate) fn replace(&mut self, replica: &Replica, broken: u64) -> Result<(), LogError> {
         let path = self.segments.path(broken);
         // Others are to know why it is replaced, also after a power cut.
@@ -147,7 +147,7 @@ impl FileLog {
         self.segments.create_whole(notice.seq, &lines)
     }
 
-    /// Makes sure that what the state says is on disk with the next sync of this process, for who acknowledges something that
+    /// Makes sure that what the state says is on disk with the next sync of this process, for a command that
     /// was done already.
     pub(crate) fn rely_on(&mut self, replica: &Replica) -> Result<(), LogError> {
         let LogPosition { segment, offset } = replica.place;
@@ -168,7 +168,7 @@ impl FileLog {
     }
 }
 
-/// Says whether whoever made the segment in use may have died before its name was on disk: nobody has written behind its first
+/// Says whether the maker of the segment in use may have died before its name was on disk: nothing is written behind its first
 /// event.
 pub(crate) fn is_young(replica: &Replica) -> bool {
     replica.next_seq <= replica.place.segment.saturating_add(1)

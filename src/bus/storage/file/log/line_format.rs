@@ -21,12 +21,12 @@ pub const MAX_SEQ: u64 = u64::MAX / 2;
 /// `,"crc":"` + 8 digits + `"}`: what stands behind the checked bytes.
 const TAIL_BYTES: usize = 18;
 
-/// What a line of the log turned out to be.
+/// A line of the log as it was read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decoded {
     /// An entry; some of its events may be unknown to this version, and skippable.
     Entry {
-        /// What is known of it. Unknown skippable events are left out, so `events` may be shorter than the line's.
+        /// The known part of it. Unknown skippable events are left out, so `events` may be shorter than the line's.
         entry: Entry,
         /// Offset of each known event in the line's list.
         indices: Vec<u16>,

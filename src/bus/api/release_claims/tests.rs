@@ -1,5 +1,6 @@
 //! Claims of which nobody may have been told, and the answers that they hang on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -27,16 +28,16 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
 
     let (mut first, mut second) = (ann.call(), ann.call());
     assert!(wins(&mut first, &request).await && wins(&mut second, &request).await);
-    first.give_back().await.unwrap();
+    first.requeue().await.unwrap();
     assert!(!wins(&mut carl.call(), &request).await, "ann was told that it is hers");
-    second.give_back().await.unwrap();
+    second.requeue().await.unwrap();
     let mut of_carl = carl.call();
     assert!(wins(&mut of_carl, &request).await, "nobody was told of a claim");
     of_carl.answered().await;
     // That it calls again shows that it was told.
     let mut again = carl.call();
     assert!(wins(&mut again, &request).await);
-    again.give_back().await.unwrap();
+    again.requeue().await.unwrap();
     assert!(!wins(&mut ann.call(), &request).await);
     bus.close().await;
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::retention::{DAY_MS, Parts, gone, kept_ms, segments_of};
 use super::segments;
-use crate::bus::state::State;
+use crate::bus::replica::StillNeeded;
 use crate::sys::fs::disk::Disk;
 
 /// A time before all others.
@@ -25,7 +25,7 @@ const BEFORE_NAME: &[u8] = b"\"blob\":{\"id\":\"";
 /// The length of a name.
 const NAME_BYTES: usize = uuid::fmt::Hyphenated::LENGTH;
 
-/// Says whether it is time to look again, and notes that somebody does.
+/// Says whether it is time to look again, and notes that this process does.
 pub(crate) fn is_due(last_ms: &AtomicI64, now_ms: i64) -> bool {
     let last = last_ms.load(Ordering::Relaxed);
     let is_due = last == NEVER || now_ms.saturating_sub(last) >= DAY_MS;
@@ -36,13 +36,13 @@ pub(crate) fn is_due(last_ms: &AtomicI64, now_ms: i64) -> bool {
 }
 
 /// Removes old texts that no event names; returns how many went.
-pub(crate) fn apply(
+pub(crate) fn remove(
     disk: &dyn Disk,
     parts: &Parts,
-    state: &State,
+    needed: &StillNeeded,
     now_ms: i64,
 ) -> io::Result<usize> {
-    let before_ms = now_ms.saturating_sub(kept_ms(state).max(DAY_MS));
+    let before_ms = now_ms.saturating_sub(kept_ms(needed).max(DAY_MS));
     let names = disk.list(&parts.blobs)?.into_iter();
     let mut old: Vec<(Uuid, String)> = names
         .filter_map(|name| Some((id_in(&name)?, name)))
