@@ -16,7 +16,7 @@ use crate::bus::state::State;
 use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
-use crate::domain::messaging::DeliveryMethod;
+
 use crate::domain::name::Name;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;

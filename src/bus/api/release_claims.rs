@@ -10,7 +10,7 @@ use crate::bus::event::Event;
 use crate::bus::rules::Operation;
 use crate::bus::shared::Receipt;
 use crate::domain::ids::{CallId, RequestId};
-use crate::domain::message::MessageKind;
+use crate::domain::messaging::MessageKind;
 
 impl Membership {
     /// Releases a claim whose answer did not come to the client, unless a later call has it. Where the bus cannot take that now, a

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::ids::{CallId, RequestId};
-use crate::domain::messaging::MessageKind;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]

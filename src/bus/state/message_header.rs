@@ -2,7 +2,7 @@
 
 use super::{BodyRef, Deliveries, Message};
 use crate::bus::event::{Body, LogPosition, MessageSent, RequestOpened};
-use crate::bus::storage::LogPosition;
+
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 
 /// Where and when an event stands.
