@@ -20,6 +20,7 @@ mod tool;
 mod lazy_membership;
 mod ask_consent;
 mod ask_user;
+mod decision_form;
 mod server;
 pub mod client;
 
