@@ -6,11 +6,17 @@ mod arguments;
 mod below_agent;
 mod claude_session;
 pub(crate) mod commands;
-mod logging;
 mod find_project;
-mod serve_mcp;
+mod hidden_agents;
+mod lead_team;
+mod load_config;
+mod logging;
 mod open_bus;
 mod output;
+mod serve_endpoint;
+mod serve_mcp;
+mod signal_policy;
+mod watch_command;
 
 use std::process::ExitCode;
 

@@ -14,16 +14,11 @@ use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::cli::claude_session::ClaudeSession;
-use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
+use crate::cli::{Failure, find_project, open_bus, output, serve_mcp, signal_policy};
 use crate::delivery::watch_line::{self, AnnouncedMessages};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::sys::process;
-use crate::sys::signal_streams::Shutdown;
-
-/// What the program is called.
-const NAME: &str = "cli-team-bridge";
 
 /// How often it looks around: for what nobody told, for a bus, and for a reader that is gone.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
@@ -48,50 +43,23 @@ pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     let directory = project.bus_directory();
     let watch = Watch::new(arguments.name);
     serve_mcp::run(async move || {
-        let mut shutdown = Shutdown::listen()?;
-        tokio::select! {
-            watched = watch.go_on(&directory) => watched,
-            signal = shutdown.recv() => {
-                tracing::debug!("ending on {signal}");
-                Ok(())
+        signal_policy::obey(async move |mut stop| {
+            tokio::select! {
+                watched = watch.go_on(&directory) => watched,
+                signal = stop.next() => {
+                    tracing::debug!("ending on {signal}");
+                    Ok(())
+                }
             }
-        }
+        })
+        .await
     })
-}
-
-/// Returns the command by which a model that works in the current directory watches a project. The short one where that will do.
-pub(crate) fn command(project: &Path) -> String {
-    let search_path = std::env::var_os("PATH");
-    let found = process::find_program(Path::new(NAME), search_path.as_deref());
-    let real = |path: PathBuf| std::fs::canonicalize(path).ok();
-    let own = std::env::current_exe().ok().and_then(real);
-    let program = match own {
-        Some(own) if found.and_then(real).as_ref() != Some(&own) => quoted(&own),
-        _ => NAME.to_owned(),
-    };
-    let is_found = find_project::find(None).is_ok_and(|found| found.root == project);
-    if is_found {
-        format!("{program} watch")
-    } else {
-        format!("{program} watch --project {}", quoted(project))
-    }
-}
-
-/// Writes a path as a word of a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Who is watched for, and what has been told.
 struct Watch {
     chosen: Option<Name>,
-    kin: ClaudeSession,
+    client: ClaudeSession,
     /// Whose messages have been told last.
     name: Option<Name>,
     doorbell: AnnouncedMessages,
@@ -109,7 +77,7 @@ impl Watch {
     fn new(chosen: Option<Name>) -> Self {
         Self {
             chosen,
-            kin: ClaudeSession::look(),
+            client: ClaudeSession::look(),
             name: None,
             doorbell: AnnouncedMessages::default(),
         }
@@ -187,7 +155,7 @@ impl Watch {
         if self.chosen.is_some() {
             return self.chosen.clone();
         }
-        if let Some(member) = self.kin.member(state) {
+        if let Some(member) = self.client.member(state) {
             return Some(member.name.clone());
         }
         let before = self.name.as_ref().filter(|name| state.live(name).is_some());
@@ -196,16 +164,5 @@ impl Watch {
             .into_iter()
             .find(|session| session.kind == MemberKind::Orchestrator);
         before.or(lead.map(|session| &session.name)).or(self.name.as_ref()).cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted(Path::new("/a/b-c_1.d")), "/a/b-c_1.d");
-        assert_eq!(quoted(Path::new("/a b/$(c)'s")), "'/a b/$(c)'\\''s'");
     }
 }

@@ -13,11 +13,11 @@ use super::terminal_question::{self, Subject, TerminalQuestion};
 use crate::bus::rules::{Approval, Operation};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
+use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, output};
 use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
-use crate::sys::signal_streams::Shutdown;
 use crate::workflow::Workflows;
 
 /// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.
@@ -136,21 +136,21 @@ enum FollowEnd {
 pub(crate) async fn follow(
     workflows: &Workflows,
     begun: Begun,
-    shutdown: &mut Shutdown,
+    stop: &mut StopRequests,
     approving: Approving,
 ) -> Result<(), Failure> {
     let mut telling = Progress::of(&begun)?;
-    match until_over(workflows, &begun, shutdown, approving, &mut telling).await {
+    match until_over(workflows, &begun, stop, approving, &mut telling).await {
         Ok(FollowEnd::Over(workflow)) => tokio::select! {
             () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
-            signal = shutdown.recv() => {
+            signal = stop.next() => {
                 Err(format!("{signal}: the workflow {}", workflow.status.told()).into())
             }
         },
         Ok(FollowEnd::Asked(signal)) => {
             telling.break_off().await;
             output::tell(&format!(
-                "{signal}: ending the agents in good order; a second signal ends them at once"
+                "{signal}: ending the agents gracefully; a second signal kills them"
             ));
             let id = begun.workflow.id;
             Err(format!(
@@ -168,7 +168,7 @@ pub(crate) async fn follow(
 async fn until_over(
     workflows: &Workflows,
     begun: &Begun,
-    shutdown: &mut Shutdown,
+    stop: &mut StopRequests,
     approving: Approving,
     telling: &mut Progress,
 ) -> Result<FollowEnd, Failure> {
@@ -218,7 +218,7 @@ async fn until_over(
                 workflow = workflows.find(id)?;
             }
             () = telling.go_on() => {}
-            signal = shutdown.recv() => return Ok(FollowEnd::Asked(signal)),
+            signal = stop.next() => return Ok(FollowEnd::Asked(signal)),
         }
     }
 }
