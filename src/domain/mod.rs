@@ -7,6 +7,7 @@ pub mod ids;
 pub mod limits;
 pub mod member;
 pub mod message;
+pub mod missing_program;
 pub mod name;
 pub mod permission;
 pub mod task_result;
