@@ -34,11 +34,11 @@ pub(super) fn hidden_agent(bus: &Bus) -> Option<Name> {
     })
 }
 
-/// Returns an agent of a bus that is alive and as wanted.
-fn find_agent(bus: &Bus, wanted: impl Fn(&Session) -> bool) -> Option<Name> {
+/// Returns a live agent of a bus that meets a condition.
+fn find_agent(bus: &Bus, meets: impl Fn(&Session) -> bool) -> Option<Name> {
     let agents = bus.look(|state| {
         let live = state.live_sessions().into_iter();
-        let agents = live.filter(|live| live.kind == MemberKind::Agent && wanted(live));
+        let agents = live.filter(|live| live.kind == MemberKind::Agent && meets(live));
         let agents = agents.map(|agent| (agent.id, agent.name.clone()));
         agents.collect::<Vec<_>>()
     });

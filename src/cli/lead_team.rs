@@ -28,13 +28,13 @@ impl JoinTarget {
     pub(crate) fn of(
         outside: Outside,
         config: &Config,
-        wish: NameChoice,
+        choice: NameChoice,
         roles: Vec<String>,
     ) -> Self {
         Self {
             limits: config.limits().team(),
             outside,
-            joining: Joining { wish, kind: MemberKind::Orchestrator, roles },
+            joining: Joining { wish: choice, kind: MemberKind::Orchestrator, roles },
         }
     }
 }

@@ -50,7 +50,7 @@ impl Outside {
     }
 }
 
-/// What a bus is called now that was put aside: kept over each joining that fails, until the bus has taken that it is told.
+/// The new name of a bus that was put aside: kept over failed attempts to join, until the notice of it is on the bus.
 #[derive(Clone, Debug, Default)]
 struct KeptNotice(Arc<Mutex<Option<String>>>);
 
@@ -70,12 +70,12 @@ pub(super) fn foreign(adopt: bool) -> Foreign {
     }
 }
 
-/// Returns what a bus has to prove to who comes from outside.
+/// Returns what a bus has to prove to a process that comes from outside.
 pub(super) fn proven(foreign: Foreign) -> Origin {
     Origin::Proven(Proof { state: StateDirectory::of_process(), foreign })
 }
 
-/// A bus, and what who joins it has to know.
+/// An open bus, and what the one that joins it has to be told.
 pub(super) struct OpenedBus {
     pub(super) bus: Bus,
     telling: KeptNotice,
@@ -111,7 +111,7 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
 }
 
 /// Finds an agent at work on any bus that this user has made, as `find` finds one on one of them. Blocks, and opens only buses that
-/// somebody works on.
+/// have live members.
 pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Option<Name>, Failure> {
     let Some(state) = StateDirectory::of_process() else {
         return Ok(None); // Then no bus was made, and no yes is kept.
@@ -193,7 +193,7 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
     .await
 }
 
-/// Opens a bus that must be there: who was started by somebody on it makes no new one in its place.
+/// Opens a bus that must be there: a process that was started by one of its members makes no new one in its place.
 pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, BusError> {
     aside(move || {
         if directory.join(IDENTITY).exists() {

@@ -22,7 +22,7 @@ use crate::team::Consent;
 /// How long a call waits for the user. Clients give up a call sooner or later; the answer counts for the next one all the same.
 const PATIENCE: Duration = Duration::from_secs(limits::MAX_ASSIGN_WAIT_SECONDS);
 
-/// The most bytes that a form shows: nobody reads more in one, and nothing that a yes is to may be cut.
+/// The most bytes that a form shows: more would not be read, and nothing that the user agrees to may be cut.
 const MOST_BYTES: usize = 4_000;
 
 /// The word that says yes.
@@ -92,7 +92,7 @@ impl Consents {
     /// Takes in what the user said in forms that an answer has put; returns why a yes could not be written down.
     pub(super) fn hear(&self, answers: &InputResponses) -> Result<(), ToolError> {
         for (key, answer) in answers {
-            // What this user was never asked, nobody answers in the user's name.
+            // An answer to a question that this user was never asked does not count.
             let Some(consent) = self.put().get(key).cloned() else {
                 continue;
             };

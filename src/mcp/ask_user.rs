@@ -1,4 +1,4 @@
-//! The client's user, who is asked what agents want to be allowed, where the client can show a form.
+//! Asking the client's user for the permissions that agents request, where the client can show a form.
 //!
 //! Clients that open a session with `initialize` are asked at once, by a request of ours. Newer ones take no requests: the next
 //! call of a tool is answered with "input required", and they repeat it with the user's answers. A user who only closes the form
@@ -66,7 +66,7 @@ impl User {
                 self.human.set_reachable(true);
                 tokio::select! {
                     () = self.ask_all(&peer, &held) => return,
-                    // On a bus that was removed nobody asks any more.
+                    // A bus that was removed has no more questions.
                     () = replaced(&membership, &held) => {}
                 }
             }
@@ -75,7 +75,7 @@ impl User {
             () = asking => {}
             () = ending.cancelled() => {}
         }
-        // From now on an orchestrator is asked, if anybody still asks.
+        // From now on questions go to an orchestrator.
         self.human.set_reachable(false);
     }
 
@@ -129,7 +129,7 @@ impl User {
             let Ok(id) = PermissionId::parse(key) else {
                 continue;
             };
-            // What this user was never asked, nobody answers in the user's name.
+            // An answer to a question that this user was never asked does not count.
             if !self.put().contains(&id) {
                 continue;
             }
@@ -210,7 +210,7 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
         None => Operation::TellPermission(id.clone()),
     };
     match membership.ask(ask).await {
-        // Somebody else was faster.
+        // Another answer was faster.
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => tracing::warn!("failed to write what the user said: {error}"),
     }

@@ -57,13 +57,13 @@ impl Workflows {
         &self.inner.team
     }
 
-    /// Checks a draft against who is there now, and changes nothing.
+    /// Checks a draft against the members and profiles there are now, and changes nothing.
     pub fn plan(&self, draft: Draft) -> Result<Plan, WorkflowError> {
         self.bus().refresh()?;
         Ok(plan::validate(draft, &self.inner.team.known())?)
     }
 
-    /// Reads a plan file of the project and checks it against who is there now, and changes nothing. Returns the plan, and what was
+    /// Reads a plan file of the project and checks it against the members and profiles there are now, and changes nothing. Returns the plan, and what was
     /// read.
     pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
@@ -117,7 +117,7 @@ impl Workflows {
 
     /// Goes on with a workflow whose leader has ended. What is done is not done again.
     pub async fn resume(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
-        // Its leader may be dead without anybody having noticed.
+        // The death of its leader may not have been noticed yet.
         self.bus().bury_the_dead().await?;
         let workflow = self.find(id)?;
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());

@@ -15,7 +15,7 @@ pub enum WorkflowError {
     /// The plan file cannot be read, or its plan cannot run.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its gates come from a plan file that is another one now, so nobody can say yes to them.
+    /// Its gates come from a plan file that has changed, so the user cannot say yes to them.
     #[error(
         "its gates come from the plan {place:?}, which has changed since, or is gone, and no yes of your user to the plan as it was \
          counts here: `cancel_workflow` ends it, and `create_workflow` makes it anew from the plan as it is"

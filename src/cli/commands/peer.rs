@@ -1,4 +1,4 @@
-//! `peer`: the endpoint's tools for a session that nobody spawned.
+//! `peer`: the endpoint's tools for a session that no bridge has started.
 
 use std::path::PathBuf;
 

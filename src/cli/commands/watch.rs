@@ -1,7 +1,7 @@
-//! `watch`: one line a message for a member, as it comes, and nothing else.
+//! `watch`: one line for each new message of a member, and nothing else.
 //!
-//! It is a doorbell: it hands nothing over and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor
-//! tool does, an idle session hears of a message within moments. It ends when nobody reads it any more, or on a signal.
+//! It only reads: it delivers and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor tool does, an
+//! idle session hears of a message within moments. It ends when its output has no reader, or on a signal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 
-/// How often it looks around: for what nobody told, for a bus, and for a reader that is gone.
+/// How often it checks for changes without a notification, for a bus, and for a reader that is gone.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 /// Without notifications it looks this often, doubling while nothing happens.
 const FIRST_LOOK: Duration = Duration::from_millis(50);
 /// A message is then told at most this late.
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
-/// For whom it watches.
+/// Whose messages it watches.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WatchArguments {
     /// Whose messages [default: those of the member that this session has joined as, else of the project's orchestrator].
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     })
 }
 
-/// Who is watched for, and what has been told.
+/// Whose messages are watched, and which were announced.
 struct Watch {
     chosen: Option<Name>,
     client: ClaudeSession,
@@ -67,7 +67,7 @@ struct Watch {
 
 /// Why following a bus has ended.
 enum WatchEnd {
-    /// Nobody reads any more.
+    /// The output has no reader any more.
     Unread,
     /// The bus was removed; another one may come.
     Removed,
@@ -83,7 +83,7 @@ impl Watch {
         }
     }
 
-    /// Watches whatever bus is there, until nobody reads any more.
+    /// Watches the bus that is there, until the output has no reader.
     async fn go_on(mut self, directory: &Path) -> Result<(), Failure> {
         let changed = Arc::new(Notify::new());
         let origin = open_bus::proven(open_bus::foreign(false));

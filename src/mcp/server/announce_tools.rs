@@ -7,11 +7,11 @@ use crate::bus::rules::Operation;
 use crate::bus::{BusError, Membership};
 use crate::domain::member::Tools;
 
-/// When it is said again that the tools are ready, after the bus could not take it.
+/// When to try again to write that the tools are ready.
 const ANNOUNCE_AGAIN: Duration = Duration::from_millis(500);
 
 impl Server {
-    /// Sees to it that a session whose tool was called counts as one that has our tools.
+    /// Makes a session whose tool was called count as one that has our tools.
     pub(super) fn prove_tools(&self, membership: &Membership) {
         if !are_unproven(membership) {
             return;
@@ -26,7 +26,7 @@ impl Server {
         });
     }
 
-    /// Says on the bus that this session has our tools, unless that is known: again and again until the bus has taken it.
+    /// Writes on the bus that this session has our tools, unless that is known. Tries until the bus takes it.
     pub(super) async fn announce_tools(&self, membership: &Membership) {
         let Ok(_alone) = self.shared.announcing.try_lock() else {
             return;
@@ -38,7 +38,9 @@ impl Server {
             match membership.ask(ask).await {
                 Ok(_) => return,
                 Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
-                    tracing::debug!("nobody needs to know that the tools are ready: {error}");
+                    tracing::debug!(
+                        "the bus does not need to know that the tools are ready: {error}"
+                    );
                     return;
                 }
                 Err(error) if has_failed => tracing::debug!("the tools are ready: {error}"),
@@ -50,7 +52,7 @@ impl Server {
     }
 }
 
-/// Says whether it is not known on the bus that a session has our tools.
+/// Says whether the bus does not know yet that a session has our tools.
 fn are_unproven(membership: &Membership) -> bool {
     membership.bus().look(|state| {
         let session = state.session(membership.session());

@@ -51,7 +51,7 @@ impl Server {
         };
         let prepared = offered.tool.prepare(&offered.definition.input_schema, arguments);
         let (answer, was_read) = match prepared {
-            // Nothing was handed to it.
+            // It has received nothing.
             Err(error) => (Err(error), true),
             Ok(prepared) => {
                 let tool = offered.tool.as_ref();
@@ -67,7 +67,7 @@ impl Server {
         answer
     }
 
-    /// Runs a call's work, guarded against panics, endless waiting, and a client that wants it no more.
+    /// Runs a call's work, guarded against panics, endless waits, and a client that has cancelled it.
     async fn perform(
         &self,
         tool: &dyn AnyTool,
@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Accounts for what a call was handed.
+    /// Accounts for the messages that a call has received.
     async fn settle(
         &self,
         caller: Caller,
@@ -128,20 +128,20 @@ impl Server {
         };
         match tokio::time::timeout(TOOL_LIMIT, settling).await {
             Ok(Ok(())) => {}
-            // The deadline of a hand-over gives it back in the end.
+            // The deadline of the delivery requeues them in the end.
             Ok(Err(error)) => tracing::debug!("failed to settle a call: {error}"),
             Err(_) => tracing::warn!("the bus had no time to settle a call"),
         }
     }
 
-    /// Sees to it that the bus learns what becomes of an answer on which something hangs.
+    /// Reports to the bus what becomes of an answer that messages depend on.
     fn follow(&self, membership: Membership, call: CallId, answer: Answer) {
         let ending = self.ending().clone();
         self.tasks().spawn(async move {
             let was_given = tokio::select! {
                 biased;
                 was_given = answer.was_given() => was_given,
-                // The end of the session gives back what is left.
+                // The end of the session requeues what is left.
                 () = ending.cancelled() => return,
             };
             let noted = if was_given {
@@ -150,7 +150,7 @@ impl Server {
                 membership.unanswered(call).await
             };
             if let Err(error) = noted {
-                // What is not known to be written is given back by the end of the turn.
+                // The end of the turn requeues what is not known to be written.
                 tracing::debug!("failed to note what became of an answer: {error}");
             }
         });
@@ -181,9 +181,9 @@ async fn with_mail(
         }
         let most = limits::PIGGYBACK_BYTES + limits::PIGGYBACK_MESSAGES * limits::HEADER_BYTES;
         match caller.call.take_into(room.min(most), DeliveryMethod::Piggyback, pick).await {
-            Ok(letters) if letters.is_empty() => {}
-            Ok(letters) => {
-                let inbox = serde_json::to_value(views(letters)).expect("messages are plain data");
+            Ok(messages) if messages.is_empty() => {}
+            Ok(messages) => {
+                let inbox = serde_json::to_value(views(messages)).expect("messages are plain data");
                 object.insert(INBOX.to_owned(), inbox);
             }
             // What was asked for is done; the messages stay in the inbox.

@@ -1,4 +1,4 @@
-//! Following a workflow to its end: what changes is told, and what is asked is answered by the person at the terminal.
+//! Following a workflow to its end: changes are reported, and the person at the terminal answers questions.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
@@ -23,7 +23,7 @@ use crate::workflow::Workflows;
 /// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Who answers what is asked.
+/// How questions are answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Approving {
     /// Whether every step is approved, without a question.
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// Asks a person, and hears what was typed. None: somebody else has answered.
+    /// Asks the person at the terminal, and returns what was typed. None when the question was answered elsewhere.
     fn ask(
         &mut self,
         question: &TerminalQuestion,
@@ -124,11 +124,11 @@ impl Progress {
     }
 }
 
-/// Why nobody has to follow any more.
+/// Why following has ended.
 enum FollowEnd {
     /// The workflow is over.
     Over(Box<Workflow>),
-    /// Somebody asks for the end.
+    /// A signal asks for the end.
     Asked(Signal),
 }
 
@@ -271,7 +271,7 @@ async fn answer(
 async fn said(workflows: &Workflows, ask: Operation) -> Result<(), Failure> {
     match workflows.team().membership().ask(ask).await {
         Ok(_) => Ok(()),
-        // Somebody else has answered, or it was too late.
+        // It was answered elsewhere, or too late.
         Err(BusError::Refused(refusal)) => {
             output::tell(&refusal.to_string());
             Ok(())

@@ -75,8 +75,8 @@ enum Graph {
     Dot,
 }
 
-/// What is asked for.
-enum Wanted {
+/// The workflow to lead.
+enum Request {
     Plan(Box<LocatedDraft>),
     Resume(WorkflowId),
 }
@@ -85,15 +85,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     below_agent::refuse_to("lead a team")?;
     let project = find_project::find(arguments.project.as_deref())?;
     let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
-    let wanted = match (&arguments.file, &arguments.resume) {
+    let request = match (&arguments.file, &arguments.resume) {
         (Some(path), _) => {
             let written = toml_plan::read(path, &path.display().to_string())?;
-            Wanted::Plan(Box::new(written))
+            Request::Plan(Box::new(written))
         }
-        (None, Some(id)) => Wanted::Resume(WorkflowId::parse(id)?),
+        (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
         (None, None) => return Err("name a plan, or a workflow with --resume".into()),
     };
-    if let (Some(script), Wanted::Plan(written)) = (&arguments.scripted, &wanted) {
+    if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
         let script = script
             .canonicalize()
             .map_err(|error| format!("failed to find the script {}: {error}", script.display()))?;
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let foreign = open_bus::foreign(arguments.adopt);
     let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
     let launch = lead_team::launch_in(project)?;
-    if let Wanted::Plan(written) = &wanted
+    if let Request::Plan(written) = &request
         && (arguments.dry_run || arguments.graph.is_some())
     {
         let plan = planned(written, &Candidates::profiles(&config, &launch))?;
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let choice = NameChoice::Like(Name::parse(NAME)?);
     let target = JoinTarget::of(outside, &config, choice, vec![PLAN_ROLE.to_owned()]);
     serve_mcp::run_team(async move || {
-        let lead = async move |stop| lead(target, (config, launch), wanted, approving, stop).await;
+        let lead = async move |stop| lead(target, (config, launch), request, approving, stop).await;
         signal_policy::obey(lead).await
     })
 }
@@ -128,14 +128,14 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 async fn lead(
     target: JoinTarget,
     (config, launch): (Config, Launch),
-    wanted: Wanted,
+    request: Request,
     approving: Approving,
     mut stop: StopRequests,
 ) -> Result<(), Failure> {
     let membership = lead_team::join(target.into()).await?;
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team.clone());
-    let begun = begin(&workflows, &wanted).await;
+    let begun = begin(&workflows, &request).await;
     let outcome = match begun {
         Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
         Err(error) => Err(error),
@@ -147,13 +147,13 @@ async fn lead(
     outcome
 }
 
-async fn begin(workflows: &Workflows, wanted: &Wanted) -> Result<Begun, Failure> {
-    let workflow = match wanted {
-        Wanted::Plan(written) => {
+async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failure> {
+    let workflow = match request {
+        Request::Plan(written) => {
             let plan = planned(written, &workflows.team().known())?;
             workflows.create(plan).await?
         }
-        Wanted::Resume(id) => workflows.resume(id).await?,
+        Request::Resume(id) => workflows.resume(id).await?,
     };
     Ok(Begun::of(workflow))
 }
