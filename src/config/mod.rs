@@ -32,7 +32,7 @@ pub use self::team_limits::Limits;
 pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::workflow_settings::Resume;
 pub use error::{ConfigError, Problem, UnknownProfile};
-pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};
+pub use profile::{Command, MidTurn, Profile, Restart};
 
 #[cfg(test)]
 mod tests;

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
 use super::agent_env_filter::{self, EnvPattern};
 use super::defaults;
-use super::value_origin::{Sourced, ValueOrigin};
+use super::value_origin::Sourced;
 
 /// How to start one kind of agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,29 +113,6 @@ pub enum Command {
     OnPath(String),
 }
 
-/// A profile's program is not on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the profile `{profile}` needs the program `{program}`, which {}: install it{}, or correct `command` of \
-     [agents.{profile}] (it comes from {origin})",
-    if Path::new(program).is_absolute() { "is not there or not executable" } else { "is not on PATH" },
-    with_command(install.as_deref())
-)]
-pub struct MissingProgram {
-    /// The profile's name.
-    pub profile: Name,
-    /// The program: a bare name or an absolute path.
-    pub program: String,
-    /// The command that installs it, where the profile knows one.
-    pub install: Option<String>,
-    /// The layer that names the program. Its path is for people; the message leaves it out.
-    pub origin: ValueOrigin,
-}
-
-fn with_command(install: Option<&str>) -> String {
-    install.map(|command| format!(" with `{command}`")).unwrap_or_default()
-}
-
 impl Profile {
     /// Makes a profile of which no file says more than this: everything else has its default.
     pub(super) fn begin(name: Name, command: Command) -> Self {
@@ -184,11 +162,18 @@ impl Profile {
             Command::Absolute(path) => path.to_string_lossy().into_owned(),
             Command::OnPath(name) => name.clone(),
         };
-        find(&program).ok_or_else(|| MissingProgram {
-            profile: self.name.clone(),
-            program,
-            install: self.install_of_command(),
-            origin: self.command.source.clone(),
+        find(&program).ok_or_else(|| {
+            let is_path = Path::new(&program).is_absolute();
+            let (profile, origin) = (self.name.clone(), &self.command.source);
+            MissingProgram {
+                instead: format!(
+                    "correct `command` of [agents.{profile}] (it comes from {origin})"
+                ),
+                profile: Some(profile),
+                program,
+                searched: if is_path { Searched::AsExecutable } else { Searched::OnPath },
+                install: self.install_of_command(),
+            }
         })
     }
 

@@ -6,6 +6,7 @@ pub mod ids;
 pub mod limits;
 pub mod member;
 pub mod messaging;
+pub mod missing_program;
 pub mod name;
 pub mod permission;
 pub mod task;

@@ -65,7 +65,7 @@ impl LazyMembership {
 
     fn renew(&self, failed: &Taking) {
         let mut current = self.taking();
-        // Somebody else may have been here before.
+        // Another call may have joined meanwhile.
         if current.ptr_eq(failed) {
             *current = (self.shared.take)().shared();
         }

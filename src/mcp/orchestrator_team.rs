@@ -37,7 +37,7 @@ impl OrchestratorTeam {
 
     /// Returns the team of a membership.
     ///
-    /// The agents of an earlier membership can reach nobody any more, because their bus was removed: they are told to end.
+    /// The agents of an earlier membership are ended: their bus was removed, so they reach no other member.
     pub fn team(&self, membership: &Membership) -> Team {
         self.workflows(membership).team().clone()
     }
@@ -78,13 +78,13 @@ impl OrchestratorTeam {
         &self.shared.human
     }
 
-    /// Ends all agents in good order; at once when `hurry` resolves.
-    pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
+    /// Ends all agents gracefully; by force when `force_stop` resolves.
+    pub async fn shutdown(&self, force_stop: impl Future<Output = ()>) {
         let mut teams = std::mem::take(&mut *self.teams());
         let Some(present) = teams.pop() else { return };
         // First, so that the ends of agents do not look like failures of steps.
         present.stop().await;
-        present.team().shutdown(hurry).await;
+        present.team().shutdown(force_stop).await;
         for stale in teams {
             stale.team().shutdown(std::future::ready(())).await;
         }

@@ -94,6 +94,18 @@ impl Drop for OwnChild {
     }
 }
 
+/// Returns the children that this process started itself, and that are not reaped.
+pub(super) fn own_children() -> Vec<u32> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Kills all orphans, and waits for none.
+pub(super) fn kill_now() {
+    if let Some(adopting) = ADOPTING.get() {
+        adopting.look(Instant::now() + LIMIT);
+    }
+}
+
 /// Kills and reaps all orphans, and returns who is left in spite of that when it is time to tell. `None` when this process adopts
 /// nobody.
 pub(super) async fn sweep() -> Option<Vec<u32>> {

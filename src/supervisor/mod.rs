@@ -12,12 +12,15 @@
 //! session, and also when this process is killed. When its shim is killed, what it guarded falls to this process, if that adopts
 //! orphans (`adopt_orphans`). A direct child is ended with its group alone, and may outlive this process.
 //!
+//! A process that ends at once kills all its children without waiting for their ends (`kill_all_children`).
+//!
 //! What other processes of ours have left when they died is found and ended by `end_remains`.
 //!
 //! What it does not do: restart, or look into stdin and stdout, which belong to the caller.
 
 mod shim_bridge_side;
 mod child;
+mod force_kill;
 mod group_leader;
 mod shim_control_socket;
 mod adopted_orphans;
@@ -33,6 +36,7 @@ mod tests;
 
 pub use self::adopted_orphans::adopt_orphans;
 pub use self::child::{Exit, StopError, Supervised};
+pub use self::force_kill::kill_all_children;
 pub use self::kill_leftovers::{Remains, end_remains};
 pub use crate::domain::grace_periods::StopPlan;
 pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::adopted_orphans::{self, OwnChild};
 use super::child::{ChildShared, End, Exit, Supervised};
+use super::force_kill;
 use super::shim_control_socket::{Order, ShimReport};
 use super::shim_process::SHIM;
 use super::signal_deadlines::{SignalDeadlines, SignalsSent};
@@ -57,6 +58,8 @@ pub(super) async fn spawn(
     let (own, mut child) = started.map_err(|source| {
         if spec.cwd.is_dir() { failed(source) } else { explain(&program, &spec.cwd, source) }
     })?;
+    let lifeline = Arc::new(lifeline);
+    force_kill::include(own.pid(), &lifeline);
     let reports = child.stdout.take().expect("stdout was asked to be piped");
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
     let mut reports = BufReader::new(reports).lines();
@@ -141,7 +144,7 @@ struct Guarded {
     shim: Child,
     /// Given back when the shim is reaped.
     own: OwnChild,
-    lifeline: UnixStream,
+    lifeline: Arc<UnixStream>,
     reports: Lines<BufReader<ChildStdout>>,
     agent: u32,
     agent_started: Option<u64>,
@@ -205,7 +208,7 @@ impl Guarded {
             SignalsSent::Terminate => Order::Terminate,
             SignalsSent::Kill => Order::Kill,
         };
-        if let Err(error) = self.lifeline.write_all(&[order.byte()]) {
+        if let Err(error) = (&*self.lifeline).write_all(&[order.byte()]) {
             // It has ended, which its reports tell too.
             tracing::debug!(shim = self.own.pid(), %error, "cannot reach a shim");
         }

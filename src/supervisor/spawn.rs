@@ -18,6 +18,7 @@ use super::shim_bridge_side;
 use super::signal_deadlines::SignalDeadlines;
 use super::stderr_tail::{Tail, drain};
 use super::watch_direct_child::Watcher;
+use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::sys::process::{find_program, has_directory, is_executable, start_time};
 use crate::sys::signal_streams::ChildChanges;
 
@@ -72,20 +73,12 @@ pub struct Pipes {
 /// Why a child could not be started, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// The name is on no directory of the search path.
-    #[error("program `{}` is not on PATH (`{}`): install it, or give its absolute path", program.display(), path.display())]
-    NotOnPath {
-        /// The name looked for.
-        program: PathBuf,
-        /// The search path.
-        path: OsString,
-    },
+    /// No directory of the search path has the name.
+    #[error(transparent)]
+    NotOnPath(MissingProgram),
     /// There is no such file.
-    #[error("program `{}` does not exist: install it, or correct the path", program.display())]
-    Missing {
-        /// The path as given.
-        program: PathBuf,
-    },
+    #[error(transparent)]
+    Missing(MissingProgram),
     /// It is a directory, or we may not execute it.
     #[error("program `{}` is not an executable file: `chmod +x` it, or name another one", program.display())]
     NotExecutable {
@@ -199,12 +192,27 @@ fn locate(spec: &ChildSpec) -> Result<PathBuf, SpawnError> {
     }
     let program = spec.program.clone();
     if !has_directory(&program) {
-        return Err(SpawnError::NotOnPath { program, path: path.to_owned() });
+        let searched = Searched::OnPathOf(path.to_owned());
+        return Err(SpawnError::NotOnPath(missing(&program, searched, "give its absolute path")));
     }
     if program.exists() {
         return Err(SpawnError::NotExecutable { program });
     }
-    Err(SpawnError::Missing { program })
+    Err(no_file(&program))
+}
+
+fn no_file(program: &Path) -> SpawnError {
+    SpawnError::Missing(missing(program, Searched::AtItsPath, "correct the path"))
+}
+
+fn missing(program: &Path, searched: Searched, instead: &str) -> MissingProgram {
+    MissingProgram {
+        profile: None,
+        program: program.display().to_string(),
+        searched,
+        install: None,
+        instead: instead.to_owned(),
+    }
 }
 
 /// The system gives the same error for a missing program, interpreter and directory, so this looks which it is.
@@ -214,7 +222,7 @@ pub(super) fn explain(program: &Path, cwd: &Path, source: io::Error) -> SpawnErr
         return SpawnError::NoDirectory { program, cwd: cwd.to_owned() };
     }
     if !program.exists() {
-        return SpawnError::Missing { program };
+        return no_file(&program);
     }
     if !is_executable(&program) {
         return SpawnError::NotExecutable { program };

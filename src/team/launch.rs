@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use super::project_trust::Trust;
 use crate::acp::McpServerSpec;
-use crate::config::{Brought, Config, MissingProgram, Profile};
+use crate::config::{Brought, Config, Profile};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
+use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::Name;
 use crate::domain::text::redact::Secrets;
 use crate::domain::tool_names::SERVER;

@@ -17,10 +17,11 @@ use super::project_trust::{Consent, UnreadableYes};
 use super::stop::end_without_bus::{Ends, OwnEnd};
 use crate::bus::rules::{Operation, Refusal};
 use crate::bus::{Bus, BusError, Membership};
-use crate::config::{Config, MissingProgram, UnknownProfile};
+use crate::config::{Config, UnknownProfile};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
+use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
 
 /// Why the team did not do what it was asked for.

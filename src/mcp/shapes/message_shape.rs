@@ -104,7 +104,7 @@ impl MessageView {
     }
 }
 
-/// Returns letters as a tool shows them.
-pub(crate) fn views(letters: Vec<LoadedMessage>) -> Vec<MessageView> {
-    letters.into_iter().map(MessageView::from).collect()
+/// Returns messages as a tool shows them.
+pub(crate) fn views(messages: Vec<LoadedMessage>) -> Vec<MessageView> {
+    messages.into_iter().map(MessageView::from).collect()
 }

@@ -234,7 +234,7 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
     let mut terminal = run(&stage, SIZE);
     terminal.until_shows("running").await;
     terminal.signal(Signal::SIGINT);
-    terminal.until_shows("a second signal ends them at once").await;
+    terminal.until_shows("a second signal kills them").await;
     terminal.signal(Signal::SIGTERM);
     let code = terminal.ended("goes on with it").await;
     let all = terminal.all();

@@ -165,7 +165,7 @@ fn dead(departed: &EndedSession) -> Agent {
     }
 }
 
-/// Only an agent's end is news; who joined by itself leaves by itself.
+/// Only an agent's end is news; other members leave by themselves.
 fn is_recent(departed: &EndedSession, now: Now) -> bool {
     departed.kind == MemberKind::Agent
         && departed.at.boot == now.tick.boot

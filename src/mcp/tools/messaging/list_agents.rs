@@ -1,4 +1,4 @@
-//! `list_agents`: who is here, and what each is doing.
+//! `list_agents`: the live members, and what each is doing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -251,7 +251,7 @@ impl World {
                 let outcome = holds.then_some(()).ok_or_else(|| "no".to_owned());
                 self.gates.insert(task.unwrap(), outcome);
             }
-            Action::Spread(name) => {
+            Action::Expand(name) => {
                 let count = self.drawn[number_of(&name)].items.unwrap();
                 let step = StepOf { workflow: self.workflow.clone(), step: name };
                 let items = Body::Text("[]".into());
