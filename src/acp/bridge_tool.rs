@@ -3,7 +3,7 @@
 //! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: what
 //! merely contains our words may be another server's tool, or words that a model chose.
 
-use super::data::session_update::ToolCallUpdate;
+use super::data::tool_call_update::ToolCallUpdate;
 use super::data::tool_calls::{ToolCall, name_in_meta, stated_name};
 use super::incoming::permission_request::PermissionRequest;
 use serde_json::Value;

@@ -6,8 +6,9 @@ use super::data::session_settings::{AcpSessionId, McpServerSpec, SessionInfo};
 use super::data::text_bounds;
 use super::error::{AcpError, Ending};
 use super::incoming::event_queue::{AgentEvents, queue};
+use super::incoming::file_request::FileSystem;
 use super::line_io::LineCounts;
-use super::transport::{ConnectOptions, FileSystem, Progress, SharedTransport, drive};
+use super::transport::{ConnectOptions, Progress, SharedTransport, drive};
 use crate::domain::limits::{AGENT_ERROR_CHARS, AGENT_WORD_CHARS};
 use crate::domain::text::redact::Secrets;
 use agent_client_protocol::v1::ConnectionTo;
@@ -101,7 +102,7 @@ impl Connection {
     ) -> Result<SessionInfo, AcpError> {
         let method = "session/new";
         let answer = self.session_call(method, place(cwd, servers)).await?;
-        let id = text_bounds::session_id(method, &answer)?;
+        let id = AcpSessionId::parse(method, &answer)?;
         Ok(SessionInfo::parse(id, &answer, self.secrets()))
     }
 

@@ -44,13 +44,14 @@ pub use self::data::prompt_result::{PromptOutcome, StopReason, TokenUsage};
 pub use self::data::session_settings::{
     AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo,
 };
-pub use self::data::session_update::{Cost, Diff, PlanEntry, ToolCallUpdate, Update};
+pub use self::data::session_update::{Cost, PlanEntry, Update};
+pub use self::data::tool_call_update::{Diff, ToolCallUpdate};
 pub use self::data::tool_calls::{ToolCall, ToolCalls};
 pub use self::data::touched_paths::Touched;
 pub use self::incoming::dispatch::AnswerCustom;
 pub use self::incoming::drain_request::DrainQuestion;
 pub use self::incoming::event_queue::{AgentEvent, AgentEvents};
-pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest};
+pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest, FileSystem};
 pub use self::incoming::permission_request::{
     Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
 };
@@ -58,6 +59,6 @@ pub use self::line_io::LineCounts;
 pub use self::steer_request::Steered;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::transport::read_all;
-pub use self::transport::{ConnectOptions, Deadlines, FileSystem};
+pub use self::transport::{ConnectOptions, Deadlines};
 pub use connection::{Connection, connect};
 pub use error::{AcpError, Ending};

@@ -6,6 +6,7 @@
 use super::error::Ending;
 use super::incoming::dispatch::{AnswerCustom, Inbound};
 use super::incoming::event_queue::Queue;
+use super::incoming::file_request::FileSystem;
 use super::line_io::{LineReader, LineStats, LineWriter, count};
 use crate::domain::text::redact::Secrets;
 use crate::sys::bounded_lines::mend_half_characters;
@@ -45,16 +46,6 @@ pub struct ConnectOptions {
     pub file_system: FileSystem,
     /// What the agent was given and may not be written down: it is hidden in its words.
     pub secrets: Secrets,
-}
-
-/// Whether the methods of the file system are offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FileSystem {
-    /// They are: wishes come as events.
-    Offered,
-    /// They are not, and answered "method not found".
-    #[default]
-    Absent,
 }
 
 /// How long each kind of request may take. A prompt has no deadline.

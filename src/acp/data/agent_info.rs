@@ -1,6 +1,6 @@
 //! What an agent says of itself when it is greeted.
 
-use super::session_update::list;
+use super::json_fields::list;
 use super::text_bounds;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::{Hidden, Secrets};

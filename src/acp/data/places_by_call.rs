@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::session_update::ToolCallUpdate;
+use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;
 
 /// The calls that are remembered, and the bytes that they take. Beyond either those are forgotten of which nothing was heard for the

@@ -1,6 +1,6 @@
 //! The end of a turn: why it ended, and what it used.
 
-use super::session_update::present;
+use super::json_fields::present;
 use super::text_bounds;
 use crate::domain::limits::AGENT_WORD_CHARS;
 use crate::domain::text::redact::{Hidden, Secrets};

@@ -4,9 +4,10 @@
 //! that is the legacy `models` block, which is the only list of models that some agents give. Missing and malformed
 //! optional parts are empty.
 
-use super::session_update::list;
+use super::json_fields::list;
 use super::text_bounds;
-use crate::domain::limits::AGENT_CHOICES;
+use crate::acp::error::AcpError;
+use crate::domain::limits::{AGENT_CHOICES, AGENT_ID_BYTES};
 use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,20 @@ use std::path::PathBuf;
 pub struct AcpSessionId(String);
 
 impl AcpSessionId {
+    /// Reads the id in the answer to `session/new`. It goes back to the agent as it is, so it is refused rather than cut.
+    pub(crate) fn parse(method: &str, answer: &Value) -> Result<Self, AcpError> {
+        let id = answer.get("sessionId").and_then(Value::as_str);
+        let problem = match id {
+            Some(id) if (1..=AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
+            Some(id) => format!(
+                "its `sessionId` has {} bytes, and an id has 1 to {AGENT_ID_BYTES}: it is an error of the agent's program",
+                id.len(),
+            ),
+            None => "it has no `sessionId`".to_owned(),
+        };
+        Err(AcpError::Malformed { method: method.into(), problem })
+    }
+
     /// Returns the id as it goes over the wire.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,8 +1,6 @@
 //! What is taken of an agent's words: hidden first, then cut. Nothing behind the connection meets one that is long, that is secret, or
 //! that is more than a line where a line is meant.
 
-use super::session_settings::AcpSessionId;
-use crate::acp::error::AcpError;
 use crate::domain::limits;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::domain::text::visible_letters::{is_invisible, one_line};
@@ -30,21 +28,6 @@ pub(crate) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
 pub(crate) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let text = raw.get(field)?.as_str()?;
     Some(line(text, secrets, limits::AGENT_WORD_CHARS))
-}
-
-/// Returns the id of a new session, which has to go back to the agent as it is.
-pub(crate) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, AcpError> {
-    let id = answer.get("sessionId").and_then(Value::as_str);
-    let problem = match id {
-        Some(id) if (1..=limits::AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
-        Some(id) => format!(
-            "its `sessionId` has {} bytes, and an id has 1 to {}: it is an error of the agent's program",
-            id.len(),
-            limits::AGENT_ID_BYTES
-        ),
-        None => "it has no `sessionId`".to_owned(),
-    };
-    Err(AcpError::Malformed { method: method.into(), problem })
 }
 
 /// Returns what an agent adds to an error. Of what is too long the sentence in it is kept, if there is one.

@@ -3,7 +3,7 @@
 //! Agents do not agree how a call begins: gemini may ask permission for a call that it never announced, and send a
 //! `tool_call_update` for an id that is new. So the first sight of an id makes the call, whatever the message.
 
-use super::session_update::ToolCallUpdate;
+use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};

@@ -9,7 +9,7 @@ use crate::domain::limits;
 use crate::domain::permission::is_worse;
 
 use super::call_arguments::{self, Argument};
-use super::session_update::{list, string};
+use super::json_fields::{list, string};
 
 /// The longest path that is kept; the system takes none that is longer.
 const PATH_BYTES: usize = 4096;

@@ -4,10 +4,9 @@
 
 use super::drain_request::{self, DrainQuestion};
 use super::event_queue::{AgentEvent, Queue, weight};
-use super::file_request::{FileQuestion, FileRequest};
+use super::file_request::{FileQuestion, FileRequest, FileSystem};
 use super::permission_request::{PermissionQuestion, PermissionRequest};
 use crate::acp::data::session_update;
-use crate::acp::transport::FileSystem;
 use crate::domain::text::redact::Secrets;
 use crate::sys::clock;
 use agent_client_protocol::{

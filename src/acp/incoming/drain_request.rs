@@ -9,8 +9,8 @@ use std::time::Duration;
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 
+use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::acp::data::session_update::string;
 
 /// The method of the question.
 pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";

@@ -1,13 +1,23 @@
-//! An agent's wish to read or write a file through us, where we offer that.
+//! An agent's request to read or write a file through us, where its owner offers that ([`FileSystem`]).
 
+use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::acp::data::session_update::string;
 use agent_client_protocol::{Error, ErrorCode, Responder};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A wish that waits for its answer. Dropped without one, it is refused, so that no agent hangs.
+/// Whether agents are offered the methods of the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileSystem {
+    /// Requests come as events.
+    Offered,
+    /// Requests are answered "method not found".
+    #[default]
+    Absent,
+}
+
+/// A request that waits for its answer. Dropped without one, it is refused, so that no agent hangs.
 #[derive(Debug)]
 pub struct FileQuestion {
     request: FileRequest,

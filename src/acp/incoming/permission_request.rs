@@ -1,7 +1,8 @@
 //! An agent's question whether it may, and the choice among its options.
 
+use crate::acp::data::json_fields::{list, present, string};
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::acp::data::session_update::{ToolCallUpdate, list, present, string};
+use crate::acp::data::tool_call_update::ToolCallUpdate;
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
