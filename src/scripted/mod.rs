@@ -8,19 +8,11 @@
 //! can also be a bad program on purpose: it crashes, hangs, floods, ignores its end and writes garbage when the script
 //! says so.
 
-mod agent_loop;
-mod toml_fields;
-mod mid_turn_words;
-mod acp_handlers;
+mod play;
 mod script;
-mod play_session;
-mod verbs;
-mod script_template;
+
 #[cfg(test)]
 mod tests;
-mod mcp_tools;
-mod play_turn;
-mod ordered_output;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,9 +20,9 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use self::agent_loop::{Agent, Ending};
-pub use self::toml_fields::Mistake;
-pub use script::{Script, ScriptError};
+use self::play::agent_loop::{Agent, Ending};
+pub use self::script::script_format::{Script, ScriptError};
+pub use self::script::toml_fields::Mistake;
 
 /// What the scripted agent is started with.
 #[derive(Debug, Clone)]

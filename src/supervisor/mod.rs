@@ -16,23 +16,20 @@
 //!
 //! What it does not do: restart, or look into stdin and stdout, which belong to the caller.
 
-mod shim_bridge_side;
 mod child;
-mod group_leader;
-mod shim_control_socket;
-mod adopted_orphans;
-pub mod shim_process;
-mod spawn;
-mod kill_leftovers;
-mod stderr_tail;
-mod watch_direct_child;
+mod direct;
+mod leftovers;
+mod shim;
 mod signal_deadlines;
+mod spawn;
+mod stderr_tail;
 
 #[cfg(test)]
 mod tests;
 
-pub use self::adopted_orphans::adopt_orphans;
 pub use self::child::{Exit, StopError, Supervised};
-pub use self::kill_leftovers::{Remains, end_remains};
+pub use self::leftovers::adopted_orphans::adopt_orphans;
+pub use self::leftovers::kill_leftovers::{Remains, end_remains};
+pub use self::shim::shim_process;
 pub use crate::domain::grace_periods::StopPlan;
 pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};

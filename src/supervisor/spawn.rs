@@ -11,13 +11,13 @@ use std::sync::Arc;
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use super::adopted_orphans::OwnChild;
 use super::child::{ChildShared, Supervised};
-use super::group_leader::Leader;
-use super::shim_bridge_side;
+use super::direct::group_leader::Leader;
+use super::direct::watch_child::Watcher;
+use super::leftovers::adopted_orphans::OwnChild;
+use super::shim::bridge_side;
 use super::signal_deadlines::SignalDeadlines;
 use super::stderr_tail::{Tail, drain};
-use super::watch_direct_child::Watcher;
 use crate::sys::process::{find_program, has_directory, is_executable, start_time};
 use crate::sys::signal_streams::ChildChanges;
 
@@ -143,7 +143,7 @@ const ENOEXEC: i32 = 8;
 pub async fn spawn(mut spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnError> {
     let program = locate(&spec)?;
     match spec.shim.take() {
-        Some(shim) => shim_bridge_side::spawn(spec, program, &shim).await,
+        Some(shim) => bridge_side::spawn(spec, program, &shim).await,
         None => directly(spec, program),
     }
 }

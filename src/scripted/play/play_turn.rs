@@ -21,19 +21,21 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-use super::mcp_tools::{Answer, Toolbox, ToolsError};
-use super::mid_turn_words::{self, Words};
-use super::ordered_output::{Gone, Wire};
-use super::script::Part;
-use super::script_template::{Scope, TemplateError};
-use super::verbs::{AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile};
+use crate::scripted::play::mcp_tools::{Answer, Toolbox, ToolsError};
+use crate::scripted::play::mid_turn_words::{self, Words};
+use crate::scripted::play::ordered_output::{Gone, Wire};
+use crate::scripted::script::script_format::Part;
+use crate::scripted::script::script_template::{Scope, TemplateError};
+use crate::scripted::script::verbs::{
+    AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile,
+};
 
 /// A question that nobody answers fails the turn after this time: a person may be asked, but not for ever.
 const PERMISSION_DEADLINE: Duration = Duration::from_mins(10);
 
 /// How a turn ends.
 #[derive(Debug, PartialEq)]
-pub(super) enum TurnEnd {
+pub(crate) enum TurnEnd {
     Stopped(StopReason),
     /// The prompt is answered with a JSON-RPC error.
     Failed {
@@ -70,15 +72,15 @@ impl From<Gone> for TurnEnd {
 }
 
 /// The tools of a session: not known until its servers are up.
-pub(super) type Tools = Option<Result<Toolbox, ToolsError>>;
+pub(crate) type Tools = Option<Result<Toolbox, ToolsError>>;
 
 /// What a session remembers from turn to turn.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// What templates can name.
-    pub(super) scope: Scope,
+    pub(crate) scope: Scope,
     /// How often each turn of the part was played.
-    pub(super) played: Vec<u32>,
+    pub(crate) played: Vec<u32>,
     /// Numbers the tool calls.
     calls: u64,
     /// Messages that came along with results of this turn, and that no `wait_for` has taken up.
@@ -86,17 +88,17 @@ pub(super) struct Memory {
 }
 
 /// Plays turns of a part in one session.
-pub(super) struct Player<'m> {
-    pub(super) connection: ConnectionTo<Client>,
-    pub(super) wire: Arc<Wire>,
-    pub(super) session: SessionId,
-    pub(super) part: Arc<Part>,
-    pub(super) tools: watch::Receiver<Tools>,
+pub(crate) struct Player<'m> {
+    pub(crate) connection: ConnectionTo<Client>,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) session: SessionId,
+    pub(crate) part: Arc<Part>,
+    pub(crate) tools: watch::Receiver<Tools>,
     /// Set by `ignore_cancel`: from then on the turn is not to be cancelled.
-    pub(super) ignores_cancel: Arc<AtomicBool>,
+    pub(crate) ignores_cancel: Arc<AtomicBool>,
     /// What comes into the turn while it runs.
-    pub(super) words: Arc<Words>,
-    pub(super) memory: &'m mut Memory,
+    pub(crate) words: Arc<Words>,
+    pub(crate) memory: &'m mut Memory,
 }
 
 /// The end of a turn before its last step comes as an error, so that `?` leaves all nested steps.
@@ -104,16 +106,17 @@ type Played = Result<(), TurnEnd>;
 
 impl Player<'_> {
     /// Plays the first turn that fits the prompt and is not used up.
-    pub(super) async fn play(&mut self, prompt: String) -> TurnEnd {
+    pub(crate) async fn play(&mut self, prompt: String) -> TurnEnd {
         let part = Arc::clone(&self.part);
         self.memory.played.resize(part.turns.len(), 0);
         let played = &mut self.memory.played;
-        let fits = |(turn, played): (&super::script::ScriptedTurn, &mut u32)| {
-            let is_left = turn.times.is_none_or(|times| *played < times);
-            let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
-            *played += u32::from(is_left && is_meant);
-            is_left && is_meant
-        };
+        let fits =
+            |(turn, played): (&crate::scripted::script::script_format::ScriptedTurn, &mut u32)| {
+                let is_left = turn.times.is_none_or(|times| *played < times);
+                let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
+                *played += u32::from(is_left && is_meant);
+                is_left && is_meant
+            };
         let Some(index) = part.turns.iter().zip(played).map(fits).position(|fits| fits) else {
             return TurnEnd::failed(&format!(
                 "no turn of `{}` is left that fits this prompt",
@@ -421,7 +424,7 @@ fn absolute(path: &str) -> Result<PathBuf, TurnEnd> {
 }
 
 /// Writes a line to stderr.
-pub(super) async fn write_stderr(text: &str) {
+pub(crate) async fn write_stderr(text: &str) {
     let mut stderr = tokio::io::stderr();
     let line = format!("{text}\n");
     // Written by another thread, which a crash would not wait for. Whoever closed our stderr does not want to hear that it
@@ -431,7 +434,7 @@ pub(super) async fn write_stderr(text: &str) {
     }
 }
 
-pub(super) fn chunk(text: String) -> ContentChunk {
+pub(crate) fn chunk(text: String) -> ContentChunk {
     ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
 }
 

@@ -16,21 +16,23 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::acp_handlers::{Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
-use super::mcp_tools::{Server, ToolsError};
-use super::mid_turn_words::{SteerAnswer, SteerRequest, Steering};
-use super::ordered_output::{Wire, transport};
-use super::play_session::{Session, TurnDone};
-use super::play_turn::{TurnEnd, write_stderr};
-use super::script::{Part, Script, Start, StartServers};
 use crate::domain::env_vars;
+use crate::scripted::play::acp_handlers::{
+    Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid,
+};
+use crate::scripted::play::mcp_tools::{Server, ToolsError};
+use crate::scripted::play::mid_turn_words::{SteerAnswer, SteerRequest, Steering};
+use crate::scripted::play::ordered_output::{Wire, transport};
+use crate::scripted::play::play_session::{Session, TurnDone};
+use crate::scripted::play::play_turn::{TurnEnd, write_stderr};
+use crate::scripted::script::script_format::{Part, Script, Start, StartServers};
 
 /// What the handlers may pass on before the loop has taken it; then the client has to wait.
 const ASKED_CAPACITY: usize = 64;
 
 /// How playing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     Closed,
     /// The script wants the process to exit with this code at once.
     Crashed(u8),
@@ -49,7 +51,7 @@ enum Done {
 }
 
 /// The agent: a script, and the sessions in which it is played.
-pub(super) struct Agent {
+pub(crate) struct Agent {
     script: Arc<Script>,
     /// The table that was asked for when the process was started.
     table: Option<Arc<Part>>,
@@ -66,7 +68,7 @@ pub(super) struct Agent {
 
 impl Agent {
     /// Makes an agent that plays one table, or the one that fits the name that a session gives it.
-    pub(super) fn new(script: Arc<Script>, table: Option<Arc<Part>>) -> Self {
+    pub(crate) fn new(script: Arc<Script>, table: Option<Arc<Part>>) -> Self {
         Self {
             script,
             table,
@@ -81,7 +83,7 @@ impl Agent {
     }
 
     /// Plays until the input ends or a termination comes, unless the script ignores them.
-    pub(super) async fn serve<R, W>(
+    pub(crate) async fn serve<R, W>(
         mut self,
         reader: R,
         writer: W,

@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
-use super::mid_turn_words::Steering;
-use super::toml_fields::{Fields, Mistake, ScriptText, quoted, unknown};
-use super::verbs::{ScriptStep, read_steps};
+use crate::scripted::play::mid_turn_words::Steering;
+use crate::scripted::script::toml_fields::{Fields, Mistake, ScriptText, quoted, unknown};
+use crate::scripted::script::verbs::{ScriptStep, read_steps};
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -61,10 +61,10 @@ pub struct Script {
 
 /// What one agent plays: a table of the script.
 #[derive(Debug, PartialEq)]
-pub(super) struct Part {
-    pub(super) name: String,
-    pub(super) start: Start,
-    pub(super) turns: Vec<ScriptedTurn>,
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) start: Start,
+    pub(crate) turns: Vec<ScriptedTurn>,
 }
 
 /// How the process of an agent behaves.
@@ -73,34 +73,34 @@ pub(super) struct Part {
     clippy::struct_excessive_bools,
     reason = "switches of a script that are independent of each other"
 )]
-pub(super) struct Start {
+pub(crate) struct Start {
     /// Exits with this code as soon as the table is certain: when the process starts, if it was named there or is the
     /// one table `default`; else when a session opens.
-    pub(super) crash: Option<u8>,
+    pub(crate) crash: Option<u8>,
     /// Written to stderr at the same moment, before a crash.
-    pub(super) stderr: Option<String>,
-    pub(super) servers: StartServers,
-    pub(super) ignore_eof: bool,
-    pub(super) ignore_term: bool,
+    pub(crate) stderr: Option<String>,
+    pub(crate) servers: StartServers,
+    pub(crate) ignore_eof: bool,
+    pub(crate) ignore_term: bool,
     /// So many sessions open; who asks for a further one is never answered.
-    pub(super) sessions: Option<u32>,
+    pub(crate) sessions: Option<u32>,
     /// Sessions can be loaded and resumed.
-    pub(super) load: bool,
+    pub(crate) load: bool,
     /// Sessions can be loaded and not resumed, and this is said again before the loading is answered.
-    pub(super) history: Option<String>,
+    pub(crate) history: Option<String>,
     /// The models to choose from; the first one is in use.
-    pub(super) models: Vec<String>,
+    pub(crate) models: Vec<String>,
     /// The modes to choose from, likewise.
-    pub(super) modes: Vec<String>,
+    pub(crate) modes: Vec<String>,
     /// Whether words can be put into its turns, and what it does with them.
-    pub(super) steering: Steering,
+    pub(crate) steering: Steering,
     /// It asks after each tool call for what has come meanwhile.
-    pub(super) drain: bool,
+    pub(crate) drain: bool,
 }
 
 /// When the MCP servers of a session are started.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
-pub(super) enum StartServers {
+pub(crate) enum StartServers {
     /// Before session/new is answered.
     #[default]
     Before,
@@ -111,10 +111,10 @@ pub(super) enum StartServers {
 
 /// The answer to one kind of prompt.
 #[derive(Debug, PartialEq)]
-pub(super) struct ScriptedTurn {
-    pub(super) when: Option<String>,
-    pub(super) times: Option<u32>,
-    pub(super) steps: Vec<ScriptStep>,
+pub(crate) struct ScriptedTurn {
+    pub(crate) when: Option<String>,
+    pub(crate) times: Option<u32>,
+    pub(crate) steps: Vec<ScriptStep>,
 }
 
 impl Script {
@@ -149,13 +149,13 @@ impl Script {
     }
 
     /// Returns the table of exactly this name.
-    pub(super) fn named(&self, table: &str) -> Result<Arc<Part>, ScriptError> {
+    pub(crate) fn named(&self, table: &str) -> Result<Arc<Part>, ScriptError> {
         self.agents.get(table).cloned().ok_or_else(|| self.no_table(table))
     }
 
     /// Returns the table for a member: its own, else that of the name it was numbered from (`codex` for `codex-2`),
     /// else `default`.
-    pub(super) fn for_member(&self, member: Option<&str>) -> Result<Arc<Part>, ScriptError> {
+    pub(crate) fn for_member(&self, member: Option<&str>) -> Result<Arc<Part>, ScriptError> {
         let own = member
             .and_then(|name| self.agents.get(name).or_else(|| self.agents.get(unnumbered(name)?)));
         own.or_else(|| self.agents.get("default"))
@@ -164,23 +164,23 @@ impl Script {
     }
 
     /// Returns the table that is certain before any session says who the agent is: `default`, when there is no other.
-    pub(super) fn certain(&self) -> Option<Arc<Part>> {
+    pub(crate) fn certain(&self) -> Option<Arc<Part>> {
         self.agents.get("default").filter(|_| self.agents.len() == 1).cloned()
     }
 
     /// Returns whether any agent of the script can load sessions.
-    pub(super) fn any_loads(&self) -> bool {
+    pub(crate) fn any_loads(&self) -> bool {
         self.agents.values().any(|part| part.start.load)
     }
 
     /// Returns whether no agent of the script can resume a session, although one can load it.
-    pub(super) fn only_loads(&self) -> bool {
+    pub(crate) fn only_loads(&self) -> bool {
         let mut parts = self.agents.values();
         parts.any(|part| part.start.history.is_some())
     }
 
     /// Returns whether any agent of the script offers to be steered.
-    pub(super) fn any_steers(&self) -> bool {
+    pub(crate) fn any_steers(&self) -> bool {
         let mut parts = self.agents.values();
         parts.any(|part| part.start.steering != Steering::Absent)
     }
@@ -308,7 +308,7 @@ fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Mistake> {
 }
 
 /// Reads an exit code.
-pub(super) fn exit_code(fields: &Fields<'_>, key: &str) -> Result<Option<u8>, Mistake> {
+pub(crate) fn exit_code(fields: &Fields<'_>, key: &str) -> Result<Option<u8>, Mistake> {
     let code = fields.integer(key, 0..=255)?;
     Ok(code.map(|code| u8::try_from(code).expect("the range was checked")))
 }
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn the_example_is_a_script() {
         let script =
-            Script::parse(Path::new("team.toml"), include_str!("../../examples/team.toml"))
+            Script::parse(Path::new("team.toml"), include_str!("../../../examples/team.toml"))
                 .unwrap();
         assert_eq!(script.agents.keys().collect::<Vec<_>>(), ["reviewer", "verifier", "writer"]);
     }

@@ -36,11 +36,11 @@ struct Raw {
 /// The connection is gone, so nothing can be sent any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the client is gone")]
-pub(super) struct Gone;
+pub(crate) struct Gone;
 
 /// What the writing end and those who wait for it share.
 #[derive(Debug, Default)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<()>>>,
     silent: AtomicBool,
@@ -48,12 +48,12 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Drops everything that is not written yet: a crashed agent says nothing more.
-    pub(super) fn silence(&self) {
+    pub(crate) fn silence(&self) {
         self.silent.store(true, Ordering::Release);
     }
 
     /// Sends an update of a session and waits until it is written; so a client that does not read holds the script up.
-    pub(super) async fn update(
+    pub(crate) async fn update(
         &self,
         connection: &ConnectionTo<Client>,
         session: &schema::SessionId,
@@ -65,7 +65,7 @@ impl Wire {
     }
 
     /// Writes a line exactly as it is.
-    pub(super) async fn raw(
+    pub(crate) async fn raw(
         &self,
         connection: &ConnectionTo<Client>,
         line: String,
@@ -127,7 +127,7 @@ impl OwnNotice {
 }
 
 /// Makes the protocol library's transport of two streams.
-pub(super) fn transport<R, W>(
+pub(crate) fn transport<R, W>(
     reader: R,
     writer: W,
     wire: Arc<Wire>,

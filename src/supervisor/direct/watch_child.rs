@@ -6,11 +6,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::adopted_orphans::OwnChild;
-use super::child::{End, Exit};
-use super::group_leader::Leader;
-use super::signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::domain::grace_periods;
+use crate::supervisor::child::{End, Exit};
+use crate::supervisor::direct::group_leader::Leader;
+use crate::supervisor::leftovers::adopted_orphans::OwnChild;
+use crate::supervisor::signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::sys::process::Signal;
 
 /// How long stderr may take to end after its writers have. It is at once, unless a process that left the group holds
@@ -21,18 +21,18 @@ const STDERR_LIMIT: Duration = Duration::from_millis(500);
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(50);
 
-pub(super) struct Watcher {
-    pub(super) leader: Leader,
-    pub(super) wish: watch::Receiver<SignalDeadlines>,
-    pub(super) end: watch::Sender<Option<End>>,
-    pub(super) stderr: JoinHandle<()>,
+pub(crate) struct Watcher {
+    pub(crate) leader: Leader,
+    pub(crate) wish: watch::Receiver<SignalDeadlines>,
+    pub(crate) end: watch::Sender<Option<End>>,
+    pub(crate) stderr: JoinHandle<()>,
     /// Given back when the child is reaped.
-    pub(super) _own: OwnChild,
+    pub(crate) _own: OwnChild,
 }
 
 impl Watcher {
     /// Lives as long as the child and a little longer. The end it publishes is its last act.
-    pub(super) async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         let sent = self.until_leader_exits().await;
         let survivors = self.until_group_is_empty(sent).await;
         let exit = self.leader.reap().await.map_or(Exit::UNKNOWN, Exit::from);
@@ -103,7 +103,7 @@ impl Watcher {
 }
 
 /// Waits for the last of stderr.
-pub(super) async fn end_of(mut stderr: JoinHandle<()>) {
+pub(crate) async fn end_of(mut stderr: JoinHandle<()>) {
     if timeout(STDERR_LIMIT, &mut stderr).await.is_err() {
         stderr.abort();
     }

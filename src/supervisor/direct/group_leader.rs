@@ -15,7 +15,7 @@ use crate::sys::signal_streams::ChildChanges;
 
 /// Owns the child. Dropped before it is reaped, it kills the group.
 #[derive(Debug)]
-pub(super) struct Leader {
+pub(crate) struct Leader {
     child: Child,
     group: u32,
     #[cfg_attr(
@@ -28,13 +28,13 @@ pub(super) struct Leader {
 
 impl Leader {
     /// `changes` must have been listening since before the child was spawned.
-    pub(super) fn new(child: Child, group: u32, changes: ChildChanges) -> Self {
+    pub(crate) fn new(child: Child, group: u32, changes: ChildChanges) -> Self {
         Self { child, group, changes, group_is_ours: true }
     }
 
     /// Waits until the leader has exited. Cancel safe.
     #[cfg(target_os = "linux")]
-    pub(super) async fn exited(&mut self) {
+    pub(crate) async fn exited(&mut self) {
         loop {
             match process::peek_child(self.group) {
                 process::ChildState::Running => self.changes.recv().await,
@@ -50,7 +50,7 @@ impl Leader {
 
     /// Waits until the leader has exited. Cancel safe.
     #[cfg(not(target_os = "linux"))]
-    pub(super) async fn exited(&mut self) {
+    pub(crate) async fn exited(&mut self) {
         if let Err(error) = self.child.wait().await {
             tracing::error!(pid = self.group, %error, "cannot wait for a supervised child");
             self.group_is_ours = false;
@@ -58,7 +58,7 @@ impl Leader {
     }
 
     /// Sends the signal to the whole group.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         if !self.group_is_ours {
             return;
         }
@@ -69,7 +69,7 @@ impl Leader {
     }
 
     /// Returns who of the group lives; nobody if the group can no longer be told from another one.
-    pub(super) async fn group_members(&self) -> Vec<u32> {
+    pub(crate) async fn group_members(&self) -> Vec<u32> {
         if !self.group_is_ours {
             return Vec::new();
         }
@@ -83,7 +83,7 @@ impl Leader {
     }
 
     /// Reaps the leader, which must have exited, and gives up the right to signal. `None` if it was not ours to reap.
-    pub(super) async fn reap(&mut self) -> Option<ExitStatus> {
+    pub(crate) async fn reap(&mut self) -> Option<ExitStatus> {
         // Who was forked while we looked at /proc may have been missed; this is the last moment at which it can be met.
         self.signal(Signal::SIGKILL);
         self.group_is_ours = false;

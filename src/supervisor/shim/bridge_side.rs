@@ -14,15 +14,15 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::adopted_orphans::{self, OwnChild};
-use super::child::{ChildShared, End, Exit, Supervised};
-use super::shim_control_socket::{Order, ShimReport};
-use super::shim_process::SHIM;
-use super::signal_deadlines::{SignalDeadlines, SignalsSent};
-use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
-use super::stderr_tail::{Tail, drain};
-use super::watch_direct_child::end_of;
 use crate::domain::grace_periods;
+use crate::supervisor::child::{ChildShared, End, Exit, Supervised};
+use crate::supervisor::direct::watch_child::end_of;
+use crate::supervisor::leftovers::adopted_orphans::{self, OwnChild};
+use crate::supervisor::shim::control_socket::{Order, ShimReport};
+use crate::supervisor::shim::shim_process::SHIM;
+use crate::supervisor::signal_deadlines::{SignalDeadlines, SignalsSent};
+use crate::supervisor::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
+use crate::supervisor::stderr_tail::{Tail, drain};
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
@@ -31,7 +31,7 @@ use crate::sys::process::{self, Signal, start_time};
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Starts a child behind a shim.
-pub(super) async fn spawn(
+pub(crate) async fn spawn(
     spec: ChildSpec,
     program: PathBuf,
     shim: &Shim,

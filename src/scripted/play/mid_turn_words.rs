@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 /// How the agent is steered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Steering {
+pub(crate) enum Steering {
     /// It does not offer it.
     #[default]
     Absent,
@@ -32,7 +32,7 @@ pub(super) enum Steering {
 
 impl Steering {
     /// All that a script can ask for.
-    pub(super) const WORDS: [(&'static str, Self); 5] = [
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
         ("inject", Self::Inject),
         ("no_turn", Self::NoTurn),
         ("empty", Self::Empty),
@@ -45,24 +45,24 @@ impl Steering {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "_session/steering", response = SteerAnswer)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SteerRequest {
-    pub(super) session_id: schema::SessionId,
+pub(crate) struct SteerRequest {
+    pub(crate) session_id: schema::SessionId,
     prompt: Vec<schema::ContentBlock>,
 }
 
 /// What became of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
-pub(super) struct SteerAnswer(Value);
+pub(crate) struct SteerAnswer(Value);
 
 impl SteerRequest {
     fn text(&self) -> String {
-        super::play_session::text_of(&self.prompt)
+        crate::scripted::play::play_session::text_of(&self.prompt)
     }
 }
 
 /// Words that have come into the turn, and that no step has heeded.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(crate) struct Words {
     waiting: Mutex<VecDeque<String>>,
     arrived: Notify,
 }
@@ -74,7 +74,7 @@ impl Words {
     }
 
     /// Returns the next words, when they come.
-    pub(super) async fn next(&self) -> String {
+    pub(crate) async fn next(&self) -> String {
         loop {
             let arrived = self.arrived.notified();
             if let Some(text) = self.waiting().pop_front() {
@@ -91,7 +91,7 @@ impl Words {
 }
 
 /// Answers who steers, as the script says; the responder comes back where there is to be no answer.
-pub(super) fn steer(
+pub(crate) fn steer(
     how: Steering,
     words: Option<&Words>,
     request: &SteerRequest,
@@ -109,12 +109,12 @@ pub(super) fn steer(
             outcome("injected")
         }
     };
-    super::acp_handlers::answered(responder.respond_with_result(answer));
+    crate::scripted::play::acp_handlers::answered(responder.respond_with_result(answer));
     None
 }
 
 /// Asks the client for what has come meanwhile. A client that does not know that has nothing.
-pub(super) async fn drain(
+pub(crate) async fn drain(
     connection: &ConnectionTo<Client>,
     session: &schema::SessionId,
     words: &Words,
@@ -133,7 +133,7 @@ pub(super) async fn drain(
 }
 
 /// Returns what the agent says of itself when it can be steered.
-pub(super) fn advertised() -> Map<String, Value> {
+pub(crate) fn advertised() -> Map<String, Value> {
     let mut meta = Map::new();
     meta.insert("steering".to_owned(), json!({ "supported": true }));
     meta

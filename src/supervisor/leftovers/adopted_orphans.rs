@@ -63,13 +63,13 @@ pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
 
 /// A child that this process started itself. Dropped when the child is reaped.
 #[derive(Debug)]
-pub(super) struct OwnChild {
+pub(crate) struct OwnChild {
     pid: u32,
 }
 
 impl OwnChild {
     /// Starts a child.
-    pub(super) fn start(
+    pub(crate) fn start(
         start: impl FnOnce() -> io::Result<tokio::process::Child>,
     ) -> io::Result<(Self, tokio::process::Child)> {
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +79,7 @@ impl OwnChild {
         Ok((Self { pid }, child))
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 }
@@ -96,7 +96,7 @@ impl Drop for OwnChild {
 
 /// Kills and reaps all orphans, and returns who is left in spite of that when it is time to tell. `None` when this process adopts
 /// nobody.
-pub(super) async fn sweep() -> Option<Vec<u32>> {
+pub(crate) async fn sweep() -> Option<Vec<u32>> {
     let adopting = ADOPTING.get()?;
     let deadline = Instant::now() + LIMIT;
     loop {
@@ -109,7 +109,7 @@ pub(super) async fn sweep() -> Option<Vec<u32>> {
 }
 
 /// Lets orphans be killed and reaped from now on, whenever they fall to this process, for as long as its runtime lives.
-pub(super) fn keep_on() {
+pub(crate) fn keep_on() {
     let Some(adopting) = ADOPTING.get() else {
         return;
     };

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use super::child::Exit;
+use crate::supervisor::child::Exit;
 
 /// What the shim is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// Ask the agent's group to end.
     Terminate,
     /// Kill all that descends from the shim.
@@ -15,7 +15,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    pub(super) fn byte(self) -> u8 {
+    pub(crate) fn byte(self) -> u8 {
         match self {
             Order::Terminate => b't',
             Order::Kill => b'k',
@@ -23,7 +23,7 @@ impl Order {
     }
 
     /// A byte that is none of ours comes from a newer bridge; what it may mean cannot be known.
-    pub(super) fn of(byte: u8) -> Option<Self> {
+    pub(crate) fn of(byte: u8) -> Option<Self> {
         match byte {
             b't' => Some(Order::Terminate),
             b'k' => Some(Order::Kill),
@@ -34,7 +34,7 @@ impl Order {
 
 /// What the shim tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ShimReport {
+pub(crate) enum ShimReport {
     /// The agent runs.
     Started { pid: u32 },
     /// The system did not start the agent; the number is its reason.
@@ -47,7 +47,7 @@ pub(super) enum ShimReport {
 
 impl ShimReport {
     /// Returns the report with the end of its line.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         match self {
             ShimReport::Started { pid } => format!("started {pid}\n"),
             ShimReport::Refused { errno } => format!("refused {errno}\n"),
@@ -68,7 +68,7 @@ impl ShimReport {
     }
 
     /// Reads a line without its end. `None` for one that is none of ours.
-    pub(super) fn of(line: &str) -> Option<Self> {
+    pub(crate) fn of(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let kind = words.next()?;
         match kind {
