@@ -19,7 +19,8 @@ use agent_client_protocol::{
 };
 use tokio::sync::mpsc;
 
-use crate::scripted::play::mid_turn_words::{self, SteerAnswer, SteerRequest};
+use super::mid_turn_words::{self, SteerAnswer, SteerRequest};
+use super::text_blocks::chunk;
 
 /// Everything that a client asks.
 pub(crate) enum Asked {
@@ -79,9 +80,7 @@ impl OpeningAnswer {
             }
             Self::Load(responder, connection) => {
                 if let Some(text) = history {
-                    let said = SessionUpdate::AgentMessageChunk(
-                        crate::scripted::play::play_turn::chunk(text.to_owned()),
-                    );
+                    let said = SessionUpdate::AgentMessageChunk(chunk(text.to_owned()));
                     connection.send_notification(SessionNotification::new(session, said))?;
                 }
                 responder.respond(LoadSessionResponse::new().config_options(options))
@@ -220,15 +219,4 @@ fn capabilities(can: Can) -> AgentCapabilities {
     } else {
         AgentCapabilities::new().session_capabilities(sessions)
     }
-}
-
-/// Takes note that an answer went out. It cannot when the client is gone, and then nobody misses it.
-pub(crate) fn answered(answer: Result<(), Error>) {
-    answer.ok();
-}
-
-/// Returns the error for a request that asks for what is not there.
-pub(crate) fn invalid(message: String) -> Error {
-    // -32602 is JSON-RPC's "invalid params".
-    Error::new(-32602, message)
 }

@@ -16,16 +16,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::acp_handlers::{Asked, Can, Opening, OpeningAnswer, Prompt, connect};
+use super::mcp_tools::{Server, ToolsError};
+use super::mid_turn_words::{SteerAnswer, SteerRequest};
+use super::ordered_output::{Wire, transport};
+use super::play_session::{Session, TurnDone};
+use super::play_turn::{TurnEnd, write_stderr};
+use super::rpc_answers::{answered, invalid};
 use crate::domain::env_vars;
-use crate::scripted::play::acp_handlers::{
-    Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid,
-};
-use crate::scripted::play::mcp_tools::{Server, ToolsError};
-use crate::scripted::play::mid_turn_words::{SteerAnswer, SteerRequest, Steering};
-use crate::scripted::play::ordered_output::{Wire, transport};
-use crate::scripted::play::play_session::{Session, TurnDone};
-use crate::scripted::play::play_turn::{TurnEnd, write_stderr};
-use crate::scripted::script::script_format::{Part, Script, Start, StartServers};
+use crate::scripted::script::script_format::{Part, Script, Start, StartServers, Steering};
 
 /// What the handlers may pass on before the loop has taken it; then the client has to wait.
 const ASKED_CAPACITY: usize = 64;

@@ -12,34 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-/// How the agent is steered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Steering {
-    /// It does not offer it.
-    #[default]
-    Absent,
-    /// What is steered goes into the turn.
-    Inject,
-    /// It always says that no turn runs.
-    NoTurn,
-    /// It answers with an empty success, and does nothing.
-    Empty,
-    /// It never answers, and does nothing.
-    Silent,
-    /// It answers with an error.
-    Refuse,
-}
-
-impl Steering {
-    /// All that a script can ask for.
-    pub(crate) const WORDS: [(&'static str, Self); 5] = [
-        ("inject", Self::Inject),
-        ("no_turn", Self::NoTurn),
-        ("empty", Self::Empty),
-        ("silent", Self::Silent),
-        ("refuse", Self::Refuse),
-    ];
-}
+use super::rpc_answers::answered;
+use super::text_blocks::text_of;
+use crate::scripted::script::script_format::Steering;
 
 /// The request that steers.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
@@ -56,7 +31,7 @@ pub(crate) struct SteerAnswer(Value);
 
 impl SteerRequest {
     fn text(&self) -> String {
-        crate::scripted::play::play_session::text_of(&self.prompt)
+        text_of(&self.prompt)
     }
 }
 
@@ -109,7 +84,7 @@ pub(crate) fn steer(
             outcome("injected")
         }
     };
-    crate::scripted::play::acp_handlers::answered(responder.respond_with_result(answer));
+    answered(responder.respond_with_result(answer));
     None
 }
 

@@ -7,3 +7,5 @@ pub(crate) mod mid_turn_words;
 pub(crate) mod ordered_output;
 pub(crate) mod play_session;
 pub(crate) mod play_turn;
+pub(crate) mod rpc_answers;
+pub(crate) mod text_blocks;

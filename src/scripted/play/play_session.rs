@@ -6,19 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
-    ContentBlock, PromptResponse, SessionConfigOption, SessionConfigOptionCategory,
-    SessionConfigOptionValue, SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
+    PromptResponse, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
+    SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse, StopReason,
 };
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::scripted::play::acp_handlers::{Prompt, invalid};
-use crate::scripted::play::mcp_tools::{Server, ToolsError};
-use crate::scripted::play::mid_turn_words::{self, SteerAnswer, SteerRequest, Words};
-use crate::scripted::play::ordered_output::Wire;
-use crate::scripted::play::play_turn::{Memory, Player, Tools, TurnEnd};
+use super::acp_handlers::Prompt;
+use super::mcp_tools::{Server, ToolsError};
+use super::mid_turn_words::{self, SteerAnswer, SteerRequest, Words};
+use super::ordered_output::Wire;
+use super::play_turn::{Memory, Player, Tools, TurnEnd};
+use super::rpc_answers::invalid;
+use super::text_blocks::text_of;
 use crate::scripted::script::script_format::Part;
 use crate::scripted::script::toml_fields::quoted;
 
@@ -237,12 +239,4 @@ impl TurnDone {
             TurnEnd::Crashed(_) => Ok(()),
         }
     }
-}
-
-pub(crate) fn text_of(prompt: &[ContentBlock]) -> String {
-    let texts = prompt.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

@@ -9,11 +9,10 @@ use std::time::Duration;
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
-    PlanEntryPriority, PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome,
-    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent, ToolCall,
-    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-    UsageUpdate, WriteTextFileRequest,
+    ContentBlock, PermissionOption, PermissionOptionKind, Plan, PlanEntry, PlanEntryPriority,
+    PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome, RequestPermissionRequest,
+    SessionId, SessionUpdate, StopReason, TextContent, ToolCall, ToolCallContent, ToolCallLocation,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate, WriteTextFileRequest,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -21,10 +20,11 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-use crate::scripted::play::mcp_tools::{Answer, Toolbox, ToolsError};
-use crate::scripted::play::mid_turn_words::{self, Words};
-use crate::scripted::play::ordered_output::{Gone, Wire};
-use crate::scripted::script::script_format::Part;
+use super::mcp_tools::{Answer, Toolbox, ToolsError};
+use super::mid_turn_words::{self, Words};
+use super::ordered_output::{Gone, Wire};
+use super::text_blocks::chunk;
+use crate::scripted::script::script_format::{Part, ScriptedTurn};
 use crate::scripted::script::script_template::{Scope, TemplateError};
 use crate::scripted::script::verbs::{
     AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile,
@@ -110,13 +110,12 @@ impl Player<'_> {
         let part = Arc::clone(&self.part);
         self.memory.played.resize(part.turns.len(), 0);
         let played = &mut self.memory.played;
-        let fits =
-            |(turn, played): (&crate::scripted::script::script_format::ScriptedTurn, &mut u32)| {
-                let is_left = turn.times.is_none_or(|times| *played < times);
-                let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
-                *played += u32::from(is_left && is_meant);
-                is_left && is_meant
-            };
+        let fits = |(turn, played): (&ScriptedTurn, &mut u32)| {
+            let is_left = turn.times.is_none_or(|times| *played < times);
+            let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
+            *played += u32::from(is_left && is_meant);
+            is_left && is_meant
+        };
         let Some(index) = part.turns.iter().zip(played).map(fits).position(|fits| fits) else {
             return TurnEnd::failed(&format!(
                 "no turn of `{}` is left that fits this prompt",
@@ -432,10 +431,6 @@ pub(crate) async fn write_stderr(text: &str) {
     if stderr.write_all(line.as_bytes()).await.is_ok() {
         stderr.flush().await.ok();
     }
-}
-
-pub(crate) fn chunk(text: String) -> ContentChunk {
-    ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
 }
 
 /// A plan whose first entry is under way.

@@ -19,9 +19,8 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
-use crate::scripted::play::mid_turn_words::Steering;
-use crate::scripted::script::toml_fields::{Fields, Mistake, ScriptText, quoted, unknown};
-use crate::scripted::script::verbs::{ScriptStep, read_steps};
+use super::toml_fields::{Fields, Mistake, ScriptText, quoted, unknown};
+use super::verbs::{ScriptStep, read_steps};
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +95,35 @@ pub(crate) struct Start {
     pub(crate) steering: Steering,
     /// It asks after each tool call for what has come meanwhile.
     pub(crate) drain: bool,
+}
+
+/// What the agent does with words that the client puts into a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Steering {
+    /// It does not offer it.
+    #[default]
+    Absent,
+    /// What is steered goes into the turn.
+    Inject,
+    /// It always says that no turn runs.
+    NoTurn,
+    /// It answers with an empty success, and does nothing.
+    Empty,
+    /// It never answers, and does nothing.
+    Silent,
+    /// It answers with an error.
+    Refuse,
+}
+
+impl Steering {
+    /// All that a script can ask for.
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+        ("inject", Self::Inject),
+        ("no_turn", Self::NoTurn),
+        ("empty", Self::Empty),
+        ("silent", Self::Silent),
+        ("refuse", Self::Refuse),
+    ];
 }
 
 /// When the MCP servers of a session are started.
@@ -262,7 +290,7 @@ impl Start {
             (servers, _) => servers,
         };
         Ok(Self {
-            crash: exit_code(fields, "crash")?,
+            crash: fields.exit_code("crash")?,
             stderr: fields.text("stderr")?.map(str::to_owned),
             servers,
             ignore_eof: fields.boolean("ignore_eof")?.unwrap_or_default(),
@@ -305,12 +333,6 @@ fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Mistake> {
         texts.push(text.to_owned());
     }
     Ok(texts)
-}
-
-/// Reads an exit code.
-pub(crate) fn exit_code(fields: &Fields<'_>, key: &str) -> Result<Option<u8>, Mistake> {
-    let code = fields.integer(key, 0..=255)?;
-    Ok(code.map(|code| u8::try_from(code).expect("the range was checked")))
 }
 
 #[cfg(test)]

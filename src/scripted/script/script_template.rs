@@ -141,10 +141,7 @@ fn look_up<'a>(path: &[String], scope: &'a Scope) -> Result<&'a Value, TemplateE
     let mut value = scope.get(&path[0]).ok_or_else(|| {
         let mut known: Vec<&String> = scope.keys().collect();
         known.sort();
-        TemplateError::Unknown {
-            path: path.join("."),
-            known: crate::scripted::script::toml_fields::quoted(&known),
-        }
+        TemplateError::Unknown { path: path.join("."), known: super::toml_fields::quoted(&known) }
     })?;
     for (index, part) in path.iter().enumerate().skip(1) {
         let inner = match value {

@@ -74,6 +74,12 @@ impl<'s> Fields<'s> {
         }
     }
 
+    /// Reads an exit code.
+    pub(crate) fn exit_code(&self, key: &str) -> Result<Option<u8>, Mistake> {
+        let code = self.integer(key, 0..=255)?;
+        Ok(code.map(|code| u8::try_from(code).expect("the range was checked")))
+    }
+
     /// Returns a mistake about this table as a whole.
     pub(crate) fn mistake(&self, message: impl Into<String>) -> Mistake {
         self.source.mistake(self.offset, message)

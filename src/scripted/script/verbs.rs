@@ -5,11 +5,8 @@ use std::time::Duration;
 use agent_client_protocol::v1::schema::ToolKind;
 use toml::de::DeValue;
 
-use crate::scripted::script::script_format::exit_code;
-use crate::scripted::script::script_template::{Pattern, Template, is_word};
-use crate::scripted::script::toml_fields::{
-    Fields, Mistake, ScriptText, Value, quoted, unknown, whole,
-};
+use super::script_template::{Pattern, Template, is_word};
+use super::toml_fields::{Fields, Mistake, ScriptText, Value, quoted, unknown, whole};
 
 /// The verbs, each with the options that it takes.
 const VERBS: [(&str, &[&str]); 23] = [
@@ -227,7 +224,7 @@ impl ScriptStep {
                 code: number(fields, "code", i64::from(i32::MIN)..=i64::from(i32::MAX))?
                     .unwrap_or(-32603),
             },
-            "crash" => Self::Crash(exit_code(fields, verb)?.expect("the verb is there")),
+            "crash" => Self::Crash(fields.exit_code(verb)?.expect("the verb is there")),
             "fork" => Self::Fork(plain(fields, verb)?),
             "stderr" => Self::Stderr(template(fields, verb)?),
             "raw" => Self::Raw(plain(fields, verb)?),
