@@ -17,19 +17,23 @@
 //! What it does not do: restart, or look into stdin and stdout, which belong to the caller.
 
 mod child;
+mod child_spec;
 mod direct;
 mod leftovers;
 mod shim;
 mod signal_deadlines;
 mod spawn;
+mod spawn_error;
 mod stderr_tail;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::child::{Exit, StopError, Supervised};
+pub use self::child_spec::{ChildSpec, Pipes, Shim};
 pub use self::leftovers::adopted_orphans::adopt_orphans;
 pub use self::leftovers::kill_leftovers::{Remains, end_remains};
 pub use self::shim::shim_process;
+pub use self::spawn::spawn;
+pub use self::spawn_error::SpawnError;
 pub use crate::domain::grace_periods::StopPlan;
-pub use spawn::{ChildSpec, Pipes, Shim, SpawnError, spawn};

@@ -4,18 +4,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 
+use super::group_leader::Leader;
 use crate::domain::grace_periods;
 use crate::supervisor::child::{End, Exit};
-use crate::supervisor::direct::group_leader::Leader;
 use crate::supervisor::leftovers::adopted_orphans::OwnChild;
 use crate::supervisor::signal_deadlines::{SignalDeadlines, SignalsSent};
+use crate::supervisor::stderr_tail::end_of;
 use crate::sys::process::Signal;
-
-/// How long stderr may take to end after its writers have. It is at once, unless a process that left the group holds
-/// the pipe open, and that one may live for ever. The rest in the pipe, 64 KiB, is read in far less.
-const STDERR_LIMIT: Duration = Duration::from_millis(500);
 
 /// The group is looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -99,12 +96,5 @@ impl Watcher {
             sleep(pause).await;
             pause = (pause * 2).min(LAST_LOOK);
         }
-    }
-}
-
-/// Waits for the last of stderr.
-pub(crate) async fn end_of(mut stderr: JoinHandle<()>) {
-    if timeout(STDERR_LIMIT, &mut stderr).await.is_err() {
-        stderr.abort();
     }
 }

@@ -14,9 +14,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use super::control_socket::{Order, ShimReport};
 use crate::domain::grace_periods;
 use crate::supervisor::child::Exit;
-use crate::supervisor::shim::control_socket::{Order, ShimReport};
 use crate::sys::blocking_wait::SignalWaiter;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
