@@ -22,6 +22,7 @@
 pub mod methods;
 pub mod watch_line;
 pub mod message_frame;
+pub mod pending_mail;
 pub mod policy;
 pub mod introduction;
 pub mod capabilities;

@@ -2,7 +2,7 @@
 
 use super::before_task;
 use crate::bus::LoadedMessage;
-use crate::delivery::policy::{Busy, Mail};
+use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 
 /// What an agent is told whose turn was ended for a message.
@@ -10,8 +10,8 @@ const INTERRUPTED: &str = "Your turn was interrupted for the messages below. See
                            task, and go on from there.";
 
 /// Says whether a turn is ended for its mail. Once is enough: an agent that does not end its turn goes on undisturbed.
-pub(crate) fn is_due(mail: &Mail, busy: &Busy) -> bool {
-    mail.urgent.is_some() && !busy.reach.is_any() && !busy.interrupted
+pub(crate) fn is_due(mail: &PendingMail, turn: &RunningTurn) -> bool {
+    mail.urgent.is_some() && !turn.reach.is_any() && !turn.interrupted
 }
 
 /// Writes the prompt with which the same task goes on.

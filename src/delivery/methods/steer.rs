@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::bus::LoadedMessage;
 use crate::delivery::capabilities::SteerWhen;
 use crate::delivery::message_frame::frame;
-use crate::delivery::policy::{Busy, Mail};
+use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 
 /// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
@@ -28,13 +28,13 @@ fn request(reader: Reader<'_>) -> String {
 }
 
 /// Says when the mail is to be put into the turn: now, at some time, or not as things are.
-pub(crate) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> {
+pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Option<Instant> {
     mail.newest?;
-    let waits = busy.asking || (when == SteerWhen::BetweenCalls && busy.calls);
-    if busy.steering || (waits && mail.urgent.is_none()) {
+    let waits = turn.asking || (when == SteerWhen::BetweenCalls && turn.calls);
+    if turn.steering || (waits && mail.urgent.is_none()) {
         return None;
     }
-    Some(busy.not_before.map_or(busy.now, |at| at.max(busy.now)))
+    Some(turn.not_before.map_or(turn.now, |at| at.max(turn.now)))
 }
 
 /// Returns how long to wait after so many attempts in vain.
