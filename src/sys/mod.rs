@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what the bridge is about; nothing else in the crate talks to the operating system.
 
+pub mod backoff;
 pub mod clock;
 pub mod blocking_wait;
 pub mod fs;

@@ -9,15 +9,14 @@ use crate::delivery::capabilities::SteerWhen;
 use crate::delivery::message_frame::frame;
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
+use crate::sys::backoff::Backoff;
 
 /// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// When it is tried again after the agent has said that it has no turn: it is between two, or has not begun the one yet.
-const AGAIN: Duration = Duration::from_secs(1);
-
-/// How often that doubles while the agent goes on to say so: half a minute is often enough, as each attempt is written down.
-const MOST_DOUBLINGS: u32 = 5;
+/// The pauses between attempts while the agent says that it has no turn: it is between two, or has not begun the one yet. Half a
+/// minute is often enough, as each attempt is recorded.
+const ATTEMPTS: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(32));
 
 /// What the model is told about them.
 fn request(reader: Reader<'_>) -> String {
@@ -39,7 +38,7 @@ pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Op
 
 /// Returns how long to wait after so many attempts in vain.
 pub fn pause(in_vain: u32) -> Duration {
-    AGAIN * 2u32.pow(in_vain.saturating_sub(1).min(MOST_DOUBLINGS))
+    ATTEMPTS.pause_after(in_vain)
 }
 
 /// Writes what is put into the turn.

@@ -12,11 +12,11 @@ use crate::supervisor::child::{End, Exit};
 use crate::supervisor::leftovers::adopted_orphans::OwnChild;
 use crate::supervisor::signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::supervisor::stderr_tail::end_of;
+use crate::sys::backoff::Backoff;
 use crate::sys::process::Signal;
 
-/// The group is looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
-const LAST_LOOK: Duration = Duration::from_millis(50);
+/// The pauses between looks at the group: most groups are gone after the first.
+const LOOKS: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50));
 
 pub(crate) struct Watcher {
     pub(crate) leader: Leader,
@@ -77,7 +77,7 @@ impl Watcher {
     /// (`npx`), and who does the work may still be putting it away. Any other rest is killed at once.
     async fn until_group_is_empty(&mut self, sent: SignalsSent) -> Vec<u32> {
         let mut killed_at = None;
-        let mut pause = FIRST_LOOK;
+        let mut looks = LOOKS;
         loop {
             let members = self.leader.group_members().await;
             if members.is_empty() {
@@ -93,8 +93,7 @@ impl Watcher {
                     return members;
                 }
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LAST_LOOK);
+            sleep(looks.next_pause()).await;
         }
     }
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::control_socket::{Order, ShimReport};
 use crate::domain::grace_periods;
 use crate::supervisor::child::Exit;
+use crate::sys::backoff::Backoff;
 use crate::sys::blocking_wait::SignalWaiter;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
@@ -40,9 +41,8 @@ const REAPED_AT_ONCE: usize = 4096;
 /// that are still there, if they fork on and on.
 const FEW: usize = 32;
 
-/// The killed are looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
-const LAST_LOOK: Duration = Duration::from_millis(50);
+/// The pauses between looks at killed processes: most are gone after the first.
+const LOOKS: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50));
 
 /// Exit codes of shells: a program that cannot be run, and a death by a signal, whose number is added.
 const CANNOT_RUN: u8 = 126;
@@ -65,6 +65,8 @@ enum Stage {
     Terminating(Option<Instant>),
     Killing {
         since: Instant,
+        looks: Backoff,
+        /// The time until the next look.
         pause: Duration,
     },
 }
@@ -198,8 +200,8 @@ impl Shim {
         if is_over {
             self.kill();
         }
-        if let Stage::Killing { pause, .. } = &mut self.stage {
-            *pause = (*pause * 2).min(LAST_LOOK);
+        if let Stage::Killing { looks, pause, .. } = &mut self.stage {
+            *pause = looks.next_pause();
             self.kill_all();
         }
     }
@@ -265,7 +267,8 @@ impl Shim {
 
     fn kill(&mut self) {
         if !matches!(self.stage, Stage::Killing { .. }) {
-            self.stage = Stage::Killing { since: Instant::now(), pause: FIRST_LOOK };
+            self.stage =
+                Stage::Killing { since: Instant::now(), looks: LOOKS, pause: Duration::ZERO };
         }
     }
 

@@ -14,12 +14,11 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::failed;
 use crate::bus::storage::{LogError, OnRing};
 use crate::domain::ids::SessionId;
+use crate::sys::backoff::Backoff;
 use crate::sys::fs::disk::{self, Writes};
 
-/// Polling begins with this and doubles while nothing happens.
-const FIRST_POLL: Duration = Duration::from_millis(50);
-/// A wake by polling comes at most this late.
-const LAST_POLL: Duration = Duration::from_millis(500);
+/// The pauses of polling while nothing happens; a wake by polling comes at most the longest of them late.
+const POLLS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
 
 /// What it takes to be told of what is appended to the files in a directory. Linux tells that of the directory; macOS, by kqueue,
 /// only of each file that is watched itself. There its other way, `FSEvents`, tells of a write only when the file is closed.
@@ -141,13 +140,12 @@ impl Bells {
         std::thread::Builder::new()
             .name("bus-bells".to_owned())
             .spawn(move || {
-                let mut pause = FIRST_POLL;
-                while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let mut polls = POLLS;
+                while ended.recv_timeout(polls.next_pause()) == Err(RecvTimeoutError::Timeout) {
                     let now = times(&paths);
-                    if now == known {
-                        pause = (pause * 2).min(LAST_POLL);
-                    } else {
-                        (known, pause) = (now, FIRST_POLL);
+                    if now != known {
+                        known = now;
+                        polls.reset();
                         call(&on_ring);
                     }
                 }
