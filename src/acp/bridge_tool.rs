@@ -1,7 +1,7 @@
-//! Whether a permission question is about one of our own endpoint's tools, which are always allowed.
+//! Recognizes a permission question about one of our own endpoint's tools, which are always allowed.
 //!
-//! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: what
-//! merely contains our words may be another server's tool, or words that a model chose.
+//! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: a text that merely
+//! contains our words may be another server's tool, or words that a model chose.
 
 use super::data::tool_call_update::ToolCallUpdate;
 use super::data::tool_calls::{ToolCall, name_in_meta, stated_name};

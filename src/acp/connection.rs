@@ -1,4 +1,4 @@
-//! The handle of a connection: what is asked of an agent.
+//! The handle of a connection: the requests to an agent, each with its deadline.
 
 use super::data::agent_info::{AgentInfo, Feature};
 use super::data::prompt_result::PromptOutcome;

@@ -61,7 +61,7 @@ pub enum AcpError {
 }
 
 impl AcpError {
-    /// Returns all that the agent said about it, with its own further data, for whoever looks for a reason in it.
+    /// Returns all that the agent said about it, with its own further data, for a caller that looks for the reason in it.
     pub fn words(&self) -> String {
         match self {
             Self::Refused { message, data: Some(data), .. } => format!("{message} {data}"),
@@ -77,7 +77,7 @@ pub enum Ending {
     /// The agent closed its stdout: usually it exited.
     #[error("the agent closed its stdout")]
     AgentClosed,
-    /// Somebody here called `shutdown`, or dropped the last handle.
+    /// The owner called `shutdown`, or dropped the last handle.
     #[error("the connection was shut down")]
     Shutdown,
     /// The pipe to the agent stood still for the whole limit.

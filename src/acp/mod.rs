@@ -4,13 +4,13 @@
 //! [`AgentEvents`] (what the agent says by itself). The module guarantees:
 //!
 //! - Nothing an agent writes ends the connection, makes it panic or fills the memory: lines are bounded, repaired where
-//!   possible, else dropped and counted ([`LineCounts`]); reading stops while too much waits to be taken.
+//!   possible, else dropped and counted ([`LineCounts`]); reading stops while too many events wait.
 //! - Every request ends: by its answer, by its deadline, or at once when the agent is gone. A prompt has no deadline.
 //! - When a request returns, all events that the agent sent before its answer already wait in [`AgentEvents`].
-//! - No word of an agent that stands for something (an id, a model, why it ended, an error) is long, secret, or more than a line:
-//!   each is bounded and hidden where it is parsed ([`ConnectOptions::secrets`]).
-//! - A question for permission is always answered; one that nobody answers is answered `cancelled`.
-//! - A question for what has come meanwhile is answered in time; when nobody does, with nothing.
+//! - No word of an agent that stands for something (an id, a model, a stop reason, an error) is long, secret, or more than a line:
+//!   each is bounded, and secrets in it hidden, where it is parsed ([`ConnectOptions::secrets`]).
+//! - A question for permission is always answered; one without an answer of the owner is answered `cancelled`.
+//! - A question for new messages is answered in time: without an answer of the owner, with none.
 //!
 //! It deliberately starts no process, decides no permission and knows no team: it offers the pure functions for that
 //! ([`choose`], [`is_our_tool`]). The client offers agents files only where its

@@ -92,7 +92,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// After a shutdown stdout is read and discarded for this long, so that an agent that says good-bye gets no broken pipe.
-/// The whole stop of an agent takes at most 30 s, by whoever stops its process.
+/// The whole stop of an agent takes at most 30 s, by the owner of its process.
 const GOODBYE: Duration = Duration::from_secs(30);
 
 /// How many requests of the agent may wait for answers before reading stops. Answers are queued for a pipe that the agent

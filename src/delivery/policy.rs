@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn mail_is_steered_at_once_and_not_while_some_is_on_its_way() {
+    fn mail_is_steered_at_once_and_not_while_some_is_in_flight() {
         let busy = steered(SteerWhen::Always);
         assert_eq!(mail_action(&NONE, &busy), MailAction::Leave);
         assert_eq!(mail_action(&MAIL, &busy), MailAction::Steer);
-        let on_its_way = RunningTurn { steering: true, ..busy };
-        assert_eq!(mail_action(&URGENT, &on_its_way), MailAction::Leave);
+        let in_flight = RunningTurn { steering: true, ..busy };
+        assert_eq!(mail_action(&URGENT, &in_flight), MailAction::Leave);
         let later = busy.now + Duration::from_secs(1);
         let just_steered = RunningTurn { not_before: Some(later), ..busy };
         assert_eq!(mail_action(&MAIL, &just_steered), MailAction::Later(later));

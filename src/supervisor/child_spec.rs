@@ -19,11 +19,11 @@ pub struct ChildSpec {
     pub env: Vec<(OsString, OsString)>,
     /// The directory to start in.
     pub cwd: PathBuf,
-    /// What stands between us and the child; `None` starts it directly.
+    /// The shim between this process and the child; `None` starts the child directly.
     pub shim: Option<Shim>,
 }
 
-/// What guards a child: a process that ends it with all its descendants, also when we are dead.
+/// The process beside a child that ends it with all its descendants, even when this process is dead.
 #[derive(Clone, Debug)]
 pub struct Shim {
     /// Our own binary.
@@ -33,7 +33,7 @@ pub struct Shim {
 }
 
 impl fmt::Debug for ChildSpec {
-    /// Names the variables without their values, as some are secrets.
+    /// Names the variables without their values, as some values are secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&OsString> = self.env.iter().map(|(name, _)| name).collect();
         formatter
@@ -50,8 +50,8 @@ impl fmt::Debug for ChildSpec {
 /// Our ends of the child's stdin and stdout. Dropping `stdin` closes it.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What is written here the child reads.
+    /// The child reads from it.
     pub stdin: ChildStdin,
-    /// What the child writes is read here.
+    /// The child writes to it.
     pub stdout: ChildStdout,
 }

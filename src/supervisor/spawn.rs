@@ -37,7 +37,7 @@ pub async fn spawn(mut spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnErro
 
 fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), SpawnError> {
     let refused = |source| SpawnError::Refused { program: program.clone(), source };
-    // Before the spawn, so that even the earliest exit is heard of.
+    // Before the spawn, so that even the earliest exit is noticed.
     let changes = ChildChanges::listen().map_err(refused)?;
     let mut command = Command::new(&program);
     command
@@ -59,11 +59,11 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
 
     let tail = Arc::new(Tail::default());
-    let (wish, wishes) = watch::channel(SignalDeadlines::default());
+    let (deadlines, deadlines_receiver) = watch::channel(SignalDeadlines::default());
     let (end, ends) = watch::channel(None);
     let watcher = Watcher {
         leader: Leader::new(child, pid, changes),
-        wish: wishes,
+        deadlines: deadlines_receiver,
         end,
         stderr: tokio::spawn(drain(stderr, Arc::clone(&tail))),
         _own: own,
@@ -73,7 +73,7 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
 
     let start_time = start_time(pid);
     let shared =
-        ChildShared { program, pid, start_time, shim: None, stderr: tail, wish, end: ends };
+        ChildShared { program, pid, start_time, shim: None, stderr: tail, deadlines, end: ends };
     Ok((Supervised::new(shared), Pipes { stdin, stdout }))
 }
 

@@ -56,7 +56,7 @@ pub enum SpawnError {
         #[source]
         source: io::Error,
     },
-    /// The child's guard could not be started, or did not start the child.
+    /// The child's shim could not be started, or did not start the child.
     #[error("failed to start the guard of an agent, `{}`: is this binary still in its place?", binary.display())]
     Shim {
         /// Our own binary.
@@ -70,7 +70,7 @@ pub enum SpawnError {
 /// Linux and macOS agree on the number of "not in a format that can be run"; `io::ErrorKind` has no name for it.
 const ENOEXEC: i32 = 8;
 
-/// The system gives the same error for a missing program, interpreter and directory, so this looks which it is.
+/// Finds out why a start failed: the system gives the same error for a missing program, interpreter and directory.
 pub(super) fn explain(program: &Path, cwd: &Path, source: io::Error) -> SpawnError {
     let program = program.to_owned();
     if !cwd.is_dir() {

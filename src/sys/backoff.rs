@@ -1,5 +1,5 @@
-//! Pauses between attempts: the first is short, each one after it twice as long, up to a longest one. What waits knows nothing of
-//! time: the caller sleeps, so the same schedule serves a task, a thread and a process without a runtime.
+//! Pauses between attempts: the first is short, each one after it twice as long, up to a longest one. A schedule does not sleep itself,
+//! so that a task, a thread and a process without a runtime can use the same one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a process of one thread and no runtime waits for: a line to another process, signals, and the time, at once.
+//! Waits without a runtime, for a process of one thread: for data on a socket, for signals, and for a deadline, all at once.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,4 @@
-//! Whether anybody reads what is written: for who has nothing to write for hours.
+//! Detects that a pipe's reader is gone, for processes that may not write for hours.
 
 use std::os::fd::AsFd;
 

@@ -1,6 +1,7 @@
-//! How many files this process may have open: a team of fifty needs hundreds, and systems give 1,024 or 256 unasked.
+//! The limit of open files of this process: a team of fifty needs hundreds, and the default of systems is 1,024 or 256.
 //!
-//! The soft limit is low because programs that use `select` break beyond 1,024. We do not; what we start gets the old limit back.
+//! The soft limit is low because programs that use `select` break beyond 1,024. This program does not; its children get the old limit
+//! back.
 
 use std::io;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! What can be told of a pipe that is read, without reading it.
+//! How much waits in a pipe, and whether its writers are gone, found out without reading it.
 
 use std::os::fd::{AsFd, OwnedFd};
 

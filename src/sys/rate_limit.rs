@@ -1,4 +1,4 @@
-//! A reader with a speed limit: who writes more has to wait behind a full pipe, and nothing is lost.
+//! Limits the speed of a reader: a faster writer waits at a full pipe, and no byte is lost.
 
 use std::io;
 use std::pin::Pin;

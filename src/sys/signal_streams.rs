@@ -1,4 +1,4 @@
-//! Signals that this process receives: those that ask it to end, and the one that tells of its children.
+//! The signals that this process receives: requests to end, and changes of its children.
 
 use std::future::{pending, poll_fn};
 use std::io;

@@ -1,4 +1,4 @@
-//! The terminal that somebody sits at: whether it is this process's turn there, and whether a line was typed.
+//! The user's terminal: whether this process is in its foreground, and whether a line was typed.
 
 use std::fs::File;
 use std::os::fd::AsFd;

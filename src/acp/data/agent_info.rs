@@ -1,4 +1,4 @@
-//! What an agent says of itself when it is greeted.
+//! What an agent says of itself in its answer to `initialize`.
 
 use super::json_fields::list;
 use super::text_bounds;
@@ -35,7 +35,7 @@ pub enum Feature {
 /// A way to log in to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthMethod {
-    /// Its id.
+    /// The id by which it is chosen.
     pub id: Hidden,
     /// What people are shown.
     pub name: Hidden,

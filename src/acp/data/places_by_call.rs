@@ -1,4 +1,4 @@
-//! What the tool calls of a session have named, beyond the turn in which they did: a call may go on in a later one.
+//! The places that the tool calls of a session have named, kept beyond the turn of a call: it may continue in a later turn.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,7 +1,7 @@
-//! `session/update`, parsed by ourselves from raw JSON.
+//! `session/update`, parsed from raw JSON.
 //!
-//! The protocol crate's typed form drops an update whose kind it does not know, before any handler sees it. Here nothing
-//! is lost: what is not understood, or lacks what it needs, is [`Update::Unknown`] with its JSON.
+//! The protocol crate's typed form drops an update of an unknown kind before any handler sees it. Here no update is lost: one that is
+//! not understood, or lacks a field that it needs, is [`Update::Unknown`] with its JSON.
 
 use super::content_block::block_text;
 use super::json_fields::{list, string};
@@ -13,20 +13,20 @@ use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::Secrets;
 use serde_json::Value;
 
-/// One thing that an agent tells about its session.
+/// One update of an agent about its session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// A chunk of the answer. What is no text stands in it as a bracketed word: `[image image/png]`.
+    /// A chunk of the answer. Blocks other than text stand in it as bracketed words: `[image image/png]`.
     MessageText(String),
-    /// A chunk of what the model thinks.
+    /// A chunk of the model's thoughts.
     ThoughtText(String),
-    /// A chunk of a user's message, told while a session is loaded.
+    /// A chunk of a user's message, replayed while a session is loaded.
     UserText(String),
-    /// A tool call begins or changes; which of both, agents do not agree about (see [`crate::acp::ToolCalls`]).
+    /// A tool call begins or changes; agents do not agree which is which (see [`crate::acp::ToolCalls`]).
     ToolCall(Box<ToolCallUpdate>),
     /// The whole plan, instead of the one before.
     Plan(Vec<PlanEntry>),
-    /// The tokens of one request to the model. qwen tells each so, instead of all at the turn's end.
+    /// The tokens of one request to the model. qwen reports each request, instead of all at the turn's end.
     Tokens(TokenUsage),
     /// How full the model's context is.
     Usage {
@@ -36,7 +36,7 @@ pub enum Update {
         size: u64,
         /// What the session has cost so far.
         cost: Option<Cost>,
-        /// When a limit that is used up begins anew, in seconds since 1970. claude tells it so.
+        /// When a used up limit is reset, in seconds since 1970; claude reports it.
         resets_at: Option<f64>,
     },
     /// The session's mode is now this.
@@ -45,7 +45,7 @@ pub enum Update {
     Commands(Vec<String>),
     /// The session's settings, all of them, with their values.
     ConfigOptions(Vec<ConfigOption>),
-    /// Whether the agent cannot go on. codex tells it so, and then writes why as the text of a turn that ends well.
+    /// Whether the agent cannot continue. codex reports it, and then gives the reason as the text of a turn that ends well.
     Failing(bool),
     /// Anything else, and anything malformed.
     Unknown {
@@ -59,20 +59,20 @@ pub enum Update {
 /// A step of an agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The description of the step.
     pub content: String,
-    /// `high`, `medium`, `low`; empty when not told.
+    /// `high`, `medium`, `low`; empty when not given.
     pub priority: String,
-    /// `pending`, `in_progress`, `completed`; empty when not told.
+    /// `pending`, `in_progress`, `completed`; empty when not given.
     pub status: String,
 }
 
 /// An amount of money.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
-    /// How much.
+    /// The amount, in units of the currency.
     pub amount: f64,
-    /// In which currency: a few letters, three by ISO 4217.
+    /// The currency: a few letters, three by ISO 4217.
     pub currency: String,
 }
 

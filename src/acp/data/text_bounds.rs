@@ -1,5 +1,5 @@
-//! What is taken of an agent's words: hidden first, then cut. Nothing behind the connection meets one that is long, that is secret, or
-//! that is more than a line where a line is meant.
+//! Bounds on an agent's words: secrets are hidden first, then the text is cut. Behind the connection no text of an agent is long, holds
+//! a secret, or has more than a line where a line is meant.
 
 use crate::domain::limits;
 use crate::domain::text::redact::{Hidden, Secrets};

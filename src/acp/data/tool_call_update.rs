@@ -7,14 +7,14 @@ use super::touched_paths::Touched;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// What one message says about a tool call; what it does not mention is `None`.
+/// One message about a tool call; a field that it does not mention is `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolCallUpdate {
     /// The call's id, unique in the session.
     pub id: String,
-    /// Whether it is told as a beginning. Some agents tell every change so.
+    /// Whether it is a `tool_call`, the beginning of a call. Some agents send every change as one.
     pub begins: bool,
-    /// What people are shown.
+    /// The title that people are shown.
     pub title: Option<String>,
     /// The tool's own name, where the agent sends one as a field of its own.
     pub name: Option<String>,
@@ -22,7 +22,7 @@ pub struct ToolCallUpdate {
     pub kind: Option<String>,
     /// `pending`, `in_progress`, `completed`, `failed`, …
     pub status: Option<String>,
-    /// The paths it is about.
+    /// The paths that the call is about.
     pub locations: Option<Vec<String>>,
     /// The files that it changes, where it shows how.
     pub diffs: Option<Vec<Diff>>,
@@ -32,16 +32,16 @@ pub struct ToolCallUpdate {
     pub content: Option<String>,
     /// The agent's own additions.
     pub meta: Option<Value>,
-    /// What has to be judged: every place that the message names, and the kind.
+    /// The input of the permission rules: every place that the message names, and the kind.
     pub touched: Touched,
 }
 
 /// A file that a call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
-    /// Which.
+    /// The path of the file.
     pub path: String,
-    /// Whether it was not there before.
+    /// Whether the call creates the file.
     pub is_new: bool,
 }
 
@@ -78,7 +78,7 @@ fn locations(raw: &Value) -> Option<Vec<String>> {
     if changed.is_empty() {
         return named;
     }
-    // All of them: what is not looked at is not allowed by rule, and what is not told has not changed.
+    // All of them: a rule allows only paths that it has looked at, and only reported paths count as changed.
     let all = named.into_iter().flatten().chain(changed);
     let mut seen = HashSet::new();
     Some(all.filter(|path| seen.insert(path.clone())).collect())
@@ -91,7 +91,7 @@ fn diffs(raw: &Value) -> Option<Vec<Diff>> {
         Some(Diff { path: string(part, "path")?, is_new: present(part, "oldText").is_none() })
     });
     let diffs: Vec<_> = diffs.collect();
-    // Content without any takes nothing back that was shown before.
+    // Content without a diff does not take earlier diffs back.
     (!diffs.is_empty()).then_some(diffs)
 }
 

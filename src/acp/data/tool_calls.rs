@@ -1,7 +1,7 @@
 //! The tool calls of a session, put together from whatever messages mention them.
 //!
 //! Agents do not agree how a call begins: gemini may ask permission for a call that it never announced, and send a
-//! `tool_call_update` for an id that is new. So the first sight of an id makes the call, whatever the message.
+//! `tool_call_update` for a new id. So the first message with an id makes the call, whatever its kind.
 
 use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;

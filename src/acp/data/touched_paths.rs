@@ -1,7 +1,8 @@
-//! What a tool call is about, for who has to judge it: every place that any of its messages names, and the worst of its kinds.
+//! The places and the kind of a tool call, as permissions are judged by them: every place that any of its messages names, and the worst
+//! of its kinds.
 //!
-//! Agents tell a call in several messages, and a later one may say less than an earlier one, or something else. People are shown
-//! the newest. What is judged is all that was ever said: in locations, in diffs, and in the arguments of the tool.
+//! Agents tell of a call in several messages, and a later one may say less than an earlier one, or something else. People are shown the
+//! newest. The judgement counts all of them: locations, diffs, and the arguments of the tool.
 
 use serde_json::Value;
 

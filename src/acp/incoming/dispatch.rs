@@ -1,6 +1,6 @@
-//! What comes from an agent unasked, and where each message goes. The one place that knows the methods of an agent.
+//! Dispatches the requests and notifications of an agent. The one place that knows their methods.
 //!
-//! It runs inside the protocol's serial dispatch, so every branch only hands over ([`Queue::push`]) or answers at once.
+//! It runs inside the protocol's serial dispatch, so every branch only queues an event ([`Queue::push`]) or answers at once.
 
 use super::drain_request::{self, DrainQuestion};
 use super::event_queue::{AgentEvent, Queue, weight};

@@ -1,7 +1,7 @@
-//! Draining: an agent asks, between two steps of its turn, for what has come meanwhile.
+//! Draining: between two steps of its turn, an agent asks for new messages.
 //!
-//! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it ask no
-//! more, and old versions wait without end. So every question is answered in time, whatever its owner is doing.
+//! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it stop asking,
+//! and old versions wait without end. So every question is answered in time, whatever its owner is doing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! What an agent says by itself, and the queue in which it waits to be taken.
+//! The events of an agent, and the queue in which they wait for the connection's owner.
 //!
-//! The protocol's dispatch is serial: a handler that waits holds up every later message, answers included. So the queue
-//! takes an event at once, always; it is bounded from the other side: it knows its weight, and the reader of the agent's
-//! stdout stops while that is over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the
-//! unread lines wait too, each until its deadline: so whoever waits for a request has to go on taking events.
+//! The protocol's dispatch is serial: a handler that waits holds up every later message, answers included. So the queue accepts every
+//! event at once, and is bounded from the other side: it knows its weight, and the reader of the agent's stdout stops while that is
+//! over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the unread lines wait too, each until its
+//! deadline: so a caller that awaits a request has to keep receiving events.
 
 use super::drain_request::DrainQuestion;
 use super::file_request::FileQuestion;
@@ -36,12 +36,12 @@ pub enum AgentEvent {
     DrainAsked(DrainQuestion),
     /// A notification outside the protocol; nothing was done.
     UnknownNotification {
-        /// Its method.
+        /// The method of the message.
         method: String,
     },
     /// A request outside the protocol, already answered "method not found".
     UnknownRequest {
-        /// Its method.
+        /// The method of the message.
         method: String,
     },
 }

@@ -25,18 +25,18 @@ pub struct FileQuestion {
     responder: Mutex<Option<Responder>>,
 }
 
-/// What an agent wants with a file.
+/// An agent's request about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRequest {
     /// The agent's session.
     pub session: AcpSessionId,
     /// The file, as the agent names it: absolute, by the protocol.
     pub path: PathBuf,
-    /// What with it.
+    /// Whether to read or to write it.
     pub access: FileAccess,
 }
 
-/// What is done with a file.
+/// The access to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileAccess {
     /// `fs/read_text_file`.
@@ -48,7 +48,7 @@ pub enum FileAccess {
     },
     /// `fs/write_text_file`.
     Write {
-        /// All that is in it afterwards.
+        /// The whole new content.
         content: String,
     },
 }
@@ -58,12 +58,13 @@ impl FileQuestion {
         Self { request, responder: Mutex::new(Some(responder)) }
     }
 
-    /// Returns what is wanted.
+    /// Returns the request.
     pub fn request(&self) -> &FileRequest {
         &self.request
     }
 
-    /// Answers: with what was read (or nothing, of a write), or with why not. When the agent is gone, nothing happens.
+    /// Answers with the content that was read (empty for a write), or with the reason for a refusal. The answer is lost when the agent
+    /// is gone.
     pub fn answer(mut self, answer: Result<String, String>) {
         self.send(answer);
     }

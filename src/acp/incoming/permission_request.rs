@@ -1,4 +1,4 @@
-//! An agent's question whether it may, and the choice among its options.
+//! A permission question of an agent: how it is parsed and answered, and which of its options stands for our answer.
 
 use crate::acp::data::json_fields::{list, present, string};
 use crate::acp::data::session_settings::AcpSessionId;
@@ -111,7 +111,7 @@ impl PermissionQuestion {
         &self.request
     }
 
-    /// Sends the answer. When the agent is gone there is nobody to answer, and nothing happens.
+    /// Sends the answer, which is lost when the agent is gone.
     pub fn answer(mut self, answer: Answer) {
         self.send(answer);
     }

@@ -1,4 +1,4 @@
-//! Steer: unread messages put into a running turn by the bridge, where the agent offers that.
+//! Steer: the bridge puts unread messages into a running turn, where the agent offers that.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 use crate::sys::backoff::Backoff;
 
-/// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
+/// How long an agent may take to accept or refuse the messages. Real agents answer within milliseconds, but for a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The pauses between attempts while the agent says that it has no turn: it is between two, or has not begun the one yet. Half a
 /// minute is often enough, as each attempt is recorded.
 const ATTEMPTS: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(32));
 
-/// What the model is told about them.
+/// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!(
@@ -26,7 +26,7 @@ fn request(reader: Reader<'_>) -> String {
     )
 }
 
-/// Says when the mail is to be put into the turn: now, at some time, or not as things are.
+/// Returns when to steer pending mail into the turn; `None` while something stands against it.
 pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Option<Instant> {
     mail.newest?;
     let waits = turn.asking || (when == SteerWhen::BetweenCalls && turn.calls);
@@ -36,19 +36,19 @@ pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Op
     Some(turn.not_before.map_or(turn.now, |at| at.max(turn.now)))
 }
 
-/// Returns how long to wait after so many attempts in vain.
+/// Returns the pause after a number of failed attempts.
 pub fn pause(in_vain: u32) -> Duration {
     ATTEMPTS.pause_after(in_vain)
 }
 
-/// Writes what is put into the turn.
+/// Writes the text that is put into the turn.
 pub fn steer_text<'r>(
-    letters: &[LoadedMessage],
+    messages: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> String {
     let reader = reader.into();
-    format!("{}\n\n{}", frame(letters, reader, more), request(reader))
+    format!("{}\n\n{}", frame(messages, reader, more), request(reader))
 }
 
 #[cfg(test)]

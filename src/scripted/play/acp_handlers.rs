@@ -1,6 +1,6 @@
-//! The protocol's handlers: they say what the agent can do, and pass on what is asked, in order and at once.
+//! The protocol's handlers: they answer what the agent can do, and pass every other request on, in order and at once.
 //!
-//! The library delivers one message at a time and waits for its handler, so nothing here takes time.
+//! The library delivers one message at a time and waits for its handler, so no handler here waits for anything.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! The agent's side of the Agent Client Protocol: sessions, their servers and turns, and the end of it all.
+//! The agent's loop: it owns the sessions, starts their servers and turns, and ends them all.
 //!
-//! One loop owns the sessions. The protocol's handlers only pass on what was asked; everything that takes time (a turn,
-//! the start and the end of servers) is a task whose end comes back to the loop.
+//! The protocol's handlers only pass requests on; everything that takes time (a turn, the start and the end of servers) is a task whose
+//! end comes back to the loop.
 
 use std::collections::HashMap;
 use std::sync::Arc;

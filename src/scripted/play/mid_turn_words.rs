@@ -1,7 +1,7 @@
-//! Words that come into a turn that runs: steered into it by the client, or drained from the client by the agent.
+//! Messages that get into a running turn: steered into it by the client, or drained from the client by the agent.
 //!
-//! Both are outside of the protocol: `_session/steering` is what the adapters of claude and codex offer,
-//! `craft/drainMidTurnQueue` is what qwen asks. A script can also do it badly.
+//! Both are outside of the protocol: the adapters of claude and codex offer `_session/steering`, and qwen sends
+//! `craft/drainMidTurnQueue`. A script can also make the agent do it badly.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

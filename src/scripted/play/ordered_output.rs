@@ -1,9 +1,8 @@
-//! The agent's side of the line: what was sent stays in order, a step can wait until it is really written, and a script
-//! can write a raw line between the protocol's own.
+//! The agent's output: messages stay in order, a step can wait until its message is really written, and a script can write a raw line
+//! between the protocol's own.
 //!
-//! The protocol library queues what it sends and tells nobody when it is written. So two notices of our own travel
-//! through the same queue and are taken out here, before the stream: one that says "everything before me is written",
-//! one that carries a raw line.
+//! The protocol library queues messages and does not report when they are written. So two notices of our own travel through the same
+//! queue and are taken out here, before the stream: one that says "everything before me is written", one that carries a raw line.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! One session of the agent: what it plays, what it remembers, its servers, and its turn.
+//! One session of the agent: its part of the script, its memory, its servers, and its turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,4 @@
-//! What every answer to a request of the client needs: the error for a bad request, and what becomes of an answer that cannot be
-//! sent.
+//! What every answer to a request of the client shares: the error for a bad request, and the outcome of sending.
 
 use agent_client_protocol::Error;
 

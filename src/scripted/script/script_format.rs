@@ -1,4 +1,4 @@
-//! The script: its format, how it is read, and what is refused.
+//! The format of a script: reads it, and refuses mistakes with their place.
 //!
 //! ```toml
 //! [agents.writer.start]               # optional: how the process behaves
@@ -81,17 +81,17 @@ pub(crate) struct Start {
     pub(crate) servers: StartServers,
     pub(crate) ignore_eof: bool,
     pub(crate) ignore_term: bool,
-    /// So many sessions open; who asks for a further one is never answered.
+    /// This many sessions open; a request for a further one is never answered.
     pub(crate) sessions: Option<u32>,
     /// Sessions can be loaded and resumed.
     pub(crate) load: bool,
-    /// Sessions can be loaded and not resumed, and this is said again before the loading is answered.
+    /// Sessions can be loaded and not resumed; this text is replayed before the load is answered.
     pub(crate) history: Option<String>,
     /// The models to choose from; the first one is in use.
     pub(crate) models: Vec<String>,
     /// The modes to choose from, likewise.
     pub(crate) modes: Vec<String>,
-    /// Whether words can be put into its turns, and what it does with them.
+    /// What it does with messages steered into its turns.
     pub(crate) steering: Steering,
     /// It asks after each tool call for what has come meanwhile.
     pub(crate) drain: bool,

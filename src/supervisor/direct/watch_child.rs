@@ -1,4 +1,4 @@
-//! The one task that owns a child: it alone signals, reaps, and says how the child ended.
+//! The one task that owns a direct child: it alone signals and reaps the child, and publishes how the child ended.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ const LOOKS: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_mil
 
 pub(crate) struct Watcher {
     pub(crate) leader: Leader,
-    pub(crate) wish: watch::Receiver<SignalDeadlines>,
+    pub(crate) deadlines: watch::Receiver<SignalDeadlines>,
     pub(crate) end: watch::Sender<Option<End>>,
     pub(crate) stderr: JoinHandle<()>,
-    /// Given back when the child is reaped.
+    /// Dropped when the child is reaped.
     pub(crate) _own: OwnChild,
 }
 
 impl Watcher {
-    /// Lives as long as the child and a little longer. The end it publishes is its last act.
+    /// Runs until the child is reaped and its group is empty; its last act is to publish the end.
     pub(crate) async fn run(mut self) {
         let sent = self.until_leader_exits().await;
         let survivors = self.until_group_is_empty(sent).await;
@@ -41,24 +41,24 @@ impl Watcher {
         let mut sent = SignalsSent::Nothing;
         let mut handles_left = true;
         loop {
-            let wish = *self.wish.borrow_and_update();
-            sent = self.send_what_is_due(wish, sent, handles_left);
-            let next = wish.next(sent);
+            let deadlines = *self.deadlines.borrow_and_update();
+            sent = self.send_due_signal(deadlines, sent, handles_left);
+            let next = deadlines.next(sent);
             tokio::select! {
                 () = self.leader.exited() => return sent,
-                changed = self.wish.changed(), if handles_left => handles_left = changed.is_ok(),
+                changed = self.deadlines.changed(), if handles_left => handles_left = changed.is_ok(),
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
         }
     }
 
-    fn send_what_is_due(
+    fn send_due_signal(
         &self,
-        wish: SignalDeadlines,
+        deadlines: SignalDeadlines,
         sent: SignalsSent,
         handles_left: bool,
     ) -> SignalsSent {
-        let due = wish.due(sent, handles_left, Instant::now());
+        let due = deadlines.due(sent, handles_left, Instant::now());
         match due {
             SignalsSent::Kill if sent < due => self.leader.signal(Signal::SIGKILL),
             SignalsSent::Terminate if sent < due => {
@@ -71,10 +71,10 @@ impl Watcher {
         due
     }
 
-    /// Returns who stays in spite of SIGKILL.
+    /// Returns the processes that survive SIGKILL.
     ///
-    /// The rest of a group that was asked to terminate keeps the grace it was given: the leader may be a mere wrapper
-    /// (`npx`), and who does the work may still be putting it away. Any other rest is killed at once.
+    /// The rest of a group that was asked to terminate keeps its grace period: the leader may be a mere wrapper (`npx`), and the
+    /// process behind it may still be saving its work. Any other rest is killed at once.
     async fn until_group_is_empty(&mut self, sent: SignalsSent) -> Vec<u32> {
         let mut killed_at = None;
         let mut looks = LOOKS;
@@ -83,10 +83,10 @@ impl Watcher {
             if members.is_empty() {
                 return members;
             }
-            let wish = *self.wish.borrow();
+            let deadlines = *self.deadlines.borrow();
             let now = Instant::now();
-            let handles_left = self.wish.has_changed().is_ok();
-            let in_grace = handles_left && wish.kill.is_some_and(|at| at > now);
+            let handles_left = self.deadlines.has_changed().is_ok();
+            let in_grace = handles_left && deadlines.kill.is_some_and(|at| at > now);
             if sent != SignalsSent::Terminate || !in_grace {
                 self.leader.signal(Signal::SIGKILL);
                 if now.duration_since(*killed_at.get_or_insert(now)) > grace_periods::DIRECT_KILL {

@@ -1,11 +1,11 @@
-//! What a bridge and a shim say to each other. The bridge sends orders, a byte each, and the end of its line is its death; the
-//! shim answers with reports, a line each.
+//! The protocol between a bridge and a shim. The bridge sends orders over the control socket, a byte each, and the shim takes the end
+//! of the socket for the death of the bridge. The shim reports on its stdout, a line each.
 
 use std::fmt::Write as _;
 
 use crate::supervisor::child::Exit;
 
-/// What the shim is to do.
+/// An order to the shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Ask the agent's group to end.
@@ -22,7 +22,7 @@ impl Order {
         }
     }
 
-    /// A byte that is none of ours comes from a newer bridge; what it may mean cannot be known.
+    /// Reads an order. An unknown byte comes from a newer bridge, and is no order here.
     pub(crate) fn of(byte: u8) -> Option<Self> {
         match byte {
             b't' => Some(Order::Terminate),
@@ -32,16 +32,16 @@ impl Order {
     }
 }
 
-/// What the shim tells.
+/// A report of the shim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ShimReport {
     /// The agent runs.
     Started { pid: u32 },
     /// The system did not start the agent; the number is its reason.
     Refused { errno: i32 },
-    /// SIGKILL was sent, and so many are left.
+    /// SIGKILL was sent, and this many processes are left.
     Left { number: usize },
-    /// The agent has ended, and nobody is left but these. The last report.
+    /// The agent has ended, and only these processes are left. The last report.
     Ended { exit: Exit, survivors: Vec<u32> },
 }
 

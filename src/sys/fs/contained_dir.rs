@@ -1,7 +1,7 @@
-//! Files below a directory, reached by its descriptor: no path, link or change of links in between leads out of it.
+//! Opens files below a directory by its descriptor: no path, link or change of links in between leads out of it.
 //!
-//! No link is followed at all, not even one that stays inside: whoever wants that resolves the path first. So what was judged
-//! is what is opened. Where the kernel can (Linux 5.6), one `openat2` does it; elsewhere every part is opened by itself.
+//! No link is followed, not even one that stays inside: a caller that wants that resolves the path first. So the file that was judged
+//! is the file that is opened. Where the kernel can (Linux 5.6), one `openat2` does it; elsewhere every part is opened by itself.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -1,6 +1,6 @@
 //! The operations on durable files that a log needs, as a trait, so that a test can cut the power between any two of them.
 //!
-//! Nothing here follows a symlink in the last part of a path, and every file that is made is its owner's alone.
+//! None follows a symlink in the last part of a path, and each new file is its owner's alone.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -44,7 +44,7 @@ impl From<&Metadata> for FileIdentity {
 /// Which directory it is, and when names in it last changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Which.
+    /// The inode on that device.
     pub identity: FileIdentity,
     /// When, in nanoseconds since 1970, as coarse as the system's clock tick.
     pub modified_ns: i128,

@@ -1,4 +1,4 @@
-//! Locks between processes: one that is waited for with a deadline, and one that says that somebody lives.
+//! Locks between processes: a write lock with a deadline, and a lock that is held for as long as a session lives.
 //!
 //! Both are `flock(2)`: they belong to the open file, and the system frees them when the last process that has it open is gone.
 

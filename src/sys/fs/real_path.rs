@@ -1,4 +1,4 @@
-//! Where a path really leads, links resolved, also when its last parts are not there yet.
+//! Resolves the links of a path, also when its last parts do not exist yet.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};

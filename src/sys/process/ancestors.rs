@@ -1,6 +1,6 @@
-//! Who started this process, and who started that one: how two processes find out that the same one has started both.
+//! The ancestors of this process, by which two processes find out that the same one has started both.
 //!
-//! Exact on Linux. Elsewhere there is no `/proc`, and nobody is known to have started anybody.
+//! Exact on Linux. Elsewhere there is no `/proc`, and no ancestor is known.
 
 use std::fs;
 use std::path::Path;

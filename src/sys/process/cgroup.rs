@@ -1,5 +1,5 @@
-//! A control group for an agent and all that it starts, where the system lets us make one: killed by one write, faster than it
-//! can fork. Only version 2 can do that, and only where the groups below ours were given over to us (`cgroups(7)`, "Delegation").
+//! A control group for an agent and its descendants, where the system allows one: one write kills it, faster than it can fork. Only
+//! version 2 can do that, and only where the groups below ours were delegated to us (`cgroups(7)`, "Delegation").
 
 use std::fs;
 use std::io;

@@ -1,6 +1,6 @@
-//! Whose child a process is: what descends from a process, how that is signalled without hitting a stranger, and reaping.
+//! The descendants of a process: finds them, signals them without hitting a stranger, and reaps them.
 //!
-//! Exact on Linux. Elsewhere there is no `/proc` and nobody can adopt orphans: then nobody descends from anybody here.
+//! Exact on Linux. Elsewhere there is no `/proc` and no process can adopt orphans, so no descendants are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

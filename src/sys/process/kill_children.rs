@@ -1,9 +1,9 @@
-//! Ending the children of this process, orphans that fell to it among them, also those that fork and exit faster than all processes
-//! can be looked at.
+//! Kills the children of this process, adopted orphans among them, even those that fork and exit faster than a look at all processes
+//! takes.
 //!
 //! A process that forks and exits at once is gone when a look at all processes is done, and hundreds of them leave hardly any time
-//! for one. So a pass asks the kernel of each pid with one call whether it is a child that lives, signals it at once, and begins with
-//! those that the last pass did not see. To stop them before would win nothing: who is killed forks no more than who is stopped.
+//! for one. So a pass asks the kernel with one call for each pid whether it is a live child, signals it at once, and begins with the
+//! pids that the last pass did not see. Stopping them first would win nothing: a killed process forks no more than a stopped one.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Facts about processes, and the one way to signal a group of them.
 //!
-//! What needs `/proc` is exact on Linux. Elsewhere the answer is the honest poorer one, and each function says which.
+//! Facts from `/proc` are exact on Linux. Elsewhere each function says what poorer answer it gives.
 
 pub mod ancestors;
 pub mod cgroup;

@@ -1,7 +1,7 @@
-//! How far this process sees: whether those above itself that it finds in `/proc` are all that there are.
+//! Whether this process sees all of its ancestors in `/proc`.
 //!
-//! In a PID namespace of its own (`unshare`, `bwrap`, a container) a process finds nobody above the namespace's first process, so
-//! not to find somebody there proves nothing. Elsewhere than on Linux nothing can be seen, and nothing more is to be learned here.
+//! In a PID namespace of its own (`unshare`, `bwrap`, a container) a process finds no ancestor above the namespace's first process, so a
+//! missing ancestor proves nothing. On systems other than Linux no ancestor can be seen at all.
 
 /// How far a process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
