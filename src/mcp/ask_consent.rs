@@ -5,7 +5,7 @@
 //! `cli-team-bridge trust`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -18,6 +18,7 @@ use serde_json::json;
 use super::ask_user::{DECISION, shows_forms};
 use super::error::ToolError;
 use crate::domain::limits;
+use crate::sys::mutex::lock;
 use crate::team::Consent;
 
 /// How long a call waits for the user. Clients give up a call sooner or later; the answer counts for the next one all the same.
@@ -121,7 +122,7 @@ impl Consents {
 
     fn put(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Consent>>> {
         // Every change is whole by itself.
-        self.put.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.put)
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+use crate::sys::mutex::lock;
 
 /// How much is kept. A panic with its backtrace, or the usage text of a program called wrongly, fits several times;
 /// with a dozen agents it is still less than a megabyte.
@@ -35,7 +37,7 @@ struct Kept {
 impl Tail {
     fn push(&self, chunk: &[u8]) {
         // A panic while holding the lock leaves bytes at worst incomplete, which a tail may be.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.bytes.extend(chunk);
         let excess = kept.bytes.len().saturating_sub(KEPT_BYTES);
         kept.bytes.drain(..excess);
@@ -44,13 +46,13 @@ impl Tail {
 
     /// Returns how many bytes have come so far.
     pub(super) fn total(&self) -> u64 {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.kept);
         kept.dropped + kept.bytes.len() as u64
     }
 
     /// Returns what is kept, with bytes that are no UTF-8 replaced. What is missing before it is counted in a first line.
     pub(super) fn text(&self) -> String {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         let dropped = kept.dropped;
         let bytes = kept.bytes.make_contiguous();
         let mut text = String::new();

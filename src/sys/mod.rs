@@ -14,6 +14,7 @@ pub mod signal_streams;
 pub mod terminal;
 pub mod git_worktrees;
 pub mod rate_limit;
+pub mod mutex;
 pub mod open_file_limit;
 pub mod fd_passing;
 pub mod closed_pipe;

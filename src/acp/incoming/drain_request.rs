@@ -3,7 +3,7 @@
 //! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it stop asking,
 //! and old versions wait without end. So every question is answered in time, whatever its owner is doing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_client_protocol::Responder;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
+use crate::sys::mutex::lock;
 
 /// The method of the question.
 pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
@@ -62,7 +63,7 @@ impl Drop for DrainQuestion {
 
 impl Open {
     fn answer(&self, texts: &[String]) -> bool {
-        let responder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let responder = lock(&self.0).take();
         let Some(responder) = responder else {
             return false;
         };

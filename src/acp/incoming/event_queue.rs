@@ -11,9 +11,10 @@ use super::permission_request::PermissionQuestion;
 use crate::acp::data::session_settings::AcpSessionId;
 use crate::acp::data::session_update::Update;
 use crate::domain::time::Tick;
+use crate::sys::mutex::lock;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// Something the agent said by itself.
@@ -189,7 +190,7 @@ impl Queue {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // Nothing under this lock can panic half-way; a poisoned queue is still whole.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
+use crate::sys::mutex::unpoisoned;
 use agent_client_protocol::{Error, ErrorCode, Responder};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Whether agents are offered the methods of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +71,7 @@ impl FileQuestion {
     }
 
     fn send(&mut self, answer: Result<String, String>) {
-        let responder = self.responder.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let responder = unpoisoned(self.responder.get_mut());
         let Some(responder) = responder.take() else {
             return;
         };

@@ -3,9 +3,10 @@
 use crate::acp::data::json_fields::{list, present, string};
 use crate::acp::data::session_settings::AcpSessionId;
 use crate::acp::data::tool_call_update::ToolCallUpdate;
+use crate::sys::mutex::unpoisoned;
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The options of a question that are read; agents offer up to ten.
 const MOST_OPTIONS: usize = 64;
@@ -125,7 +126,7 @@ impl PermissionQuestion {
     }
 
     fn send(&mut self, answer: Answer) {
-        let responder = self.responder.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let responder = unpoisoned(self.responder.get_mut());
         let Some(responder) = responder.take() else {
             return;
         };

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
@@ -35,6 +35,7 @@ use crate::bus::storage::{
 use crate::domain::ids::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
+use crate::sys::mutex::lock;
 use crate::sys::random_ids;
 
 /// What a command has done: its events, those that were merely due first.
@@ -354,7 +355,7 @@ impl Bus {
 impl BusShared {
     pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
         // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.core)
     }
 
     /// Appends a command of this process.
@@ -389,7 +390,7 @@ impl BusShared {
 
     /// Returns the way to the thread that waits for turns, which is started when one is first waited for.
     fn queue_thread(self: &Arc<Self>) -> Result<mpsc::Sender<Queued>, BusError> {
-        let mut thread = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = lock(&self.queue);
         if let Some(sender) = &*thread {
             return Ok(sender.clone());
         }

@@ -1,6 +1,6 @@
 //! A membership: one live session of a member, and all that a process does in its name.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -19,6 +19,7 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
+use crate::sys::mutex::lock;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
 
@@ -334,7 +335,7 @@ impl Membership {
     }
 
     fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
-        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.answered)
     }
 }
 

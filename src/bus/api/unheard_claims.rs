@@ -7,7 +7,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::bus::Receipt;
 use super::membership::Membership;
@@ -17,6 +17,7 @@ use crate::bus::event::Event;
 use crate::bus::rules::Operation;
 use crate::domain::ids::{CallId, RequestId};
 use crate::domain::message::MessageKind;
+use crate::sys::mutex::lock;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
@@ -64,7 +65,7 @@ impl Claims {
 
     fn unheard(&self) -> MutexGuard<'_, BTreeMap<RequestId, CallId>> {
         // Every change leaves it whole.
-        self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unheard)
     }
 }
 

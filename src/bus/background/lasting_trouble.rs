@@ -1,8 +1,9 @@
 //! ReadTrouble that lasts, as that with a newer version: told once, and not each second.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::bus::storage::LogError;
+use crate::sys::mutex::lock;
 
 /// What a process was last told of the trouble with reading its bus.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl ReadTrouble {
     }
 
     fn replace(&self, text: Option<String>) -> Option<String> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.0);
         std::mem::replace(&mut *last, text)
     }
 }

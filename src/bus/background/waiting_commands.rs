@@ -5,7 +5,7 @@
 //! than once.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 
 use tokio::sync::oneshot;
 
@@ -13,6 +13,7 @@ use crate::bus::api::bus::{BusShared, Receipt};
 use crate::bus::error::BusError;
 use crate::bus::rules::Command;
 use crate::bus::storage::{LogError, WriteTurn};
+use crate::sys::mutex::lock;
 
 /// A command that waits for its turn.
 pub(crate) struct Queued {
@@ -41,7 +42,7 @@ enum Progress {
 impl Claim {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         // One assignment cannot leave it half-done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Says whether it may be done now.

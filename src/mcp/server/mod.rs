@@ -10,7 +10,7 @@ pub(crate) mod serve_stdio;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -41,6 +41,7 @@ use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::message::DeliveryMethod;
 use crate::domain::text::suggest::nearest;
+use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
 /// A tool that does not wait answers within this.
@@ -314,7 +315,7 @@ impl Server {
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<(RequestId, CallId)>> {
         // A list of pairs, each pushed in one step.
-        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.recent)
     }
 
     /// Sees to it that a session whose tool was called counts as one that has our tools.

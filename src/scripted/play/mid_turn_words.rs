@@ -4,7 +4,7 @@
 //! `craft/drainMidTurnQueue`. A script can also make the agent do it badly.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use agent_client_protocol::v1::{ConnectionTo, Responder, schema};
 use agent_client_protocol::{Client, Error, JsonRpcRequest, JsonRpcResponse, UntypedMessage};
@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use super::rpc_answers::answered;
 use super::text_blocks::text_of;
 use crate::scripted::script::script_format::Steering;
+use crate::sys::mutex::lock;
 
 /// The request that steers.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
@@ -61,7 +62,7 @@ impl Words {
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
         // A list of texts, each pushed in one step.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 

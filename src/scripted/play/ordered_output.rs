@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use agent_client_protocol::JsonRpcNotification;
 use agent_client_protocol::v1::{ConnectionTo, schema};
@@ -16,6 +16,8 @@ use futures::{Sink, Stream, sink, stream};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
+
+use crate::sys::mutex::lock;
 
 const WRITTEN: &str = "_scripted/written";
 const RAW: &str = "_scripted/raw";
@@ -76,7 +78,7 @@ impl Wire {
     async fn written(&self, connection: &ConnectionTo<Client>) -> Result<(), Gone> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (done, written) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, done);
+        lock(&self.waiting).insert(id, done);
         connection.send_notification(Written { id }).map_err(|_| Gone)?;
         written.await.map_err(|_| Gone)
     }
@@ -92,8 +94,7 @@ impl Wire {
         match own {
             OwnNotice::Raw(raw) => Some(raw),
             OwnNotice::Written(id) => {
-                let waiting =
-                    self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                let waiting = lock(&self.waiting).remove(&id);
                 if let Some(waiting) = waiting {
                     // Nobody waits any more when the turn was cancelled meanwhile.
                     waiting.send(()).ok();

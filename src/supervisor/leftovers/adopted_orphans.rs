@@ -4,12 +4,13 @@
 //! process had children before, or is the first of its system, only children that carry the mark are.
 
 use std::io;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use crate::sys::mutex::lock;
 use crate::sys::process;
 use crate::sys::process::descendants;
 use crate::sys::process::kill_children::{Hunt, Pass};
@@ -72,7 +73,7 @@ impl OwnChild {
     pub(crate) fn start(
         start: impl FnOnce() -> io::Result<tokio::process::Child>,
     ) -> io::Result<(Self, tokio::process::Child)> {
-        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = lock(&OWN);
         let child = start()?;
         let pid = child.id().expect("a child that was not waited for has its pid");
         own.push(pid);
@@ -86,7 +87,7 @@ impl OwnChild {
 
 impl Drop for OwnChild {
     fn drop(&mut self) {
-        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = lock(&OWN);
         // Only one: the pid may already be the next child's too.
         if let Some(at) = own.iter().position(|pid| *pid == self.pid) {
             own.swap_remove(at);
@@ -112,8 +113,7 @@ pub(crate) fn keep_killing() {
     let Some(adopting) = ADOPTING.get() else {
         return;
     };
-    let keeping = adopting.keeping.lock();
-    let mut keeping = keeping.unwrap_or_else(PoisonError::into_inner);
+    let mut keeping = lock(&adopting.keeping);
     if keeping.as_ref().is_none_or(JoinHandle::is_finished) {
         *keeping = Some(tokio::spawn(adopting.keep_killing()));
     }
@@ -150,11 +150,11 @@ impl Adopting {
 
     /// Kills the live orphans and all their descendants, and reaps the dead. Returns the processes that were not gone.
     fn look(&self, deadline: Instant) -> Vec<u32> {
-        let mut hunt = self.look.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hunt = lock(&self.look);
         let is_wanted = |pid| !self.has_other_children || process::has_variable(pid, self.mark);
         let Pass { mut killed, dead } = {
             // While it is held, no child of our own is started or given back.
-            let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = lock(&OWN);
             hunt.pass(&own, is_wanted)
         };
         killed.retain(|pid| !descendants::reap(*pid));

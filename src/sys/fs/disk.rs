@@ -44,7 +44,7 @@ impl From<&Metadata> for FileIdentity {
 /// Which directory it is, and when names in it last changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The inode on that device.
+    /// The directory.
     pub identity: FileIdentity,
     /// When, in nanoseconds since 1970, as coarse as the system's clock tick.
     pub modified_ns: i128,

@@ -6,12 +6,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use fs4::{FileExt, TryLockError};
 
 use super::disk::{self, FileIdentity, Writes};
+
+use crate::sys::mutex::{lock, unpoisoned};
 
 /// How often a lock that is taken is asked for before it counts as taken: it is held for about as long as these attempts take.
 const ATTEMPTS: usize = 4;
@@ -139,7 +141,7 @@ impl Queue {
         let shared = &*self.shared;
         let mut turn = shared.turn();
         while *turn != LockTurn::Free {
-            turn = shared.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            turn = unpoisoned(shared.changed.wait(turn));
         }
         *turn = LockTurn::Waiting;
         drop(turn);
@@ -171,7 +173,7 @@ impl Queue {
 impl SharedLock {
     fn turn(&self) -> MutexGuard<'_, LockTurn> {
         // It is whole after each assignment, so a panic of another thread does not spoil it.
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.turn)
     }
 
     fn try_often(&self) -> io::Result<bool> {

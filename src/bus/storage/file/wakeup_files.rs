@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -16,6 +16,7 @@ use crate::bus::storage::{LogError, OnRing};
 use crate::domain::ids::SessionId;
 use crate::sys::backoff::Backoff;
 use crate::sys::fs::disk::{self, Writes};
+use crate::sys::mutex::lock;
 
 /// The pauses of polling while nothing happens; a wake by polling comes at most the longest of them late.
 const POLLS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
@@ -88,7 +89,7 @@ impl Bells {
             disk::open_or_create_private(&path, Writes::AtTheEnd)
                 .map_err(|error| failed("create", &path, error))?;
         }
-        *self.on_ring.lock().unwrap_or_else(PoisonError::into_inner) = Some(on_ring);
+        *lock(&self.on_ring) = Some(on_ring);
         if self.listening == Listening::Notified {
             match self.watch(sessions) {
                 Ok(()) => {
@@ -173,7 +174,7 @@ fn is_ring(event: &notify::Result<notify::Event>) -> bool {
 }
 
 fn call(on_ring: &Mutex<Option<OnRing>>) {
-    let on_ring = on_ring.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let on_ring = lock(on_ring).clone();
     if let Some(on_ring) = on_ring {
         on_ring();
     }
