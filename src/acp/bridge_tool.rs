@@ -17,7 +17,7 @@ pub struct OurTools<'a> {
     pub tools: &'a [&'a str],
 }
 
-/// Returns whether a question is about one of our tools. `earlier` is what other messages said of the same call.
+/// Returns whether a question is about one of our tools. `earlier` is the same call by other messages.
 ///
 /// The first source that names any tool decides, in this order, so that a weaker one cannot overrule a stronger:
 ///

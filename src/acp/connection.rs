@@ -50,8 +50,8 @@ impl std::fmt::Debug for Connection {
 /// Nothing is sent yet. The task ends when the agent closes its stdout, when a pipe breaks, or after
 /// [`Connection::shutdown`]; [`Connection::ended`] waits for it.
 ///
-/// The events have to be taken all the time, also while a request is awaited: when too much waits, reading stops, and the
-/// answers stand behind what is not read.
+/// Events have to be received all the time, also while a request is awaited: when too many wait, reading stops, and answers wait behind
+/// the unread lines.
 pub async fn connect(
     stdout: impl AsyncRead + Send + Unpin + 'static,
     stdin: impl AsyncWrite + Send + Unpin + 'static,
@@ -71,7 +71,7 @@ pub async fn connect(
 }
 
 impl Connection {
-    /// Says hello: agrees on version 1 of the protocol and learns what the agent can do. To be called once, first.
+    /// Agrees on version 1 of the protocol, and returns what the agent offers. To be called once, first.
     pub async fn initialize(&self) -> Result<AgentInfo, AcpError> {
         let files = self.inner.shared.options.file_system == FileSystem::Offered;
         let params = json!({
@@ -94,7 +94,7 @@ impl Connection {
 
     /// Begins a session in a directory (absolute, existing), with the MCP servers that the agent shall start.
     ///
-    /// Several agents answer before those servers have told their tools.
+    /// Several agents answer before those servers have listed their tools.
     pub async fn new_session(
         &self,
         cwd: &Path,
@@ -106,7 +106,7 @@ impl Connection {
         Ok(SessionInfo::parse(id, &answer, self.secrets()))
     }
 
-    /// Takes up an earlier session; its history comes as updates before this returns.
+    /// Loads an earlier session; its history comes as updates before this returns.
     pub async fn load_session(
         &self,
         session: &AcpSessionId,
@@ -114,10 +114,10 @@ impl Connection {
         servers: &[McpServerSpec],
     ) -> Result<SessionInfo, AcpError> {
         self.offered("session/load", Feature::Load)?;
-        self.take_up("session/load", session, cwd, servers).await
+        self.reopen("session/load", session, cwd, servers).await
     }
 
-    /// Takes up an earlier session without its history.
+    /// Resumes an earlier session without its history.
     pub async fn resume_session(
         &self,
         session: &AcpSessionId,
@@ -125,7 +125,7 @@ impl Connection {
         servers: &[McpServerSpec],
     ) -> Result<SessionInfo, AcpError> {
         self.offered("session/resume", Feature::Resume)?;
-        self.take_up("session/resume", session, cwd, servers).await
+        self.reopen("session/resume", session, cwd, servers).await
     }
 
     /// Sends a prompt and waits for the end of the turn, without any deadline: agents are silent for minutes while their
@@ -238,7 +238,7 @@ impl Connection {
         while progress.changed().await.is_ok() {}
     }
 
-    async fn take_up(
+    async fn reopen(
         &self,
         method: &str,
         session: &AcpSessionId,
@@ -312,7 +312,7 @@ impl Connection {
     }
 }
 
-/// Waits for the ending. The task always tells one, soon after the protocol ended, unless it panicked.
+/// Waits for the ending. The task always reports one, soon after the protocol ended, unless it panicked.
 async fn ending(mut progress: watch::Receiver<Progress>) -> Ending {
     let over = progress.wait_for(|progress| progress.ending.is_some()).await;
     over.ok()

@@ -15,7 +15,7 @@ pub enum AcpError {
         method: String,
         /// The code as the agent sent it.
         code: i32,
-        /// The agent's own words, as a line in which what is secret is hidden, and which is not endless; so are its further data.
+        /// The agent's own words as one bounded line, with secrets hidden; so are its further data.
         message: String,
         /// The agent's own further data.
         data: Option<Value>,
@@ -83,7 +83,7 @@ pub enum Ending {
     /// The pipe to the agent stood still for the whole limit.
     #[error("agent does not read its stdin (nothing was taken for {after:?})")]
     StdinStalled {
-        /// How long nothing was taken.
+        /// How long the agent has read nothing.
         after: Duration,
     },
     /// The pipe to the agent is broken.

@@ -31,7 +31,7 @@ pub struct ConnectOptions {
     /// How this client introduces itself.
     pub client_name: String,
     /// The longest line that is read, in bytes. 16 MiB: what the MCP side accepts too; agents send whole files in
-    /// updates, but no message that anybody reads is longer.
+    /// updates, but no useful message is longer.
     pub longest_line: usize,
     /// How much may wait in [`super::AgentEvents`] before reading stops, in bytes. 8 MiB: half a minute of the fastest
     /// agent seen, and little beside the agent's own hundreds of megabytes.
@@ -84,7 +84,7 @@ impl Default for Deadlines {
     }
 }
 
-/// After the agent closed its stdin, what it still says is read for this long: an agent that exits has its last answer in
+/// After the agent closed its stdin, its output is still read for this long: an agent that exits has its last answer in
 /// the pipe, and a pipe is emptied in milliseconds.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -139,7 +139,7 @@ impl SharedTransport {
     }
 
     fn breaks(&self, ending: Ending) {
-        // Only the first cause is told; later ones follow from it.
+        // Only the first cause is reported; later ones follow from it.
         let _ = self.cause.set(ending);
         self.broken.cancel();
     }
@@ -241,7 +241,7 @@ async fn read<R: AsyncRead + Unpin>(
             passed += line.len();
             if let Some(frame) = frame(&line, &shared.stats) {
                 note(&frame, shared);
-                // Once the protocol is over, what the agent says is read to its end and forgotten.
+                // Once the protocol is over, the output is read to its end and dropped.
                 let _ = protocol.unbounded_send(frame);
             }
             if passed > TURN {
@@ -277,7 +277,7 @@ fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
     frame
 }
 
-/// Notes what the driver itself has to know of a message.
+/// Notes the facts about a message that the transport itself needs.
 fn note(frame: &TransportFrame, shared: &SharedTransport) {
     match frame {
         TransportFrame::Single(RawJsonRpcMessage::Request(_)) => {
@@ -319,7 +319,7 @@ async fn write<W: AsyncWrite + Unpin>(
             continue;
         }
         if matches!(frame, TransportFrame::Single(RawJsonRpcMessage::Response(_))) {
-            // An answer to what was no request that we counted must not wrap the counter.
+            // An answer to a request that was not counted must not wrap the counter.
             let _ = shared
                 .owed
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| owed.checked_sub(1));

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What is asked for where the system does not give all that it names: macOS refuses more than this.
+/// The limit to request where the system refuses its own maximum: macOS does.
 const ENOUGH: u64 = 10_240;
 
 /// The soft limit that this process was started with, once it has been raised.
@@ -25,7 +25,7 @@ pub fn raise() -> io::Result<()> {
         if enough > before { set(Some(enough)) } else { Err(error) }
     });
     raised?;
-    // Whoever raises a second time finds nothing to raise.
+    // A second call finds nothing to raise.
     let _ = BEFORE.set(before);
     Ok(())
 }

@@ -28,7 +28,7 @@ impl Shutdown {
         })
     }
 
-    /// Waits for the next of the signals and tells which it was. A second call waits for the second one.
+    /// Waits for the next of the signals and returns it. A second call waits for the second one.
     ///
     /// Several of one kind that come before they are received count as one. Cancel safe.
     pub async fn recv(&mut self) -> Signal {
@@ -54,7 +54,7 @@ pub fn outlive_file_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Tells that this process goes on after it was stopped: others may have used its terminal meanwhile.
+/// Reports that this process continues after it was stopped: other programs may have used its terminal meanwhile.
 #[derive(Debug)]
 pub struct Continuations {
     stream: unix::Signal,
@@ -67,7 +67,7 @@ impl Continuations {
         Ok(Self { stream: unix::signal(kind)? })
     }
 
-    /// Waits until the process goes on the next time. Cancel safe.
+    /// Waits until the process continues the next time. Cancel safe.
     pub async fn recv(&mut self) {
         if self.stream.recv().await.is_none() {
             // The stream ends only with the runtime, and this future with it.
@@ -76,7 +76,7 @@ impl Continuations {
     }
 }
 
-/// Tells that some child of this process has changed: a reason to look at one's own.
+/// Reports that some child of this process has changed: a reason for a watcher to look at its own.
 #[derive(Debug)]
 pub struct ChildChanges {
     stream: unix::Signal,

@@ -9,13 +9,13 @@ use serde_json::Value;
 /// What an agent says of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentInfo {
-    /// Its name, when it tells one.
+    /// The name of the agent, if it gives one.
     pub name: Option<Hidden>,
-    /// Its version, when it tells one.
+    /// The version of the agent, if it gives one.
     pub version: Option<Hidden>,
-    /// The ways to log in; empty when none is needed (or none is told).
+    /// The ways to log in; empty when none is needed or given.
     pub auth_methods: Vec<AuthMethod>,
-    /// What it offers beyond what every agent has to.
+    /// The optional methods that it offers.
     pub features: Vec<Feature>,
 }
 
@@ -37,7 +37,7 @@ pub enum Feature {
 pub struct AuthMethod {
     /// The id by which it is chosen.
     pub id: Hidden,
-    /// What people are shown.
+    /// The name that people are shown.
     pub name: Hidden,
 }
 

@@ -260,7 +260,7 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     }
 }
 
-/// Returns a text as what may be a place: one that nobody knows where it looks like a document or a list, which may name several.
+/// Returns a text as a possible place: an unknown one where it looks like a document or a list, which may name several.
 fn suspect(text: &str) -> Argument {
     let is_document = text.contains(char::is_control)
         || text.contains(['<', '=', '"', '\'', '\u{2028}', '\u{2029}', '\u{feff}'])

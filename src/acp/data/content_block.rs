@@ -3,7 +3,7 @@
 use super::json_fields::string;
 use serde_json::Value;
 
-/// Returns a content block as text: its own, or in brackets what it is.
+/// Returns the text of a content block, or its kind in brackets.
 pub(crate) fn block_text(block: &Value) -> Option<String> {
     let what = match block.get("type")?.as_str()? {
         "text" => return string(block, "text"),

@@ -107,11 +107,11 @@ mod tests {
         };
         let mut places = Places::default();
         places.see(&said("tool_call", "pending", "a"));
-        // Some agents tell each change so.
+        // Some agents send each change as a beginning.
         places.see(&said("tool_call", "in_progress", "b"));
         places.see(&said("tool_call_update", "completed", "c"));
         places.see(&said("tool_call_update", "completed", "d"));
-        // A question is not told as a beginning.
+        // A question is not sent as a beginning.
         places.see(&message("c", "e"));
         check(&places, "c", &["a", "b", "c", "d", "e"]);
         places.see(&said("tool_call", "pending", "f"));

@@ -33,7 +33,7 @@ pub enum StopReason {
     MaxTokens,
     /// The limit of model requests in one turn is reached.
     MaxTurnRequests,
-    /// The agent refuses to go on.
+    /// The agent refuses to continue.
     Refusal,
     /// The turn was cancelled.
     Cancelled,

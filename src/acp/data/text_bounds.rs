@@ -6,8 +6,8 @@ use crate::domain::text::redact::{Hidden, Secrets};
 use crate::domain::text::visible_letters::{is_invisible, one_line};
 use serde_json::Value;
 
-/// Returns a name that is sent back to the agent as it is: one that is too long, has more than letters in it, or has a secret in it is
-/// none, as nobody can choose it.
+/// Returns a name that is sent back to the agent as it is. A name that is too long, has invisible characters or holds a secret cannot be
+/// chosen, and so is `None`.
 pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let name = raw.get(field)?.as_str()?;
     if !(1..=limits::MODEL_BYTES).contains(&name.len()) || name.contains(is_invisible) {
@@ -17,20 +17,20 @@ pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden
     (hidden.as_str() == name).then_some(hidden)
 }
 
-/// Returns a text as a line that is shown, with a mark where it is cut.
+/// Returns a text as one line for people, with a mark where it is cut.
 pub(crate) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
     let hidden = secrets.hidden(text);
-    // Without what is not seen in it, it may hold another one.
+    // Without its invisible characters it may show another secret.
     secrets.hidden(one_line(hidden.as_str())).cut(most)
 }
 
-/// Returns a field that is a text, as a word that is shown.
+/// Returns a text field as a short line for people.
 pub(crate) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let text = raw.get(field)?.as_str()?;
     Some(line(text, secrets, limits::AGENT_WORD_CHARS))
 }
 
-/// Returns what an agent adds to an error. Of what is too long the sentence in it is kept, if there is one.
+/// Returns the additional data of an error. If it is too long, only the sentence in it is kept.
 pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     let whole = secrets.hidden(data.to_string());
     if !whole.head(limits::AGENT_ERROR_CHARS).1 {
@@ -41,7 +41,7 @@ pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     Value::String(line(sentence, secrets, limits::AGENT_ERROR_CHARS).into())
 }
 
-/// Returns the sentence that agents hide in what they add to an error: qwen's says more than its "Internal error".
+/// Returns the sentence in the additional data of an error: qwen's says more than its "Internal error".
 pub(crate) fn sentence(data: &Value) -> Option<&str> {
     match data {
         Value::String(text) => Some(text),
@@ -52,7 +52,7 @@ pub(crate) fn sentence(data: &Value) -> Option<&str> {
     }
 }
 
-/// Returns a currency: of another word it is not known how much it is.
+/// Returns a currency: a few letters. Any other word would give an unknown amount.
 pub(crate) fn currency(raw: &Value) -> Option<String> {
     let currency = raw.get("currency")?.as_str()?;
     let is_one = (1..=limits::CURRENCY_LETTERS).contains(&currency.len())

@@ -68,7 +68,7 @@ impl ToolCallUpdate {
     }
 }
 
-/// Returns the paths that a call names: its locations, and what its diffs change.
+/// Returns the paths that a call names: its locations, and the paths of its diffs.
 fn locations(raw: &Value) -> Option<Vec<String>> {
     let paths = |places: &Vec<Value>| -> Vec<String> {
         places.iter().filter_map(|at| string(at, "path")).collect()

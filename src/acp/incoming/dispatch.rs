@@ -130,7 +130,7 @@ impl HandleDispatchFrom<Agent> for Inbound {
         match message {
             Dispatch::Notification(message) => self.notification(message),
             Dispatch::Request(message, responder) => self.request(message, responder)?,
-            // An answer goes on to the request that waits for it.
+            // A response is passed on to the request that waits for it.
             response @ Dispatch::Response(..) => {
                 return Ok(Handled::No { message: response, retry: false });
             }

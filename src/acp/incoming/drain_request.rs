@@ -19,7 +19,7 @@ pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
 /// When a question is answered with nothing at the latest: the agent waits 2 s, and has to hear it by then.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
-/// A question for what has come meanwhile. Dropped, or not answered in time, it is answered with nothing.
+/// A question for new messages. Dropped, or not answered in time, it is answered with none.
 #[derive(Debug)]
 pub struct DrainQuestion {
     session: AcpSessionId,

@@ -26,14 +26,14 @@ pub enum AgentEvent {
         session: AcpSessionId,
         /// What it says.
         update: Update,
-        /// When it was read: the agent had said it by then, and an end that it tells of was over.
+        /// When it was read: the agent had sent it by then, and an end that it reports was over.
         read: Tick,
     },
     /// The agent asks whether it may; it waits for the answer.
     PermissionAsked(PermissionQuestion),
     /// The agent wants to read or write a file through us; it waits for the answer.
     FileAsked(FileQuestion),
-    /// The agent asks, in its turn, for what has come meanwhile; it waits for the answer, and not for long.
+    /// The agent asks for new messages during its turn; it waits for the answer, but not for long.
     DrainAsked(DrainQuestion),
     /// A notification outside the protocol; nothing was done.
     UnknownNotification {
@@ -47,15 +47,15 @@ pub enum AgentEvent {
     },
 }
 
-/// The receiving end of an agent's events. Dropping it discards what waits and what comes (questions are answered
-/// `cancelled`); the connection goes on.
+/// The receiving end of an agent's events. Dropping it discards waiting and later events (questions are answered
+/// `cancelled`); the connection continues.
 #[derive(Debug)]
 pub struct AgentEvents {
     queue: Arc<Queue>,
 }
 
 impl AgentEvents {
-    /// Returns the next event, or `None` when the connection is over and all were taken. Cancel-safe.
+    /// Returns the next event, or `None` when the connection is over and all events were received. Cancel-safe.
     pub async fn recv(&mut self) -> Option<AgentEvent> {
         loop {
             let arrived = self.queue.arrived.notified();
@@ -158,7 +158,7 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// Waits until there is room for more, or nobody who would take it.
+    /// Waits until there is room for more, or the receiver is gone.
     pub(crate) async fn room(&self) {
         loop {
             let room = self.room.notified();

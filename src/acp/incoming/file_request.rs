@@ -22,7 +22,7 @@ pub enum FileSystem {
 #[derive(Debug)]
 pub struct FileQuestion {
     request: FileRequest,
-    /// In a lock that is never waited for, as its owner alone has it: so that what holds questions can be shared.
+    /// In a lock only so that the holder of questions can be shared: the owner alone uses it, and never waits.
     responder: Mutex<Option<Responder>>,
 }
 

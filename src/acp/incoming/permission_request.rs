@@ -15,7 +15,7 @@ const MOST_OPTIONS: usize = 64;
 #[derive(Debug)]
 pub struct PermissionQuestion {
     request: Box<PermissionRequest>,
-    /// In a lock that is never waited for, as its owner alone has it: so that what holds questions can be shared.
+    /// In a lock only so that the holder of questions can be shared: the owner alone uses it, and never waits.
     responder: Mutex<Option<Responder>>,
 }
 
@@ -24,7 +24,7 @@ pub struct PermissionQuestion {
 pub struct PermissionRequest {
     /// The agent's session.
     pub session: AcpSessionId,
-    /// The call it is about. Often thin: join it with what earlier messages said of the same id.
+    /// The call in question. Often thin: merge it with earlier messages of the same id.
     pub tool_call: ToolCallUpdate,
     /// What may be answered.
     pub options: Vec<PermissionOption>,
@@ -37,7 +37,7 @@ pub struct PermissionRequest {
 pub struct PermissionOption {
     /// What is sent back. Agents choose it freely; it means nothing here.
     pub id: String,
-    /// What people are shown.
+    /// The name that people are shown.
     pub name: String,
     /// What it means.
     pub kind: OptionKind,
@@ -107,7 +107,7 @@ impl PermissionQuestion {
         Self { request: Box::new(request), responder: Mutex::new(Some(responder)) }
     }
 
-    /// Returns what is asked.
+    /// Returns the question.
     pub fn request(&self) -> &PermissionRequest {
         &self.request
     }

@@ -100,7 +100,7 @@ pub(crate) struct Can {
     pub(crate) steer: bool,
 }
 
-/// Speaks the protocol until the connection ends; the handlers only pass on what is asked.
+/// Speaks the protocol until the connection ends; the handlers only pass requests on.
 #[expect(clippy::too_many_lines, reason = "one handler a method")]
 pub(crate) async fn connect(
     can: Can,

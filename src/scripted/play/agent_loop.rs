@@ -164,7 +164,7 @@ impl Agent {
         self.in_play.iter().any(|part| what(&part.start))
     }
 
-    /// Ends what runs, then the servers.
+    /// Ends the running tasks, then the servers.
     async fn end(mut self) -> Ending {
         self.tasks.shutdown().await;
         let servers = self.sessions.drain().flat_map(|(_, session)| session.servers);
@@ -287,7 +287,7 @@ impl Agent {
         answer: Option<OpeningAnswer>,
     ) {
         if let Err(error) = &servers {
-            // Real agents go on without the tools, and say so here.
+            // Real agents continue without the tools, and say so on stderr.
             write_stderr(&format!("{error}; going on without its tools")).await;
         }
         let Some(session) = self.sessions.get_mut(&id) else {

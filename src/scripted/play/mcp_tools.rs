@@ -14,7 +14,7 @@ use rmcp::{ServiceExt, service::ClientInitializeError};
 use serde_json::{Map, Value};
 use tokio::process::{Child, Command};
 
-/// Servers are up and have listed their tools within this time, or the session goes on without them, as real agents do.
+/// Servers are up and have listed their tools within this time, or the session continues without them, as with real agents.
 const START_DEADLINE: Duration = Duration::from_secs(10);
 /// No answer to a call for this long is an error: longer than any tool waits by itself.
 const CALL_DEADLINE: Duration = Duration::from_mins(3);
@@ -43,7 +43,7 @@ pub(crate) enum ToolsError {
 pub(crate) enum Answer {
     /// The structured result, or what its text says as JSON, or `{"text": …}`.
     Result(Value),
-    /// The tool says that it failed, in its own words.
+    /// The tool failed; its error message.
     Error(String),
 }
 
@@ -105,7 +105,7 @@ impl Server {
         Ok(Self { name: name.to_owned(), service, child: None })
     }
 
-    /// Returns what is needed to call its tools.
+    /// Returns the handle by which its tools are called.
     pub(crate) fn toolbox(&self) -> Toolbox {
         Toolbox { server: self.name.clone(), peer: self.service.peer().clone() }
     }
@@ -140,7 +140,7 @@ impl Toolbox {
         format!("mcp__{}__{tool}", self.server)
     }
 
-    /// Calls a tool. Dropped before the answer, it tells the server that the call is cancelled.
+    /// Calls a tool. Dropping the future before the answer cancels the call at the server.
     pub(crate) async fn call(
         &self,
         tool: &str,

@@ -49,7 +49,7 @@ impl Words {
         self.arrived.notify_one();
     }
 
-    /// Returns the next words, when they come.
+    /// Waits for the next words and returns them.
     pub(crate) async fn next(&self) -> String {
         loop {
             let arrived = self.arrived.notified();
@@ -66,7 +66,7 @@ impl Words {
     }
 }
 
-/// Answers who steers, as the script says; the responder comes back where there is to be no answer.
+/// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
 pub(crate) fn steer(
     how: Steering,
     words: Option<&Words>,
@@ -89,7 +89,7 @@ pub(crate) fn steer(
     None
 }
 
-/// Asks the client for what has come meanwhile. A client that does not know that has nothing.
+/// Asks the client for new messages. A client without that method has none.
 pub(crate) async fn drain(
     connection: &ConnectionTo<Client>,
     session: &schema::SessionId,
@@ -108,7 +108,7 @@ pub(crate) async fn drain(
     }
 }
 
-/// Returns what the agent says of itself when it can be steered.
+/// Returns the capability that the agent advertises when it can be steered.
 pub(crate) fn advertised() -> Map<String, Value> {
     let mut meta = Map::new();
     meta.insert("steering".to_owned(), json!({ "supported": true }));

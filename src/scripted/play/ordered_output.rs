@@ -39,7 +39,7 @@ struct Raw {
 #[error("the client is gone")]
 pub(crate) struct Gone;
 
-/// What the writing end and those who wait for it share.
+/// The state that the writing end shares with the steps that wait for it.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     next: AtomicU64,
@@ -83,7 +83,7 @@ impl Wire {
         written.await.map_err(|_| Gone)
     }
 
-    /// Returns what is to be written for a line of the protocol's, if anything.
+    /// Returns the line to write for a line of the protocol, if any.
     fn outgoing(&self, line: String) -> Option<String> {
         if self.silent.load(Ordering::Acquire) {
             return None;

@@ -67,7 +67,7 @@ pub(crate) struct TurnDone {
 }
 
 impl Session {
-    /// Makes a session for a member of this name, with what it remembers from before.
+    /// Makes a session for a member of this name, with its memory of earlier turns.
     pub(crate) fn new(part: Arc<Part>, mut memory: Memory, name: String) -> Self {
         let before = |option: &str| {
             let value = memory.scope.get(option).and_then(Value::as_str);
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// Returns what is said again when it is loaded.
+    /// Returns the history that a load replays.
     pub(crate) fn history(&self) -> Option<&str> {
         self.part.start.history.as_deref()
     }
@@ -97,7 +97,7 @@ impl Session {
         self.running.is_some()
     }
 
-    /// Takes the servers over; turns that wait for tools go on.
+    /// Takes the servers over; turns that wait for tools continue.
     pub(crate) fn started(&mut self, servers: Result<Vec<Server>, ToolsError>) {
         let tools = servers.and_then(|servers| {
             self.servers = servers;
@@ -130,7 +130,7 @@ impl Session {
         })
     }
 
-    /// Answers who steers, as the script says; the responder comes back where there is to be no answer.
+    /// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
     pub(crate) fn steer(
         &self,
         request: &SteerRequest,
@@ -140,7 +140,7 @@ impl Session {
         mid_turn_words::steer(self.part.start.steering, words, request, responder)
     }
 
-    /// Takes back what the turn remembers.
+    /// Takes the memory back from the turn.
     pub(crate) fn turn_ended(&mut self, memory: Memory) {
         self.memory = Some(memory);
         self.running = None;

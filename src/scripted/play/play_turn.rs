@@ -30,7 +30,7 @@ use crate::scripted::script::verbs::{
     AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile,
 };
 
-/// A question that nobody answers fails the turn after this time: a person may be asked, but not for ever.
+/// An unanswered question fails the turn after this time: a person may be asked, but not for ever.
 const PERMISSION_DEADLINE: Duration = Duration::from_mins(10);
 
 /// How a turn ends.
@@ -154,7 +154,7 @@ impl Player<'_> {
                 self.stream(&text.text(scope)?, *chunk, *pause).await
             }
             ScriptStep::Call(call) => self.call(call).await,
-            ScriptStep::WaitFor(call) => match self.came_along(call)? {
+            ScriptStep::WaitFor(call) => match self.take_attached(call)? {
                 Some(message) => {
                     self.save(
                         call.save.as_ref(),
@@ -175,8 +175,8 @@ impl Player<'_> {
             ScriptStep::Usage { used, size } => {
                 self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(*used, *size))).await
             }
-            ScriptStep::Heed { patience, save } => {
-                let words = tokio::time::timeout(*patience, self.words.next());
+            ScriptStep::Heed { timeout, save } => {
+                let words = tokio::time::timeout(*timeout, self.words.next());
                 let text = words.await.ok();
                 self.save(save.as_ref(), json!({ "text": text }));
                 Ok(())
@@ -242,9 +242,9 @@ impl Player<'_> {
         self.memory.scope.insert("last".to_owned(), value);
     }
 
-    /// Takes up the oldest message that came along and fits what a `wait_for` asks for: it has been read, so no tool gives
+    /// Takes the oldest message that was attached to a result and fits a `wait_for`: it has been read, so no tool gives
     /// it again.
-    fn came_along(&mut self, call: &Call) -> Result<Option<Value>, TurnEnd> {
+    fn take_attached(&mut self, call: &Call) -> Result<Option<Value>, TurnEnd> {
         let mut filters = Vec::new();
         for (key, pattern) in &call.with {
             if matches!(key.as_str(), "from" | "request_id") {
@@ -286,14 +286,14 @@ impl Player<'_> {
         }
         let tool = &call.tool;
         let answer = match answer {
-            // As real agents do, it tells its model that the tool failed.
+            // As with real agents, the model learns that the tool failed.
             Err(error) if call.expect == Expect::Error => Answer::Error(error.to_string()),
             answer => answer?,
         };
         match (answer, call.expect) {
             (Answer::Result(result), Expect::Result) => {
-                let came_along = result.get("inbox").and_then(Value::as_array);
-                self.memory.inbox.extend(came_along.into_iter().flatten().cloned());
+                let attached = result.get("inbox").and_then(Value::as_array);
+                self.memory.inbox.extend(attached.into_iter().flatten().cloned());
                 self.save(call.save.as_ref(), result);
             }
             (Answer::Error(error), Expect::Error) => {
@@ -411,7 +411,7 @@ impl Player<'_> {
         self.save(question.save.as_ref(), json!({ "allowed": is_allowed, "option": option }));
         match (is_allowed, question.on_reject) {
             (false, OnReject::Stop) => Err(TurnEnd::Stopped(StopReason::EndTurn)),
-            (true, _) | (false, OnReject::GoOn) => Ok(()),
+            (true, _) | (false, OnReject::Continue) => Ok(()),
         }
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct Start {
     pub(crate) modes: Vec<String>,
     /// What it does with messages steered into its turns.
     pub(crate) steering: Steering,
-    /// It asks after each tool call for what has come meanwhile.
+    /// It asks for new messages after each tool call.
     pub(crate) drain: bool,
 }
 
@@ -191,7 +191,7 @@ impl Script {
             .ok_or_else(|| self.no_table(member.unwrap_or("default")))
     }
 
-    /// Returns the table that is certain before any session says who the agent is: `default`, when there is no other.
+    /// Returns the table that is certain before any session names the agent: `default`, when there is no other.
     pub(crate) fn certain(&self) -> Option<Arc<Part>> {
         self.agents.get("default").filter(|_| self.agents.len() == 1).cloned()
     }

@@ -50,7 +50,7 @@ pub(crate) enum ScriptStep {
         pause: Duration,
     },
     Call(Call),
-    /// A call of `wait_for_message`, unless what it waits for came along with an earlier result of the turn.
+    /// A call of `wait_for_message`, unless a fitting message was attached to an earlier result of the turn.
     WaitFor(Call),
     AskPermission(AskPermission),
     /// A file read through the client.
@@ -62,9 +62,9 @@ pub(crate) enum ScriptStep {
         used: u64,
         size: u64,
     },
-    /// Waits so long for words that come into the turn.
+    /// Waits for words that get into the turn.
     Heed {
-        patience: Duration,
+        timeout: Duration,
         save: Option<String>,
     },
     Sleep(Duration),
@@ -151,7 +151,7 @@ pub(crate) struct WriteFile {
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) enum OnReject {
     Stop,
-    GoOn,
+    Continue,
 }
 
 /// Reads a list of steps.
@@ -214,7 +214,7 @@ impl ScriptStep {
             "plan" => Self::Plan(templates(fields, verb)?),
             "usage" => usage(fields)?,
             "heed_ms" => Self::Heed {
-                patience: milliseconds(fields, verb)?.expect("the verb is there"),
+                timeout: milliseconds(fields, verb)?.expect("the verb is there"),
                 save: save(fields)?,
             },
             "sleep_ms" => Self::Sleep(milliseconds(fields, verb)?.expect("the verb is there")),
@@ -408,7 +408,7 @@ fn tool_kind(fields: &Fields<'_>) -> Result<ToolKind, Mistake> {
 fn on_reject(fields: &Fields<'_>) -> Result<OnReject, Mistake> {
     match fields.text("on_reject")? {
         None | Some("stop") => Ok(OnReject::Stop),
-        Some("go_on") => Ok(OnReject::GoOn),
+        Some("go_on") => Ok(OnReject::Continue),
         Some(other) => Err(fields
             .mistake_at("on_reject", unknown("value of `on_reject`", other, &["stop", "go_on"]))),
     }

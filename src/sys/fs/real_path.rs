@@ -43,7 +43,7 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     }
     let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
     if missing.as_os_str().is_empty() {
-        // Joined with nothing it would end with a slash, and so be no file any more to whoever looks at it.
+        // Joined with nothing it would end with a slash, and so be no file any more to a caller that looks at it.
         return Some(real);
     }
     is_plain.then(|| real.join(missing))

@@ -13,11 +13,11 @@ use crate::sys::process;
 /// The passes of a process over its children.
 #[derive(Debug, Default)]
 pub struct Hunt {
-    /// Whom the last pass saw: what lives for long is looked at last.
+    /// The pids that the last pass saw: a process that lives for long is looked at last.
     seen: HashSet<u32>,
 }
 
-/// What a pass has found.
+/// The children that a pass has found.
 #[derive(Debug, Default)]
 pub struct Pass {
     /// The live children that were wanted: they were signalled.
@@ -41,7 +41,7 @@ impl Hunt {
                 // One whose first thread alone has ended counts as running, too.
                 ChildState::Running if wanted(pid) => {
                     if let Err(error) = process::kill_child(pid) {
-                        // It may have become another user's (a setuid program). Who calls sees it in who is left.
+                        // It may have become another user's (a setuid program). The caller sees it among the survivors.
                         tracing::debug!(pid, %error, "cannot kill a child");
                     }
                     found.killed.push(pid);

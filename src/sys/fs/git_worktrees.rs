@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-use super::fs::disk::NO_LINK;
+use super::disk::NO_LINK;
 
 /// The most bytes of a file that holds one path.
 const LINK_BYTES: u64 = 8 * 1024;
