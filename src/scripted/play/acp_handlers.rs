@@ -101,7 +101,6 @@ pub(crate) struct Can {
 }
 
 /// Speaks the protocol until the connection ends; the handlers only pass requests on.
-#[expect(clippy::too_many_lines, reason = "one handler a method")]
 pub(crate) async fn connect(
     can: Can,
     transport: impl ConnectTo<Agent>,
