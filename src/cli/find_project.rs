@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::sys::fs::disk;
-use crate::sys::git_worktrees::Worktree;
+use crate::sys::fs::git_worktrees::Worktree;
 
 /// The directory of the bus in a project.
 const BUS: &str = ".claude/bridge";

@@ -1,7 +1,7 @@
 //! The one place where a bus is opened: everything else is given one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Failure, hidden_agents, load_config};
 use crate::bus::storage::LogError;
@@ -15,6 +15,7 @@ use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::LifeLock;
 use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::mutex::lock;
 use crate::sys::process::pid_namespace::{self, Sight};
 use crate::team;
 
@@ -53,7 +54,7 @@ struct KeptNotice(Arc<Mutex<Option<String>>>);
 
 impl KeptNotice {
     fn lock(&self) -> MutexGuard<'_, Option<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

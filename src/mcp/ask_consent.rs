@@ -5,7 +5,7 @@
 //! `cli-team-bridge trust`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -17,6 +17,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
 use super::error::ToolError;
 use crate::domain::limits;
+use crate::sys::mutex::lock;
 use crate::team::Consent;
 
 /// How long a call waits for the user. Clients give up a call sooner or later; the answer counts for the next one all the same.
@@ -108,7 +109,7 @@ impl Consents {
 
     fn put(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Consent>>> {
         // Every change is whole by itself.
-        self.put.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.put)
     }
 }
 

@@ -5,7 +5,7 @@
 //! has not answered; then the question is the orchestrator's. Each question is put to the user once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use rmcp::Peer;
@@ -25,6 +25,7 @@ use crate::bus::state::{Permission, State};
 use crate::bus::{BusError, Membership};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::permission::{Decision, known_kind};
+use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
 /// Forms in one answer: a client shows them one after the other, and the call waits for all.
@@ -157,7 +158,7 @@ impl User {
 
     fn put(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
         // Every change is whole by itself.
-        self.put.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.put)
     }
 }
 

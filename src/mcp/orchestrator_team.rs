@@ -1,10 +1,11 @@
 //! The team that an orchestrator's tools act on: one a membership, made when the first tool needs it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::ToolError;
 use crate::bus::Membership;
 use crate::config::Config;
+use crate::sys::mutex::lock;
 use crate::team::{Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
 
@@ -92,7 +93,7 @@ impl OrchestratorTeam {
 
     fn teams(&self) -> MutexGuard<'_, Vec<Workflows>> {
         // Every change is a single push or take.
-        self.shared.teams.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.teams)
     }
 }
 

@@ -5,18 +5,18 @@
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use super::adopted_orphans;
-use super::shim_control_socket::Order;
+use super::leftovers::adopted_orphans;
+use super::shim::control_socket::Order;
+use crate::sys::mutex::lock;
 use crate::sys::process::{self, ChildState, Signal};
 
 /// The shims of this process: their pids, and our ends of their control sockets.
 static SHIMS: Mutex<Vec<(u32, Weak<UnixStream>)>> = Mutex::new(Vec::new());
 
 fn shims() -> MutexGuard<'static, Vec<(u32, Weak<UnixStream>)>> {
-    // Every change is whole by itself.
-    SHIMS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&SHIMS)
 }
 
 /// Includes a shim, for as long as its control socket is held.

@@ -29,7 +29,7 @@ impl EndSignals {
         })
     }
 
-    /// Waits for the next of the signals and returns which it was. A second call waits for the second one.
+    /// Waits for the next of the signals and returns it. A second call waits for the second one.
     ///
     /// Several signals of one kind that arrive before the first of them is received count as one; signals of different kinds all
     /// count. Cancel safe.
@@ -56,7 +56,7 @@ pub fn outlive_file_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Tells that this process goes on after it was stopped: others may have used its terminal meanwhile.
+/// Reports that this process continues after it was stopped: other programs may have used its terminal meanwhile.
 #[derive(Debug)]
 pub struct Continuations {
     stream: unix::Signal,
@@ -69,7 +69,7 @@ impl Continuations {
         Ok(Self { stream: unix::signal(kind)? })
     }
 
-    /// Waits until the process goes on the next time. Cancel safe.
+    /// Waits until the process continues the next time. Cancel safe.
     pub async fn recv(&mut self) {
         if self.stream.recv().await.is_none() {
             // The stream ends only with the runtime, and this future with it.
@@ -78,7 +78,7 @@ impl Continuations {
     }
 }
 
-/// Tells that some child of this process has changed: a reason to look at one's own.
+/// Reports that some child of this process has changed: a reason for a watcher to look at its own.
 #[derive(Debug)]
 pub struct ChildChanges {
     stream: unix::Signal,

@@ -17,7 +17,7 @@ use crate::domain::text::redact::Secrets;
 use crate::domain::tool_names::SERVER;
 use crate::supervisor::{ChildSpec, Shim};
 use crate::sys::fs::disk::{self, Disk as _, RealDisk};
-use crate::sys::git_worktrees::Worktree;
+use crate::sys::fs::git_worktrees::Worktree;
 use crate::sys::process::find_program;
 
 /// Where agents are launched from.

@@ -1,6 +1,6 @@
 //! A membership: one live session of a member, and all that a process does in its name.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -253,7 +253,7 @@ impl Membership {
     }
 
     pub(super) fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
-        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sys::mutex::lock(&self.answered)
     }
 }
 

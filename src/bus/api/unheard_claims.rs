@@ -4,9 +4,10 @@
 //! heard of.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::domain::ids::{CallId, RequestId};
+use crate::sys::mutex::lock;
 
 /// Cheap to clone; clones are the same.
 #[derive(Clone, Default)]
@@ -54,6 +55,6 @@ impl Claims {
 
     fn unheard(&self) -> MutexGuard<'_, BTreeMap<RequestId, CallId>> {
         // Every change leaves it whole.
-        self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unheard)
     }
 }

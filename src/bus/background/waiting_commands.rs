@@ -5,7 +5,7 @@
 //! writer more than once.
 
 use std::io;
-use std::sync::{Arc, PoisonError, Weak, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -42,7 +42,7 @@ pub(crate) async fn wait_for_turn(
 
 /// Returns the way to the thread, which is started for the first command that has to wait.
 fn thread(shared: &Arc<BusShared>) -> Result<mpsc::Sender<Queued>, BusError> {
-    let mut thread = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut thread = crate::sys::mutex::lock(&shared.queue);
     if let Some(sender) = &*thread {
         return Ok(sender.clone());
     }

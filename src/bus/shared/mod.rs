@@ -8,7 +8,7 @@ pub(crate) mod withdrawal;
 
 use std::io;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use tokio::sync::{oneshot, watch};
 
@@ -86,7 +86,7 @@ impl BusShared {
 
     pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
         // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sys::mutex::lock(&self.core)
     }
 
     /// Returns a number that grows with every change of the state.

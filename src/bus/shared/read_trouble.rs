@@ -1,8 +1,9 @@
 //! Lasting trouble with reading the bus, as with a newer version: reported once, and not each second.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::bus::storage::LogError;
+use crate::sys::mutex::lock;
 
 /// The trouble that this process reported last.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl ReadTrouble {
     }
 
     fn replace(&self, text: Option<String>) -> Option<String> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.0);
         std::mem::replace(&mut *last, text)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A command that is being done is not withdrawn, as it may be in the log already.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Whether one command is withdrawn. Shared by the future that waits for its answer and the thread that does it.
 #[derive(Default)]
@@ -24,7 +24,7 @@ enum Progress {
 impl Withdrawal {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         // One assignment cannot leave it half-done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sys::mutex::lock(&self.0)
     }
 
     /// Says whether it may be done now.

@@ -4,7 +4,7 @@
 //! append: a refusal and an empty decision pass. Like the log in memory it is for tests, of the program too.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{
     Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
@@ -13,6 +13,7 @@ use super::{
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
+use crate::sys::mutex::lock;
 
 /// What may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,7 +146,7 @@ impl Faults {
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.script)
     }
 }
 

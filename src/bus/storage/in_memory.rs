@@ -4,7 +4,7 @@
 
 use std::collections::btree_map::Entry as Entered;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::file::line_format;
 use super::{
@@ -14,6 +14,7 @@ use super::{
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
+use crate::sys::mutex::lock;
 
 /// Where the time of a log in memory comes from.
 pub type Clock = Arc<dyn Fn() -> Now + Send + Sync>;
@@ -70,7 +71,7 @@ impl Store {
 
     fn lock(&self) -> MutexGuard<'_, SharedStore> {
         // Every change is a single step, so a panic elsewhere leaves nothing half-done.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 }
 

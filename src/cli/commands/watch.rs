@@ -19,13 +19,12 @@ use crate::delivery::watch_line::{self, AnnouncedMessages};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::sys::backoff::Backoff;
 
 /// How often it checks for changes without a notification, for a bus, and for a reader that is gone.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
-/// Without notifications it looks this often, doubling while nothing happens.
-const FIRST_LOOK: Duration = Duration::from_millis(50);
-/// A message is then told at most this late.
-const LAST_LOOK: Duration = Duration::from_millis(500);
+/// The pauses between looks without notifications while nothing happens; a message is reported at most the longest of them late.
+const LOOKS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
 
 /// Whose messages it watches.
 #[derive(Clone, Debug, Args)]
@@ -105,7 +104,7 @@ impl Watch {
     }
 
     async fn follow(&mut self, bus: &mut Follower, changed: &Notify) -> Result<WatchEnd, Failure> {
-        let mut pause = FIRST_LOOK;
+        let mut looks = LOOKS;
         loop {
             match bus.look() {
                 Err(LogError::Removed) => return Ok(WatchEnd::Removed),
@@ -117,10 +116,12 @@ impl Watch {
             if (!is_quiet && output::say_aside(lines).await.is_err()) || !output::has_reader() {
                 return Ok(WatchEnd::Unread);
             }
-            pause = match bus.listening() {
+            if !is_quiet {
+                looks.reset();
+            }
+            let pause = match bus.listening() {
                 Listening::Notified => LOOK_AROUND,
-                Listening::Polled if is_quiet => (pause * 2).min(LAST_LOOK),
-                Listening::Polled => FIRST_LOOK,
+                Listening::Polled => looks.next_pause(),
             };
             // The time being up is a reason to look, too.
             let _ = tokio::time::timeout(pause, changed.notified()).await;

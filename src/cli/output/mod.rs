@@ -10,13 +10,14 @@ mod live_region;
 
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use console::Term;
 
 use self::live_region::Region;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
+use crate::sys::mutex::lock;
 
 /// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.
 static REGION: Mutex<Option<Region>> = Mutex::new(None);
@@ -185,7 +186,7 @@ fn coloured(line: &str) -> String {
 
 fn held() -> MutexGuard<'static, Option<Region>> {
     // What a panic has left there is still what is on the terminal.
-    REGION.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&REGION)
 }
 
 fn write(to: &mut dyn Write, text: &str) {

@@ -9,7 +9,7 @@ pub(crate) mod read_line;
 pub(crate) mod serve_stdio;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rmcp::model::{self, RequestId};
@@ -21,6 +21,7 @@ use super::lazy_membership::LazyMembership;
 use super::tool::AnyTool;
 use crate::domain::ids::CallId;
 use crate::domain::limits;
+use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
 /// A tool that does not wait answers within this.
@@ -140,6 +141,6 @@ impl Server {
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<(RequestId, CallId)>> {
         // A list of pairs, each pushed in one step.
-        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.recent)
     }
 }

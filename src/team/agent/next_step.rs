@@ -7,7 +7,8 @@ use tokio::time::Instant;
 use crate::bus::state::{State, StopMode};
 use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
-use crate::delivery::policy::{self, Busy, Mail, MailAction};
+use crate::delivery::pending_mail::{PendingMail, RunningTurn};
+use crate::delivery::policy::{MailAction, mail_action};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
@@ -39,7 +40,7 @@ pub(crate) struct AgentOnBus {
     /// Whether its tools are not known yet.
     pub(crate) unproven: bool,
     /// The mail that is worth a turn.
-    pub(crate) mail: Mail,
+    pub(crate) mail: PendingMail,
     /// Whether its silence has been told.
     pub(crate) stalled: bool,
     /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
@@ -153,7 +154,7 @@ impl AgentOnBus {
                 .filter(|task| state.task(task).is_some_and(|task| task.fresh))
                 .cloned(),
             unproven: live.tools == Tools::Unproven,
-            mail: Mail::of(state, &live.name, tried),
+            mail: PendingMail::of(state, &live.name, tried),
             stalled: live.stalled,
             waits: !live.waits.is_empty(),
         }
@@ -184,7 +185,7 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
             Some(_) => situation.unwritten,
             // Until then nothing that the bus would have to take.
             None if situation.unwritten.is_some() => return NextStep::Rest(situation.unwritten),
-            None => match policy::rung(&wishes.mail, &busy(situation, turn)) {
+            None => match mail_action(&wishes.mail, &running_turn(situation, turn)) {
                 MailAction::Steer => return NextStep::Steer,
                 MailAction::Interrupt => return NextStep::Interrupt,
                 MailAction::Later(at) => Some(at),
@@ -224,9 +225,9 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
     }
 }
 
-/// What the ladder has to know of a turn that runs.
-fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
-    Busy {
+/// What the delivery policy has to know of a running turn.
+fn running_turn(situation: &Situation, turn: TurnSituation) -> RunningTurn {
+    RunningTurn {
         now: situation.now,
         reach: situation.reach,
         steering: situation.steering,

@@ -18,6 +18,7 @@ use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
 use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::text::redact::Secrets;
+use crate::sys::backoff::Backoff;
 use crate::sys::random_ids;
 
 /// The pause after the first try in vain. Each further one is twice as long as the one before.
@@ -238,8 +239,7 @@ fn cut(ask: &mut Operation) -> bool {
 
 /// Returns the pause after so many tries in vain.
 pub(crate) fn pause(tries: u32) -> Duration {
-    let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
-    doubled.min(LONGEST_PAUSE)
+    Backoff::new(FIRST_PAUSE, LONGEST_PAUSE).pause_after(tries)
 }
 
 #[cfg(test)]

@@ -308,7 +308,7 @@ impl Actor {
             (mates, tools)
         });
         let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
-        Some(introduction::primer(self.reader(), &mates, tools))
+        Some(introduction::introduce(self.reader(), &mates, tools))
     }
 
     /// Returns the agent as the reader of texts.

@@ -154,7 +154,7 @@ impl Actor {
 
     /// Puts on the bus by which ways the agent is reached.
     pub(crate) async fn announce_ways(&mut self) {
-        let (session, ways) = (self.identity.session, self.reach().ways());
+        let (session, ways) = (self.identity.session, self.reach().methods());
         self.record(Operation::Ways { session, ways }).await;
     }
 

@@ -43,8 +43,8 @@ fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
     }
 }
 
-fn mail(newest: u64, urgent: Option<u64>) -> Mail {
-    Mail { newest: Some(newest), urgent }
+fn mail(newest: u64, urgent: Option<u64>) -> PendingMail {
+    PendingMail { newest: Some(newest), urgent }
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::segments;
@@ -16,6 +16,7 @@ use crate::bus::storage::file::long_texts;
 use crate::bus::storage::{Durability, LogError, LogPosition};
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{Disk, DiskFile};
+use crate::sys::mutex::lock;
 
 /// A disk that last took longer than this is waited for by the bus thread. It is what a task may keep its thread from others, and
 /// many times what it takes to wake a thread and be woken by it.
@@ -61,7 +62,7 @@ impl Syncer {
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
         // Every change leaves it whole, so a panic of another thread does not spoil it.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pending)
     }
 
     /// Notes an append that ends at this offset of a segment.
@@ -148,7 +149,7 @@ impl Syncer {
     }
 
     fn turn(&self) -> MutexGuard<'_, Option<Duration>> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.turn)
     }
 
     /// Says how what was appended up to `target` fared.

@@ -1,4 +1,4 @@
-//! One session of the agent: what it plays, what it remembers, its servers, and its turn.
+//! One session of the agent: its part of the script, its memory, its servers, and its turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,21 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
-    ContentBlock, PromptResponse, SessionConfigOption, SessionConfigOptionCategory,
-    SessionConfigOptionValue, SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
+    PromptResponse, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
+    SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse, StopReason,
 };
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::acp_handlers::{Prompt, invalid};
+use super::acp_handlers::Prompt;
 use super::mcp_tools::{Server, ToolsError};
 use super::mid_turn_words::{self, SteerAnswer, SteerRequest, Words};
 use super::ordered_output::Wire;
 use super::play_turn::{Memory, Player, Tools, TurnEnd};
-use super::script::Part;
-use super::toml_fields::quoted;
+use super::rpc_answers::invalid;
+use super::text_blocks::text_of;
+use crate::scripted::script::script_format::Part;
+use crate::scripted::script::toml_fields::quoted;
 
 /// The id of the config option for the model, and the name of the model in templates.
 const MODEL: &str = "model";
@@ -29,14 +31,14 @@ const MODEL: &str = "model";
 const MODE: &str = "mode";
 
 /// One session.
-pub(super) struct Session {
+pub(crate) struct Session {
     part: Arc<Part>,
     /// Away while a turn runs.
-    pub(super) memory: Option<Memory>,
+    pub(crate) memory: Option<Memory>,
     model: Option<String>,
     mode: Option<String>,
     tools: watch::Sender<Tools>,
-    pub(super) servers: Vec<Server>,
+    pub(crate) servers: Vec<Server>,
     running: Option<Running>,
 }
 
@@ -47,7 +49,7 @@ struct Running {
 }
 
 /// A turn that is about to be played.
-pub(super) struct TurnBegun {
+pub(crate) struct TurnBegun {
     part: Arc<Part>,
     memory: Memory,
     tools: watch::Receiver<Tools>,
@@ -57,16 +59,16 @@ pub(super) struct TurnBegun {
 }
 
 /// A turn that was played, and is to be answered.
-pub(super) struct TurnDone {
-    pub(super) session: SessionId,
-    pub(super) memory: Memory,
-    pub(super) end: TurnEnd,
-    pub(super) responder: Responder<PromptResponse>,
+pub(crate) struct TurnDone {
+    pub(crate) session: SessionId,
+    pub(crate) memory: Memory,
+    pub(crate) end: TurnEnd,
+    pub(crate) responder: Responder<PromptResponse>,
 }
 
 impl Session {
-    /// Makes a session for a member of this name, with what it remembers from before.
-    pub(super) fn new(part: Arc<Part>, mut memory: Memory, name: String) -> Self {
+    /// Makes a session for a member of this name, with its memory of earlier turns.
+    pub(crate) fn new(part: Arc<Part>, mut memory: Memory, name: String) -> Self {
         let before = |option: &str| {
             let value = memory.scope.get(option).and_then(Value::as_str);
             value.map(str::to_owned)
@@ -85,18 +87,18 @@ impl Session {
         }
     }
 
-    /// Returns what is said again when it is loaded.
-    pub(super) fn history(&self) -> Option<&str> {
+    /// Returns the history that a load replays.
+    pub(crate) fn history(&self) -> Option<&str> {
         self.part.start.history.as_deref()
     }
 
     /// Returns whether a turn runs.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Takes the servers over; turns that wait for tools go on.
-    pub(super) fn started(&mut self, servers: Result<Vec<Server>, ToolsError>) {
+    /// Takes the servers over; turns that wait for tools continue.
+    pub(crate) fn started(&mut self, servers: Result<Vec<Server>, ToolsError>) {
         let tools = servers.and_then(|servers| {
             self.servers = servers;
             self.servers.first().map(Server::toolbox).ok_or(ToolsError::None)
@@ -105,7 +107,7 @@ impl Session {
     }
 
     /// Begins a turn, unless one runs.
-    pub(super) fn begin_turn(&mut self) -> Option<TurnBegun> {
+    pub(crate) fn begin_turn(&mut self) -> Option<TurnBegun> {
         let mut memory = self.memory.take()?;
         memory.scope.insert(MODEL.to_owned(), self.model.clone().into());
         memory.scope.insert(MODE.to_owned(), self.mode.clone().into());
@@ -128,8 +130,8 @@ impl Session {
         })
     }
 
-    /// Answers who steers, as the script says; the responder comes back where there is to be no answer.
-    pub(super) fn steer(
+    /// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
+    pub(crate) fn steer(
         &self,
         request: &SteerRequest,
         responder: Responder<SteerAnswer>,
@@ -138,14 +140,14 @@ impl Session {
         mid_turn_words::steer(self.part.start.steering, words, request, responder)
     }
 
-    /// Takes back what the turn remembers.
-    pub(super) fn turn_ended(&mut self, memory: Memory) {
+    /// Takes the memory back from the turn.
+    pub(crate) fn turn_ended(&mut self, memory: Memory) {
         self.memory = Some(memory);
         self.running = None;
     }
 
     /// Cancels the turn, unless it ignores that.
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         if let Some(running) = &self.running
             && !running.ignores_cancel.load(Ordering::Acquire)
         {
@@ -154,14 +156,14 @@ impl Session {
     }
 
     /// Ends the turn, even one that ignores its cancelling.
-    pub(super) fn end_turn(&self) {
+    pub(crate) fn end_turn(&self) {
         if let Some(running) = &self.running {
             running.cancel.cancel();
         }
     }
 
     /// Sets the model or the mode: from the next turn on.
-    pub(super) fn set_option(
+    pub(crate) fn set_option(
         &mut self,
         request: &SetSessionConfigOptionRequest,
     ) -> Result<SetSessionConfigOptionResponse, Error> {
@@ -183,7 +185,7 @@ impl Session {
     }
 
     /// The choices of a model and of a mode, when the script has such.
-    pub(super) fn options(&self) -> Option<Vec<SessionConfigOption>> {
+    pub(crate) fn options(&self) -> Option<Vec<SessionConfigOption>> {
         let start = &self.part.start;
         let select =
             |id: &'static str, name: &'static str, current: &Option<String>, all: &[String]| {
@@ -203,7 +205,7 @@ impl Session {
 
 impl TurnBegun {
     /// Plays the turn to its end, or until it is cancelled.
-    pub(super) async fn play(self, prompt: Prompt, wire: Arc<Wire>) -> TurnDone {
+    pub(crate) async fn play(self, prompt: Prompt, wire: Arc<Wire>) -> TurnDone {
         let Self { part, mut memory, tools, cancel, ignores_cancel, words } = self;
         let Prompt { request, responder, connection } = prompt;
         let session = request.session_id;
@@ -228,7 +230,7 @@ impl TurnBegun {
 
 impl TurnDone {
     /// Answers the prompt; a crashed turn has no answer.
-    pub(super) fn answer(self) -> Result<(), Error> {
+    pub(crate) fn answer(self) -> Result<(), Error> {
         match self.end {
             TurnEnd::Stopped(reason) => self.responder.respond(PromptResponse::new(reason)),
             TurnEnd::Failed { code, message } => {
@@ -237,12 +239,4 @@ impl TurnDone {
             TurnEnd::Crashed(_) => Ok(()),
         }
     }
-}
-
-pub(super) fn text_of(prompt: &[ContentBlock]) -> String {
-    let texts = prompt.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

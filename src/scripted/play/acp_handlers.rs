@@ -1,6 +1,6 @@
-//! The protocol's handlers: they say what the agent can do, and pass on what is asked, in order and at once.
+//! The protocol's handlers: they answer what the agent can do, and pass every other request on, in order and at once.
 //!
-//! The library delivers one message at a time and waits for its handler, so nothing here takes time.
+//! The library delivers one message at a time and waits for its handler, so no handler here waits for anything.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,10 @@ use agent_client_protocol::{
 use tokio::sync::mpsc;
 
 use super::mid_turn_words::{self, SteerAnswer, SteerRequest};
+use super::text_blocks::chunk;
 
 /// Everything that a client asks.
-pub(super) enum Asked {
+pub(crate) enum Asked {
     Open(Opening),
     SetOption(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
     Prompt(Prompt),
@@ -34,23 +35,23 @@ pub(super) enum Asked {
 }
 
 /// A prompt, and the ways to answer it.
-pub(super) struct Prompt {
-    pub(super) request: PromptRequest,
-    pub(super) responder: Responder<PromptResponse>,
-    pub(super) connection: ConnectionTo<Client>,
+pub(crate) struct Prompt {
+    pub(crate) request: PromptRequest,
+    pub(crate) responder: Responder<PromptResponse>,
+    pub(crate) connection: ConnectionTo<Client>,
 }
 
 /// A session that begins or comes back.
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// The session that comes back; none for a new one.
-    pub(super) session: Option<SessionId>,
-    pub(super) cwd: PathBuf,
-    pub(super) servers: Vec<McpServer>,
-    pub(super) answer: OpeningAnswer,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) servers: Vec<McpServer>,
+    pub(crate) answer: OpeningAnswer,
 }
 
 /// How the opening of a session is answered.
-pub(super) enum OpeningAnswer {
+pub(crate) enum OpeningAnswer {
     New(Responder<NewSessionResponse>),
     Load(Responder<LoadSessionResponse>, ConnectionTo<Client>),
     Resume(Responder<ResumeSessionResponse>),
@@ -58,7 +59,7 @@ pub(super) enum OpeningAnswer {
 
 impl OpeningAnswer {
     /// Answers with an error.
-    pub(super) fn refuse(self, error: Error) -> Result<(), Error> {
+    pub(crate) fn refuse(self, error: Error) -> Result<(), Error> {
         match self {
             Self::New(responder) => responder.respond_with_error(error),
             Self::Load(responder, _) => responder.respond_with_error(error),
@@ -67,7 +68,7 @@ impl OpeningAnswer {
     }
 
     /// Answers that the session is open.
-    pub(super) fn give(
+    pub(crate) fn give(
         self,
         session: SessionId,
         options: Option<Vec<SessionConfigOption>>,
@@ -79,8 +80,7 @@ impl OpeningAnswer {
             }
             Self::Load(responder, connection) => {
                 if let Some(text) = history {
-                    let said =
-                        SessionUpdate::AgentMessageChunk(super::play_turn::chunk(text.to_owned()));
+                    let said = SessionUpdate::AgentMessageChunk(chunk(text.to_owned()));
                     connection.send_notification(SessionNotification::new(session, said))?;
                 }
                 responder.respond(LoadSessionResponse::new().config_options(options))
@@ -94,15 +94,14 @@ impl OpeningAnswer {
 
 /// What the agent says that it can do.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Can {
-    pub(super) load: bool,
-    pub(super) resume: bool,
-    pub(super) steer: bool,
+pub(crate) struct Can {
+    pub(crate) load: bool,
+    pub(crate) resume: bool,
+    pub(crate) steer: bool,
 }
 
-/// Speaks the protocol until the connection ends; the handlers only pass on what is asked.
-#[expect(clippy::too_many_lines, reason = "one handler a method")]
-pub(super) async fn connect(
+/// Speaks the protocol until the connection ends; the handlers only pass requests on.
+pub(crate) async fn connect(
     can: Can,
     transport: impl ConnectTo<Agent>,
     asked: mpsc::Sender<Asked>,
@@ -219,15 +218,4 @@ fn capabilities(can: Can) -> AgentCapabilities {
     } else {
         AgentCapabilities::new().session_capabilities(sessions)
     }
-}
-
-/// Takes note that an answer went out. It cannot when the client is gone, and then nobody misses it.
-pub(super) fn answered(answer: Result<(), Error>) {
-    answer.ok();
-}
-
-/// Returns the error for a request that asks for what is not there.
-pub(super) fn invalid(message: String) -> Error {
-    // -32602 is JSON-RPC's "invalid params".
-    Error::new(-32602, message)
 }

@@ -1,7 +1,7 @@
-//! The worktrees of git repositories, read from the files that git leaves (gitrepository-layout(5)), without running git.
+//! Finds the worktrees of a git repository in the files that git leaves (gitrepository-layout(5)), without running git.
 //!
-//! What a repository says of itself may be a lie that leads to another one. So a linked worktree counts only where its repository
-//! names it too, and a link in the place of `.git` is not followed.
+//! A repository may lie about itself and name another one. So a linked worktree counts only where its repository names it too, and a
+//! link in the place of `.git` is not followed.
 
 use std::fs;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-use super::fs::disk::NO_LINK;
+use super::disk::NO_LINK;
 
 /// The most bytes of a file that holds one path.
 const LINK_BYTES: u64 = 8 * 1024;

@@ -1,13 +1,13 @@
-//! What a bridge and a shim say to each other. The bridge sends orders, a byte each, and the end of its line is its death; the
-//! shim answers with reports, a line each.
+//! The protocol between a bridge and a shim. The bridge sends orders over the control socket, a byte each, and the shim takes the end
+//! of the socket for the death of the bridge. The shim reports on its stdout, a line each.
 
 use std::fmt::Write as _;
 
-use super::child::Exit;
+use crate::supervisor::child::Exit;
 
-/// What the shim is to do.
+/// An order to the shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// Ask the agent's group to end.
     Terminate,
     /// Kill all that descends from the shim.
@@ -15,15 +15,15 @@ pub(super) enum Order {
 }
 
 impl Order {
-    pub(super) fn byte(self) -> u8 {
+    pub(crate) fn byte(self) -> u8 {
         match self {
             Order::Terminate => b't',
             Order::Kill => b'k',
         }
     }
 
-    /// A byte that is none of ours comes from a newer bridge; what it may mean cannot be known.
-    pub(super) fn of(byte: u8) -> Option<Self> {
+    /// Reads an order. An unknown byte comes from a newer bridge, and is no order here.
+    pub(crate) fn of(byte: u8) -> Option<Self> {
         match byte {
             b't' => Some(Order::Terminate),
             b'k' => Some(Order::Kill),
@@ -32,22 +32,22 @@ impl Order {
     }
 }
 
-/// What the shim tells.
+/// A report of the shim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ShimReport {
+pub(crate) enum ShimReport {
     /// The agent runs.
     Started { pid: u32 },
     /// The system did not start the agent; the number is its reason.
     Refused { errno: i32 },
-    /// SIGKILL was sent, and so many are left.
+    /// SIGKILL was sent, and this many processes are left.
     Left { number: usize },
-    /// The agent has ended, and nobody is left but these. The last report.
+    /// The agent has ended, and only these processes are left. The last report.
     Ended { exit: Exit, survivors: Vec<u32> },
 }
 
 impl ShimReport {
     /// Returns the report with the end of its line.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         match self {
             ShimReport::Started { pid } => format!("started {pid}\n"),
             ShimReport::Refused { errno } => format!("refused {errno}\n"),
@@ -68,7 +68,7 @@ impl ShimReport {
     }
 
     /// Reads a line without its end. `None` for one that is none of ours.
-    pub(super) fn of(line: &str) -> Option<Self> {
+    pub(crate) fn of(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let kind = words.next()?;
         match kind {

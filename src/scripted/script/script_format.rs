@@ -1,4 +1,4 @@
-//! The script: its format, how it is read, and what is refused.
+//! The format of a script: reads it, and refuses mistakes with their place.
 //!
 //! ```toml
 //! [agents.writer.start]               # optional: how the process behaves
@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
-use super::mid_turn_words::Steering;
 use super::toml_fields::{Fields, Mistake, ScriptText, quoted, unknown};
 use super::verbs::{ScriptStep, read_steps};
 
@@ -61,10 +60,10 @@ pub struct Script {
 
 /// What one agent plays: a table of the script.
 #[derive(Debug, PartialEq)]
-pub(super) struct Part {
-    pub(super) name: String,
-    pub(super) start: Start,
-    pub(super) turns: Vec<ScriptedTurn>,
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) start: Start,
+    pub(crate) turns: Vec<ScriptedTurn>,
 }
 
 /// How the process of an agent behaves.
@@ -73,34 +72,63 @@ pub(super) struct Part {
     clippy::struct_excessive_bools,
     reason = "switches of a script that are independent of each other"
 )]
-pub(super) struct Start {
+pub(crate) struct Start {
     /// Exits with this code as soon as the table is certain: when the process starts, if it was named there or is the
     /// one table `default`; else when a session opens.
-    pub(super) crash: Option<u8>,
+    pub(crate) crash: Option<u8>,
     /// Written to stderr at the same moment, before a crash.
-    pub(super) stderr: Option<String>,
-    pub(super) servers: StartServers,
-    pub(super) ignore_eof: bool,
-    pub(super) ignore_term: bool,
-    /// So many sessions open; who asks for a further one is never answered.
-    pub(super) sessions: Option<u32>,
+    pub(crate) stderr: Option<String>,
+    pub(crate) servers: StartServers,
+    pub(crate) ignore_eof: bool,
+    pub(crate) ignore_term: bool,
+    /// This many sessions open; a request for a further one is never answered.
+    pub(crate) sessions: Option<u32>,
     /// Sessions can be loaded and resumed.
-    pub(super) load: bool,
-    /// Sessions can be loaded and not resumed, and this is said again before the loading is answered.
-    pub(super) history: Option<String>,
+    pub(crate) load: bool,
+    /// Sessions can be loaded and not resumed; this text is replayed before the load is answered.
+    pub(crate) history: Option<String>,
     /// The models to choose from; the first one is in use.
-    pub(super) models: Vec<String>,
+    pub(crate) models: Vec<String>,
     /// The modes to choose from, likewise.
-    pub(super) modes: Vec<String>,
-    /// Whether words can be put into its turns, and what it does with them.
-    pub(super) steering: Steering,
-    /// It asks after each tool call for what has come meanwhile.
-    pub(super) drain: bool,
+    pub(crate) modes: Vec<String>,
+    /// What it does with messages steered into its turns.
+    pub(crate) steering: Steering,
+    /// It asks for new messages after each tool call.
+    pub(crate) drain: bool,
+}
+
+/// What the agent does with words that the client puts into a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Steering {
+    /// It does not offer it.
+    #[default]
+    Absent,
+    /// What is steered goes into the turn.
+    Inject,
+    /// It always says that no turn runs.
+    NoTurn,
+    /// It answers with an empty success, and does nothing.
+    Empty,
+    /// It never answers, and does nothing.
+    Silent,
+    /// It answers with an error.
+    Refuse,
+}
+
+impl Steering {
+    /// All that a script can ask for.
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+        ("inject", Self::Inject),
+        ("no_turn", Self::NoTurn),
+        ("empty", Self::Empty),
+        ("silent", Self::Silent),
+        ("refuse", Self::Refuse),
+    ];
 }
 
 /// When the MCP servers of a session are started.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
-pub(super) enum StartServers {
+pub(crate) enum StartServers {
     /// Before session/new is answered.
     #[default]
     Before,
@@ -111,10 +139,10 @@ pub(super) enum StartServers {
 
 /// The answer to one kind of prompt.
 #[derive(Debug, PartialEq)]
-pub(super) struct ScriptedTurn {
-    pub(super) when: Option<String>,
-    pub(super) times: Option<u32>,
-    pub(super) steps: Vec<ScriptStep>,
+pub(crate) struct ScriptedTurn {
+    pub(crate) when: Option<String>,
+    pub(crate) times: Option<u32>,
+    pub(crate) steps: Vec<ScriptStep>,
 }
 
 impl Script {
@@ -149,13 +177,13 @@ impl Script {
     }
 
     /// Returns the table of exactly this name.
-    pub(super) fn named(&self, table: &str) -> Result<Arc<Part>, ScriptError> {
+    pub(crate) fn named(&self, table: &str) -> Result<Arc<Part>, ScriptError> {
         self.agents.get(table).cloned().ok_or_else(|| self.no_table(table))
     }
 
     /// Returns the table for a member: its own, else that of the name it was numbered from (`codex` for `codex-2`),
     /// else `default`.
-    pub(super) fn for_member(&self, member: Option<&str>) -> Result<Arc<Part>, ScriptError> {
+    pub(crate) fn for_member(&self, member: Option<&str>) -> Result<Arc<Part>, ScriptError> {
         let own = member
             .and_then(|name| self.agents.get(name).or_else(|| self.agents.get(unnumbered(name)?)));
         own.or_else(|| self.agents.get("default"))
@@ -163,24 +191,24 @@ impl Script {
             .ok_or_else(|| self.no_table(member.unwrap_or("default")))
     }
 
-    /// Returns the table that is certain before any session says who the agent is: `default`, when there is no other.
-    pub(super) fn certain(&self) -> Option<Arc<Part>> {
+    /// Returns the table that is certain before any session names the agent: `default`, when there is no other.
+    pub(crate) fn certain(&self) -> Option<Arc<Part>> {
         self.agents.get("default").filter(|_| self.agents.len() == 1).cloned()
     }
 
     /// Returns whether any agent of the script can load sessions.
-    pub(super) fn any_loads(&self) -> bool {
+    pub(crate) fn any_loads(&self) -> bool {
         self.agents.values().any(|part| part.start.load)
     }
 
     /// Returns whether no agent of the script can resume a session, although one can load it.
-    pub(super) fn only_loads(&self) -> bool {
+    pub(crate) fn only_loads(&self) -> bool {
         let mut parts = self.agents.values();
         parts.any(|part| part.start.history.is_some())
     }
 
     /// Returns whether any agent of the script offers to be steered.
-    pub(super) fn any_steers(&self) -> bool {
+    pub(crate) fn any_steers(&self) -> bool {
         let mut parts = self.agents.values();
         parts.any(|part| part.start.steering != Steering::Absent)
     }
@@ -262,7 +290,7 @@ impl Start {
             (servers, _) => servers,
         };
         Ok(Self {
-            crash: exit_code(fields, "crash")?,
+            crash: fields.exit_code("crash")?,
             stderr: fields.text("stderr")?.map(str::to_owned),
             servers,
             ignore_eof: fields.boolean("ignore_eof")?.unwrap_or_default(),
@@ -307,12 +335,6 @@ fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Mistake> {
     Ok(texts)
 }
 
-/// Reads an exit code.
-pub(super) fn exit_code(fields: &Fields<'_>, key: &str) -> Result<Option<u8>, Mistake> {
-    let code = fields.integer(key, 0..=255)?;
-    Ok(code.map(|code| u8::try_from(code).expect("the range was checked")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,7 +353,7 @@ mod tests {
     #[test]
     fn the_example_is_a_script() {
         let script =
-            Script::parse(Path::new("team.toml"), include_str!("../../examples/team.toml"))
+            Script::parse(Path::new("team.toml"), include_str!("../../../examples/team.toml"))
                 .unwrap();
         assert_eq!(script.agents.keys().collect::<Vec<_>>(), ["reviewer", "verifier", "writer"]);
     }

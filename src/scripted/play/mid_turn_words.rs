@@ -1,10 +1,10 @@
-//! Words that come into a turn that runs: steered into it by the client, or drained from the client by the agent.
+//! Messages that get into a running turn: steered into it by the client, or drained from the client by the agent.
 //!
-//! Both are outside of the protocol: `_session/steering` is what the adapters of claude and codex offer,
-//! `craft/drainMidTurnQueue` is what qwen asks. A script can also do it badly.
+//! Both are outside of the protocol: the adapters of claude and codex offer `_session/steering`, and qwen sends
+//! `craft/drainMidTurnQueue`. A script can also make the agent do it badly.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use agent_client_protocol::v1::{ConnectionTo, Responder, schema};
 use agent_client_protocol::{Client, Error, JsonRpcRequest, JsonRpcResponse, UntypedMessage};
@@ -12,57 +12,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-/// How the agent is steered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Steering {
-    /// It does not offer it.
-    #[default]
-    Absent,
-    /// What is steered goes into the turn.
-    Inject,
-    /// It always says that no turn runs.
-    NoTurn,
-    /// It answers with an empty success, and does nothing.
-    Empty,
-    /// It never answers, and does nothing.
-    Silent,
-    /// It answers with an error.
-    Refuse,
-}
-
-impl Steering {
-    /// All that a script can ask for.
-    pub(super) const WORDS: [(&'static str, Self); 5] = [
-        ("inject", Self::Inject),
-        ("no_turn", Self::NoTurn),
-        ("empty", Self::Empty),
-        ("silent", Self::Silent),
-        ("refuse", Self::Refuse),
-    ];
-}
+use super::rpc_answers::answered;
+use super::text_blocks::text_of;
+use crate::scripted::script::script_format::Steering;
+use crate::sys::mutex::lock;
 
 /// The request that steers.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "_session/steering", response = SteerAnswer)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SteerRequest {
-    pub(super) session_id: schema::SessionId,
+pub(crate) struct SteerRequest {
+    pub(crate) session_id: schema::SessionId,
     prompt: Vec<schema::ContentBlock>,
 }
 
 /// What became of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
-pub(super) struct SteerAnswer(Value);
+pub(crate) struct SteerAnswer(Value);
 
 impl SteerRequest {
     fn text(&self) -> String {
-        super::play_session::text_of(&self.prompt)
+        text_of(&self.prompt)
     }
 }
 
 /// Words that have come into the turn, and that no step has heeded.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(crate) struct Words {
     waiting: Mutex<VecDeque<String>>,
     arrived: Notify,
 }
@@ -73,8 +49,8 @@ impl Words {
         self.arrived.notify_one();
     }
 
-    /// Returns the next words, when they come.
-    pub(super) async fn next(&self) -> String {
+    /// Waits for the next words and returns them.
+    pub(crate) async fn next(&self) -> String {
         loop {
             let arrived = self.arrived.notified();
             if let Some(text) = self.waiting().pop_front() {
@@ -86,12 +62,12 @@ impl Words {
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
         // A list of texts, each pushed in one step.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 
-/// Answers who steers, as the script says; the responder comes back where there is to be no answer.
-pub(super) fn steer(
+/// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
+pub(crate) fn steer(
     how: Steering,
     words: Option<&Words>,
     request: &SteerRequest,
@@ -109,12 +85,12 @@ pub(super) fn steer(
             outcome("injected")
         }
     };
-    super::acp_handlers::answered(responder.respond_with_result(answer));
+    answered(responder.respond_with_result(answer));
     None
 }
 
-/// Asks the client for what has come meanwhile. A client that does not know that has nothing.
-pub(super) async fn drain(
+/// Asks the client for new messages. A client without that method has none.
+pub(crate) async fn drain(
     connection: &ConnectionTo<Client>,
     session: &schema::SessionId,
     words: &Words,
@@ -132,8 +108,8 @@ pub(super) async fn drain(
     }
 }
 
-/// Returns what the agent says of itself when it can be steered.
-pub(super) fn advertised() -> Map<String, Value> {
+/// Returns the capability that the agent advertises when it can be steered.
+pub(crate) fn advertised() -> Map<String, Value> {
     let mut meta = Map::new();
     meta.insert("steering".to_owned(), json!({ "supported": true }));
     meta

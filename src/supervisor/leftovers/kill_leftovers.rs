@@ -1,9 +1,9 @@
-//! What was left by a bridge and a shim that died together: found by the mark in its environment and by what was written down of
-//! its processes, and ended.
+//! The processes that a bridge and a shim left when they died together: finds them by the mark in their environment and by the
+//! processes on record, and kills them.
 //!
-//! A process is ended when it carries the mark of the agent, when it is the agent or the shim as they were written down (pid and
-//! start time), or when it descends from one of these. Never this process, nor any from which it descends: one that an agent
-//! has started may be the very one that sweeps. A name or a pid alone never counts.
+//! A process is killed when it carries the mark of the agent, when it is the recorded agent or shim (pid and start time), or when it
+//! descends from one of these. This process and its ancestors are spared: an agent may have started the very process that cleans up.
+//! A name or a pid alone never counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::domain::grace_periods;
 use crate::sys::process::cgroup;
 use crate::sys::process::descendants::{self, Relative};
 
-/// How often they are looked at.
+/// How often to look again.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What there may be left of one agent.
+/// The processes that may be left of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remains {
-    /// The value of the mark that its whole tree carries.
+    /// The value of the mark that the whole tree carries.
     pub mark: String,
-    /// Its processes with their start times, as they were written down.
+    /// The pids on record, with their start times.
     pub processes: Vec<(u32, u64)>,
 }
 
-/// Ends what is left of these agents, and returns for each mark who withstood; an agent of which nothing is left has no entry.
+/// Kills the processes left of these agents, and returns the survivors by mark; an agent without survivors has no entry.
 ///
 /// Reads all of `/proc` several times, on another thread. Takes 1.5 s at most, and milliseconds when nothing is left.
 pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<String, Vec<u32>> {
@@ -44,7 +44,7 @@ pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<Strin
         let left = match look.await {
             Ok(left) => left,
             Err(error) => {
-                // Nobody knows what is left, so nothing may be said to be gone.
+                // The survivors are unknown, so no agent may be reported as gone.
                 tracing::warn!(%error, "cannot look what agents have left");
                 return all.into_iter().map(|one| (one.mark, vec![])).collect();
             }
@@ -56,7 +56,7 @@ pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<Strin
     }
 }
 
-/// Kills all that is found, once, and returns it.
+/// Kills all processes found, once, and returns them.
 fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
     let spared = descendants::ancestors_and_self();
     let marks: BTreeSet<&str> = all.iter().map(|one| one.mark.as_str()).collect();

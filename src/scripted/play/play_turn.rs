@@ -9,11 +9,10 @@ use std::time::Duration;
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
-    PlanEntryPriority, PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome,
-    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent, ToolCall,
-    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-    UsageUpdate, WriteTextFileRequest,
+    ContentBlock, PermissionOption, PermissionOptionKind, Plan, PlanEntry, PlanEntryPriority,
+    PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome, RequestPermissionRequest,
+    SessionId, SessionUpdate, StopReason, TextContent, ToolCall, ToolCallContent, ToolCallLocation,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate, WriteTextFileRequest,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -24,16 +23,19 @@ use tokio::sync::watch;
 use super::mcp_tools::{Answer, Toolbox, ToolsError};
 use super::mid_turn_words::{self, Words};
 use super::ordered_output::{Gone, Wire};
-use super::script::Part;
-use super::script_template::{Scope, TemplateError};
-use super::verbs::{AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile};
+use super::text_blocks::chunk;
+use crate::scripted::script::script_format::{Part, ScriptedTurn};
+use crate::scripted::script::script_template::{Scope, TemplateError};
+use crate::scripted::script::verbs::{
+    AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile,
+};
 
-/// A question that nobody answers fails the turn after this time: a person may be asked, but not for ever.
+/// An unanswered question fails the turn after this time: a person may be asked, but not for ever.
 const PERMISSION_DEADLINE: Duration = Duration::from_mins(10);
 
 /// How a turn ends.
 #[derive(Debug, PartialEq)]
-pub(super) enum TurnEnd {
+pub(crate) enum TurnEnd {
     Stopped(StopReason),
     /// The prompt is answered with a JSON-RPC error.
     Failed {
@@ -70,15 +72,15 @@ impl From<Gone> for TurnEnd {
 }
 
 /// The tools of a session: not known until its servers are up.
-pub(super) type Tools = Option<Result<Toolbox, ToolsError>>;
+pub(crate) type Tools = Option<Result<Toolbox, ToolsError>>;
 
 /// What a session remembers from turn to turn.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// What templates can name.
-    pub(super) scope: Scope,
+    pub(crate) scope: Scope,
     /// How often each turn of the part was played.
-    pub(super) played: Vec<u32>,
+    pub(crate) played: Vec<u32>,
     /// Numbers the tool calls.
     calls: u64,
     /// Messages that came along with results of this turn, and that no `wait_for` has taken up.
@@ -86,17 +88,17 @@ pub(super) struct Memory {
 }
 
 /// Plays turns of a part in one session.
-pub(super) struct Player<'m> {
-    pub(super) connection: ConnectionTo<Client>,
-    pub(super) wire: Arc<Wire>,
-    pub(super) session: SessionId,
-    pub(super) part: Arc<Part>,
-    pub(super) tools: watch::Receiver<Tools>,
+pub(crate) struct Player<'m> {
+    pub(crate) connection: ConnectionTo<Client>,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) session: SessionId,
+    pub(crate) part: Arc<Part>,
+    pub(crate) tools: watch::Receiver<Tools>,
     /// Set by `ignore_cancel`: from then on the turn is not to be cancelled.
-    pub(super) ignores_cancel: Arc<AtomicBool>,
+    pub(crate) ignores_cancel: Arc<AtomicBool>,
     /// What comes into the turn while it runs.
-    pub(super) words: Arc<Words>,
-    pub(super) memory: &'m mut Memory,
+    pub(crate) words: Arc<Words>,
+    pub(crate) memory: &'m mut Memory,
 }
 
 /// The end of a turn before its last step comes as an error, so that `?` leaves all nested steps.
@@ -104,11 +106,11 @@ type Played = Result<(), TurnEnd>;
 
 impl Player<'_> {
     /// Plays the first turn that fits the prompt and is not used up.
-    pub(super) async fn play(&mut self, prompt: String) -> TurnEnd {
+    pub(crate) async fn play(&mut self, prompt: String) -> TurnEnd {
         let part = Arc::clone(&self.part);
         self.memory.played.resize(part.turns.len(), 0);
         let played = &mut self.memory.played;
-        let fits = |(turn, played): (&super::script::ScriptedTurn, &mut u32)| {
+        let fits = |(turn, played): (&ScriptedTurn, &mut u32)| {
             let is_left = turn.times.is_none_or(|times| *played < times);
             let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
             *played += u32::from(is_left && is_meant);
@@ -152,7 +154,7 @@ impl Player<'_> {
                 self.stream(&text.text(scope)?, *chunk, *pause).await
             }
             ScriptStep::Call(call) => self.call(call).await,
-            ScriptStep::WaitFor(call) => match self.came_along(call)? {
+            ScriptStep::WaitFor(call) => match self.take_attached(call)? {
                 Some(message) => {
                     self.save(
                         call.save.as_ref(),
@@ -173,8 +175,8 @@ impl Player<'_> {
             ScriptStep::Usage { used, size } => {
                 self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(*used, *size))).await
             }
-            ScriptStep::Heed { patience, save } => {
-                let words = tokio::time::timeout(*patience, self.words.next());
+            ScriptStep::Heed { timeout, save } => {
+                let words = tokio::time::timeout(*timeout, self.words.next());
                 let text = words.await.ok();
                 self.save(save.as_ref(), json!({ "text": text }));
                 Ok(())
@@ -240,9 +242,9 @@ impl Player<'_> {
         self.memory.scope.insert("last".to_owned(), value);
     }
 
-    /// Takes up the oldest message that came along and fits what a `wait_for` asks for: it has been read, so no tool gives
+    /// Takes the oldest message that was attached to a result and fits a `wait_for`: it has been read, so no tool gives
     /// it again.
-    fn came_along(&mut self, call: &Call) -> Result<Option<Value>, TurnEnd> {
+    fn take_attached(&mut self, call: &Call) -> Result<Option<Value>, TurnEnd> {
         let mut filters = Vec::new();
         for (key, pattern) in &call.with {
             if matches!(key.as_str(), "from" | "request_id") {
@@ -284,14 +286,14 @@ impl Player<'_> {
         }
         let tool = &call.tool;
         let answer = match answer {
-            // As real agents do, it tells its model that the tool failed.
+            // As with real agents, the model learns that the tool failed.
             Err(error) if call.expect == Expect::Error => Answer::Error(error.to_string()),
             answer => answer?,
         };
         match (answer, call.expect) {
             (Answer::Result(result), Expect::Result) => {
-                let came_along = result.get("inbox").and_then(Value::as_array);
-                self.memory.inbox.extend(came_along.into_iter().flatten().cloned());
+                let attached = result.get("inbox").and_then(Value::as_array);
+                self.memory.inbox.extend(attached.into_iter().flatten().cloned());
                 self.save(call.save.as_ref(), result);
             }
             (Answer::Error(error), Expect::Error) => {
@@ -409,7 +411,7 @@ impl Player<'_> {
         self.save(question.save.as_ref(), json!({ "allowed": is_allowed, "option": option }));
         match (is_allowed, question.on_reject) {
             (false, OnReject::Stop) => Err(TurnEnd::Stopped(StopReason::EndTurn)),
-            (true, _) | (false, OnReject::GoOn) => Ok(()),
+            (true, _) | (false, OnReject::Continue) => Ok(()),
         }
     }
 }
@@ -421,7 +423,7 @@ fn absolute(path: &str) -> Result<PathBuf, TurnEnd> {
 }
 
 /// Writes a line to stderr.
-pub(super) async fn write_stderr(text: &str) {
+pub(crate) async fn write_stderr(text: &str) {
     let mut stderr = tokio::io::stderr();
     let line = format!("{text}\n");
     // Written by another thread, which a crash would not wait for. Whoever closed our stderr does not want to hear that it
@@ -429,10 +431,6 @@ pub(super) async fn write_stderr(text: &str) {
     if stderr.write_all(line.as_bytes()).await.is_ok() {
         stderr.flush().await.ok();
     }
-}
-
-pub(super) fn chunk(text: String) -> ContentChunk {
-    ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
 }
 
 /// A plan whose first entry is under way.

@@ -6,11 +6,11 @@
 use serde_json::{Map, Value};
 
 /// What templates can name: `prompt`, `name`, `model`, `last`, and everything that was saved.
-pub(super) type Scope = Map<String, Value>;
+pub(crate) type Scope = Map<String, Value>;
 
 /// A text with names in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Template(Vec<Piece>);
+pub(crate) struct Template(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
@@ -21,7 +21,7 @@ enum Piece {
 
 /// Why a template has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TemplateError {
+pub(crate) enum TemplateError {
     /// Nothing has that name.
     #[error("`{{{{{path}}}}}` names nothing; known here are {known}")]
     Unknown { path: String, known: String },
@@ -32,7 +32,7 @@ pub(super) enum TemplateError {
 
 impl Template {
     /// Reads a text; the message of a mistake stands alone.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some(start) = rest.find("{{") {
@@ -60,7 +60,7 @@ impl Template {
     }
 
     /// Returns the text with every name replaced; what is no text itself is written as JSON.
-    pub(super) fn text(&self, scope: &Scope) -> Result<String, TemplateError> {
+    pub(crate) fn text(&self, scope: &Scope) -> Result<String, TemplateError> {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
@@ -75,7 +75,7 @@ impl Template {
     }
 
     /// Returns the value: one name alone keeps its kind (a number stays a number), all else is a text.
-    pub(super) fn value(&self, scope: &Scope) -> Result<Value, TemplateError> {
+    pub(crate) fn value(&self, scope: &Scope) -> Result<Value, TemplateError> {
         match self.0.as_slice() {
             [Piece::Path(path)] => look_up(path, scope).cloned(),
             _ => self.text(scope).map(Value::String),
@@ -83,7 +83,7 @@ impl Template {
     }
 
     /// Returns whether it holds as a condition: a missing part, `null`, `false`, 0 and what is empty do not.
-    pub(super) fn holds(&self, scope: &Scope) -> Result<bool, TemplateError> {
+    pub(crate) fn holds(&self, scope: &Scope) -> Result<bool, TemplateError> {
         match self.value(scope) {
             Ok(value) => Ok(is_truth(&value)),
             Err(TemplateError::NoSuchPart { .. }) => Ok(false),
@@ -94,7 +94,7 @@ impl Template {
 
 /// A value of a tool's arguments: every text in it is a template.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Pattern {
+pub(crate) enum Pattern {
     Text(Template),
     List(Vec<Pattern>),
     Table(Vec<(String, Pattern)>),
@@ -103,7 +103,7 @@ pub(super) enum Pattern {
 
 impl Pattern {
     /// Returns the value with every name replaced.
-    pub(super) fn value(&self, scope: &Scope) -> Result<Value, TemplateError> {
+    pub(crate) fn value(&self, scope: &Scope) -> Result<Value, TemplateError> {
         match self {
             Self::Text(template) => template.value(scope),
             Self::List(list) => list
@@ -121,7 +121,7 @@ impl Pattern {
 }
 
 /// Returns whether a word can be a name or a part of a path.
-pub(super) fn is_word(word: &str) -> bool {
+pub(crate) fn is_word(word: &str) -> bool {
     !word.is_empty()
         && word.chars().all(|char| char.is_ascii_alphanumeric() || char == '_' || char == '-')
 }

@@ -1,14 +1,13 @@
-//! The agent's side of the line: what was sent stays in order, a step can wait until it is really written, and a script
-//! can write a raw line between the protocol's own.
+//! The agent's output: messages stay in order, a step can wait until its message is really written, and a script can write a raw line
+//! between the protocol's own.
 //!
-//! The protocol library queues what it sends and tells nobody when it is written. So two notices of our own travel
-//! through the same queue and are taken out here, before the stream: one that says "everything before me is written",
-//! one that carries a raw line.
+//! The protocol library queues messages and does not report when they are written. So two notices of our own travel through the same
+//! queue and are taken out here, before the stream: one that says "everything before me is written", one that carries a raw line.
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use agent_client_protocol::JsonRpcNotification;
 use agent_client_protocol::v1::{ConnectionTo, schema};
@@ -17,6 +16,8 @@ use futures::{Sink, Stream, sink, stream};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
+
+use crate::sys::mutex::lock;
 
 const WRITTEN: &str = "_scripted/written";
 const RAW: &str = "_scripted/raw";
@@ -36,11 +37,11 @@ struct Raw {
 /// The connection is gone, so nothing can be sent any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the client is gone")]
-pub(super) struct Gone;
+pub(crate) struct Gone;
 
-/// What the writing end and those who wait for it share.
+/// The state that the writing end shares with the steps that wait for it.
 #[derive(Debug, Default)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<()>>>,
     silent: AtomicBool,
@@ -48,12 +49,12 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Drops everything that is not written yet: a crashed agent says nothing more.
-    pub(super) fn silence(&self) {
+    pub(crate) fn silence(&self) {
         self.silent.store(true, Ordering::Release);
     }
 
     /// Sends an update of a session and waits until it is written; so a client that does not read holds the script up.
-    pub(super) async fn update(
+    pub(crate) async fn update(
         &self,
         connection: &ConnectionTo<Client>,
         session: &schema::SessionId,
@@ -65,7 +66,7 @@ impl Wire {
     }
 
     /// Writes a line exactly as it is.
-    pub(super) async fn raw(
+    pub(crate) async fn raw(
         &self,
         connection: &ConnectionTo<Client>,
         line: String,
@@ -77,12 +78,12 @@ impl Wire {
     async fn written(&self, connection: &ConnectionTo<Client>) -> Result<(), Gone> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (done, written) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, done);
+        lock(&self.waiting).insert(id, done);
         connection.send_notification(Written { id }).map_err(|_| Gone)?;
         written.await.map_err(|_| Gone)
     }
 
-    /// Returns what is to be written for a line of the protocol's, if anything.
+    /// Returns the line to write for a line of the protocol, if any.
     fn outgoing(&self, line: String) -> Option<String> {
         if self.silent.load(Ordering::Acquire) {
             return None;
@@ -93,8 +94,7 @@ impl Wire {
         match own {
             OwnNotice::Raw(raw) => Some(raw),
             OwnNotice::Written(id) => {
-                let waiting =
-                    self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                let waiting = lock(&self.waiting).remove(&id);
                 if let Some(waiting) = waiting {
                     // Nobody waits any more when the turn was cancelled meanwhile.
                     waiting.send(()).ok();
@@ -127,7 +127,7 @@ impl OwnNotice {
 }
 
 /// Makes the protocol library's transport of two streams.
-pub(super) fn transport<R, W>(
+pub(crate) fn transport<R, W>(
     reader: R,
     writer: W,
     wire: Arc<Wire>,

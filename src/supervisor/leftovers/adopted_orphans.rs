@@ -1,60 +1,61 @@
-//! What falls to this process when a shim dies before its agent, and how it is ended.
+//! The processes that fall to this one when a shim dies before its agent, and how they are killed.
 //!
-//! Only after [`adopt_orphans`], and only on Linux. Then each child of this process that it did not start itself is such an
-//! orphan, unless this process had children before, or is the first of its system: then only those that carry the mark.
+//! Only after [`adopt_orphans`], and only on Linux. Then each child that this process did not start itself is such an orphan. If this
+//! process had children before, or is the first of its system, only children that carry the mark are.
 
 use std::io;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use crate::sys::mutex::lock;
 use crate::sys::process;
 use crate::sys::process::descendants;
 use crate::sys::process::kill_children::{Hunt, Pass};
 use crate::sys::signal_streams::ChildChanges;
 
-/// How long the end of an agent waits for orphans to disappear after SIGKILL: they need milliseconds. What forks on and on may need
-/// longer; then it is named as left, and [`keep_on`] goes on.
+/// How long the end of an agent waits for orphans to disappear after SIGKILL: they need milliseconds. A process that forks
+/// on and on may need longer; then it is reported as left, and [`keep_killing`] continues.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// How often they are looked at.
+/// How often an end looks at them.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How often they are looked at when nobody waits for that.
+/// How often the task in the background looks at them.
 const KEPT_LOOK: Duration = Duration::from_millis(100);
 
 /// Up to so many live orphans, all that descends from them is looked for, too (see `shim::FEW`).
 const FEW: usize = 32;
 
-/// The process that gets every orphan that nobody else adopts.
+/// The process that gets every orphan that no other process adopts.
 const FIRST_PROCESS: u32 = 1;
 
-/// Being the one to whom orphans fall belongs to the process, and so does this.
+/// The kernel gives orphans to a process, so this belongs to the process too.
 static ADOPTING: OnceLock<Adopting> = OnceLock::new();
 
-/// The children that this process started itself. The lock is held while one is started, so that none is ever taken for an
-/// orphan.
+/// The children that this process started itself. The lock is held during a start, so that no own child is ever taken for an orphan.
 static OWN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 struct Adopting {
     mark: &'static str,
-    has_strangers: bool,
-    /// One look at a time: else one could reap what the other is about to count.
+    has_other_children: bool,
+    /// One look at a time: else one could reap a process that the other is about to count.
     look: Mutex<Hunt>,
-    /// The task that goes on looking; it ends with its runtime.
+    /// The task in the background; it ends with its runtime.
     keeping: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Makes this process the one to which its agents fall when their shims are killed. To be called before anything is started;
+/// Makes orphaned agents fall to this process when their shims are killed. To be called before anything is started;
 /// `mark` is the variable that the agents and all that they start have in their environment.
 pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
-    let has_strangers = std::process::id() == FIRST_PROCESS || !descendants::children().is_empty();
+    let has_other_children =
+        std::process::id() == FIRST_PROCESS || !descendants::children().is_empty();
     descendants::adopt_orphans()?;
     ADOPTING.get_or_init(|| Adopting {
         mark,
-        has_strangers,
+        has_other_children,
         look: Mutex::new(Hunt::default()),
         keeping: Mutex::new(None),
     });
@@ -63,30 +64,30 @@ pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
 
 /// A child that this process started itself. Dropped when the child is reaped.
 #[derive(Debug)]
-pub(super) struct OwnChild {
+pub(crate) struct OwnChild {
     pid: u32,
 }
 
 impl OwnChild {
     /// Starts a child.
-    pub(super) fn start(
+    pub(crate) fn start(
         start: impl FnOnce() -> io::Result<tokio::process::Child>,
     ) -> io::Result<(Self, tokio::process::Child)> {
-        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = lock(&OWN);
         let child = start()?;
-        let pid = child.id().expect("a child that nobody waited for has its pid");
+        let pid = child.id().expect("a child that was not waited for has its pid");
         own.push(pid);
         Ok((Self { pid }, child))
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 }
 
 impl Drop for OwnChild {
     fn drop(&mut self) {
-        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = lock(&OWN);
         // Only one: the pid may already be the next child's too.
         if let Some(at) = own.iter().position(|pid| *pid == self.pid) {
             own.swap_remove(at);
@@ -95,24 +96,23 @@ impl Drop for OwnChild {
 }
 
 /// Returns the children that this process started itself, and that are not reaped.
-pub(super) fn own_children() -> Vec<u32> {
-    OWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+pub(crate) fn own_children() -> Vec<u32> {
+    lock(&OWN).clone()
 }
 
 /// Kills all orphans, and waits for none.
-pub(super) fn kill_now() {
+pub(crate) fn kill_now() {
     if let Some(adopting) = ADOPTING.get() {
         adopting.look(Instant::now() + LIMIT);
     }
 }
 
-/// Kills and reaps all orphans, and returns who is left in spite of that when it is time to tell. `None` when this process adopts
-/// nobody.
-pub(super) async fn sweep() -> Option<Vec<u32>> {
+/// Kills and reaps all orphans, and returns those left at the deadline. `None` when this process adopts no orphans.
+pub(crate) async fn kill_orphans() -> Option<Vec<u32>> {
     let adopting = ADOPTING.get()?;
     let deadline = Instant::now() + LIMIT;
     loop {
-        let left = adopting.look_aside(deadline).await;
+        let left = adopting.look_on_a_thread(deadline).await;
         if left.is_empty() || Instant::now() >= deadline {
             return Some(left);
         }
@@ -120,21 +120,20 @@ pub(super) async fn sweep() -> Option<Vec<u32>> {
     }
 }
 
-/// Lets orphans be killed and reaped from now on, whenever they fall to this process, for as long as its runtime lives.
-pub(super) fn keep_on() {
+/// Starts to kill and reap orphans in the background, whenever they fall to this process, for as long as its runtime lives.
+pub(crate) fn keep_killing() {
     let Some(adopting) = ADOPTING.get() else {
         return;
     };
-    let keeping = adopting.keeping.lock();
-    let mut keeping = keeping.unwrap_or_else(PoisonError::into_inner);
+    let mut keeping = lock(&adopting.keeping);
     if keeping.as_ref().is_none_or(JoinHandle::is_finished) {
-        *keeping = Some(tokio::spawn(adopting.keep_on()));
+        *keeping = Some(tokio::spawn(adopting.keep_killing()));
     }
 }
 
 impl Adopting {
-    /// Looks again and again while anybody is left, and then whenever a child has changed.
-    async fn keep_on(&'static self) {
+    /// Looks again and again while an orphan is left, and then whenever a child has changed.
+    async fn keep_killing(&'static self) {
         let mut changes = match ChildChanges::listen() {
             Ok(changes) => changes,
             Err(error) => {
@@ -143,7 +142,7 @@ impl Adopting {
             }
         };
         loop {
-            let left = self.look_aside(Instant::now() + LIMIT).await;
+            let left = self.look_on_a_thread(Instant::now() + LIMIT).await;
             if left.is_empty() {
                 changes.recv().await;
             }
@@ -153,7 +152,7 @@ impl Adopting {
     }
 
     /// Looks on another thread, as a look reads all of `/proc`, see `Leader::group_members`.
-    async fn look_aside(&'static self, deadline: Instant) -> Vec<u32> {
+    async fn look_on_a_thread(&'static self, deadline: Instant) -> Vec<u32> {
         let look = tokio::task::spawn_blocking(move || self.look(deadline));
         look.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot look who is left of an agent");
@@ -161,13 +160,13 @@ impl Adopting {
         })
     }
 
-    /// Kills the living among the orphans and all that descends from them, and reaps the dead. Returns who was not gone.
+    /// Kills the live orphans and all their descendants, and reaps the dead. Returns the processes that were not gone.
     fn look(&self, deadline: Instant) -> Vec<u32> {
-        let mut hunt = self.look.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_wanted = |pid| !self.has_strangers || process::has_variable(pid, self.mark);
+        let mut hunt = lock(&self.look);
+        let is_wanted = |pid| !self.has_other_children || process::has_variable(pid, self.mark);
         let Pass { mut killed, dead } = {
             // While it is held, no child of our own is started or given back.
-            let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = lock(&OWN);
             hunt.pass(&own, is_wanted)
         };
         killed.retain(|pid| !descendants::reap(*pid));

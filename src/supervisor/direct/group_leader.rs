@@ -1,10 +1,10 @@
-//! The child that leads its group. As long as it is not reaped, its number and its group's are its own, and signals to
-//! the group reach nobody else: so this type holds both the child and the right to signal.
+//! The child that leads its group. Until it is reaped, the kernel gives its pid and its group's number to no other process, and
+//! signals to the group reach only its members: so this type holds both the child and the right to signal.
 //!
 //! Noticing the exit must therefore not reap. A look without reaping (`waitid` with `WNOWAIT`) at every `SIGCHLD` does
 //! it with neither a blocked thread nor a pidfd, which would need unsafe code. Where `nix` has no `waitid` (macOS) the
-//! child is reaped at its exit and what remains of the group is signalled right after: for a moment, and only if nobody
-//! remains, the number could be another group's.
+//! child is reaped at its exit and what remains of the group is signalled right after: for a moment, and only if no
+//! process remains, the number could be another group's.
 
 use std::process::ExitStatus;
 
@@ -15,7 +15,7 @@ use crate::sys::signal_streams::ChildChanges;
 
 /// Owns the child. Dropped before it is reaped, it kills the group.
 #[derive(Debug)]
-pub(super) struct Leader {
+pub(crate) struct Leader {
     child: Child,
     group: u32,
     #[cfg_attr(
@@ -28,13 +28,13 @@ pub(super) struct Leader {
 
 impl Leader {
     /// `changes` must have been listening since before the child was spawned.
-    pub(super) fn new(child: Child, group: u32, changes: ChildChanges) -> Self {
+    pub(crate) fn new(child: Child, group: u32, changes: ChildChanges) -> Self {
         Self { child, group, changes, group_is_ours: true }
     }
 
     /// Waits until the leader has exited. Cancel safe.
     #[cfg(target_os = "linux")]
-    pub(super) async fn exited(&mut self) {
+    pub(crate) async fn exited(&mut self) {
         loop {
             match process::peek_child(self.group) {
                 process::ChildState::Running => self.changes.recv().await,
@@ -50,7 +50,7 @@ impl Leader {
 
     /// Waits until the leader has exited. Cancel safe.
     #[cfg(not(target_os = "linux"))]
-    pub(super) async fn exited(&mut self) {
+    pub(crate) async fn exited(&mut self) {
         if let Err(error) = self.child.wait().await {
             tracing::error!(pid = self.group, %error, "cannot wait for a supervised child");
             self.group_is_ours = false;
@@ -58,18 +58,18 @@ impl Leader {
     }
 
     /// Sends the signal to the whole group.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         if !self.group_is_ours {
             return;
         }
         if let Err(error) = process::signal_group(self.group, signal) {
-            // It may have become another user's (a setuid program). The caller sees it in who survives.
+            // It may have become another user's (a setuid program). The caller sees it among the survivors.
             tracing::warn!(group = self.group, %signal, %error, "cannot signal a process group");
         }
     }
 
-    /// Returns who of the group lives; nobody if the group can no longer be told from another one.
-    pub(super) async fn group_members(&self) -> Vec<u32> {
+    /// Returns the live processes of the group; none if the group can no longer be told from another one.
+    pub(crate) async fn group_members(&self) -> Vec<u32> {
         if !self.group_is_ours {
             return Vec::new();
         }
@@ -83,8 +83,8 @@ impl Leader {
     }
 
     /// Reaps the leader, which must have exited, and gives up the right to signal. `None` if it was not ours to reap.
-    pub(super) async fn reap(&mut self) -> Option<ExitStatus> {
-        // Who was forked while we looked at /proc may have been missed; this is the last moment at which it can be met.
+    pub(crate) async fn reap(&mut self) -> Option<ExitStatus> {
+        // A process forked during the look at /proc may have been missed; this is the last moment to signal it.
         self.signal(Signal::SIGKILL);
         self.group_is_ours = false;
         match self.child.wait().await {

@@ -14,7 +14,7 @@ use rmcp::{ServiceExt, service::ClientInitializeError};
 use serde_json::{Map, Value};
 use tokio::process::{Child, Command};
 
-/// Servers are up and have listed their tools within this time, or the session goes on without them, as real agents do.
+/// Servers are up and have listed their tools within this time, or the session continues without them, as with real agents.
 const START_DEADLINE: Duration = Duration::from_secs(10);
 /// No answer to a call for this long is an error: longer than any tool waits by itself.
 const CALL_DEADLINE: Duration = Duration::from_mins(3);
@@ -25,7 +25,7 @@ const INHERITED: [&str; 5] = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
 
 /// Why tools cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum ToolsError {
+pub(crate) enum ToolsError {
     #[error("failed to start the MCP server `{server}`: {reason}")]
     Start { server: String, reason: String },
     #[error("the MCP servers were not ready within {} s", START_DEADLINE.as_secs())]
@@ -40,15 +40,15 @@ pub(super) enum ToolsError {
 
 /// A tool's answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// The structured result, or what its text says as JSON, or `{"text": …}`.
     Result(Value),
-    /// The tool says that it failed, in its own words.
+    /// The tool failed; its error message.
     Error(String),
 }
 
 /// One running MCP server. Its owner ends it; dropped, it is killed.
-pub(super) struct Server {
+pub(crate) struct Server {
     name: String,
     service: RunningService<RoleClient, ClientConfig>,
     child: Option<Child>,
@@ -56,7 +56,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts all servers, in order, before the deadline.
-    pub(super) async fn start_all(
+    pub(crate) async fn start_all(
         servers: &[McpServerStdio],
         cwd: &Path,
     ) -> Result<Vec<Self>, ToolsError> {
@@ -90,7 +90,7 @@ impl Server {
     }
 
     /// Begins to talk to a server over given streams and lists its tools, as real agents do first of all.
-    pub(super) async fn connect<T, E, A>(name: &str, transport: T) -> Result<Self, String>
+    pub(crate) async fn connect<T, E, A>(name: &str, transport: T) -> Result<Self, String>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
@@ -105,13 +105,13 @@ impl Server {
         Ok(Self { name: name.to_owned(), service, child: None })
     }
 
-    /// Returns what is needed to call its tools.
-    pub(super) fn toolbox(&self) -> Toolbox {
+    /// Returns the handle by which its tools are called.
+    pub(crate) fn toolbox(&self) -> Toolbox {
         Toolbox { server: self.name.clone(), peer: self.service.peer().clone() }
     }
 
     /// Ends the server: closes its stdin, waits, then kills it.
-    pub(super) async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         let end = async {
             // Its own end may have come first; both ways it is closed now.
             self.service.close().await.ok();
@@ -129,19 +129,19 @@ impl Server {
 
 /// The tools of one server, for a turn.
 #[derive(Clone)]
-pub(super) struct Toolbox {
+pub(crate) struct Toolbox {
     server: String,
     peer: Peer<RoleClient>,
 }
 
 impl Toolbox {
     /// Returns the title under which real agents show a tool.
-    pub(super) fn title(&self, tool: &str) -> String {
+    pub(crate) fn title(&self, tool: &str) -> String {
         format!("mcp__{}__{tool}", self.server)
     }
 
-    /// Calls a tool. Dropped before the answer, it tells the server that the call is cancelled.
-    pub(super) async fn call(
+    /// Calls a tool. Dropping the future before the answer cancels the call at the server.
+    pub(crate) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,

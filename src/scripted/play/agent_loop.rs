@@ -1,7 +1,7 @@
-//! The agent's side of the Agent Client Protocol: sessions, their servers and turns, and the end of it all.
+//! The agent's loop: it owns the sessions, starts their servers and turns, and ends them all.
 //!
-//! One loop owns the sessions. The protocol's handlers only pass on what was asked; everything that takes time (a turn,
-//! the start and the end of servers) is a task whose end comes back to the loop.
+//! The protocol's handlers only pass requests on; everything that takes time (a turn, the start and the end of servers) is a task whose
+//! end comes back to the loop.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,21 +16,22 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::acp_handlers::{Asked, Can, Opening, OpeningAnswer, Prompt, answered, connect, invalid};
+use super::acp_handlers::{Asked, Can, Opening, OpeningAnswer, Prompt, connect};
 use super::mcp_tools::{Server, ToolsError};
-use super::mid_turn_words::{SteerAnswer, SteerRequest, Steering};
+use super::mid_turn_words::{SteerAnswer, SteerRequest};
 use super::ordered_output::{Wire, transport};
 use super::play_session::{Session, TurnDone};
 use super::play_turn::{TurnEnd, write_stderr};
-use super::script::{Part, Script, Start, StartServers};
+use super::rpc_answers::{answered, invalid};
 use crate::domain::env_vars;
+use crate::scripted::script::script_format::{Part, Script, Start, StartServers, Steering};
 
 /// What the handlers may pass on before the loop has taken it; then the client has to wait.
 const ASKED_CAPACITY: usize = 64;
 
 /// How playing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     Closed,
     /// The script wants the process to exit with this code at once.
     Crashed(u8),
@@ -49,7 +50,7 @@ enum Done {
 }
 
 /// The agent: a script, and the sessions in which it is played.
-pub(super) struct Agent {
+pub(crate) struct Agent {
     script: Arc<Script>,
     /// The table that was asked for when the process was started.
     table: Option<Arc<Part>>,
@@ -66,7 +67,7 @@ pub(super) struct Agent {
 
 impl Agent {
     /// Makes an agent that plays one table, or the one that fits the name that a session gives it.
-    pub(super) fn new(script: Arc<Script>, table: Option<Arc<Part>>) -> Self {
+    pub(crate) fn new(script: Arc<Script>, table: Option<Arc<Part>>) -> Self {
         Self {
             script,
             table,
@@ -81,7 +82,7 @@ impl Agent {
     }
 
     /// Plays until the input ends or a termination comes, unless the script ignores them.
-    pub(super) async fn serve<R, W>(
+    pub(crate) async fn serve<R, W>(
         mut self,
         reader: R,
         writer: W,
@@ -163,7 +164,7 @@ impl Agent {
         self.in_play.iter().any(|part| what(&part.start))
     }
 
-    /// Ends what runs, then the servers.
+    /// Ends the running tasks, then the servers.
     async fn end(mut self) -> Ending {
         self.tasks.shutdown().await;
         let servers = self.sessions.drain().flat_map(|(_, session)| session.servers);
@@ -286,7 +287,7 @@ impl Agent {
         answer: Option<OpeningAnswer>,
     ) {
         if let Err(error) = &servers {
-            // Real agents go on without the tools, and say so here.
+            // Real agents continue without the tools, and say so on stderr.
             write_stderr(&format!("{error}; going on without its tools")).await;
         }
         let Some(session) = self.sessions.get_mut(&id) else {

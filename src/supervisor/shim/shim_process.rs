@@ -1,9 +1,9 @@
-//! The process between a bridge and an agent: it outlives the bridge by as much as it takes to end the agent and everything
+//! The shim: the process between a bridge and an agent. It outlives the bridge by as much as it takes to end the agent and everything
 //! that the agent started.
 //!
 //! One thread and no runtime. It leads a session of its own, orphans of its descendants fall to it, and it holds the agent's
 //! presence. The protocol does not pass through it: it hands the agent its pipes and closes its own ends. It gets them with the
-//! first message of its lifeline (its stdin), tells how things are on its stdout, and shares its stderr with the agent.
+//! first message of its control socket (its stdin), reports on its stdout, and shares its stderr with the agent.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,9 +14,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use super::child::Exit;
-use super::shim_control_socket::{Order, ShimReport};
+use super::control_socket::{Order, ShimReport};
 use crate::domain::grace_periods;
+use crate::supervisor::child::Exit;
+use crate::sys::backoff::Backoff;
 use crate::sys::blocking_wait::SignalWaiter;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
@@ -29,10 +30,10 @@ use crate::sys::process::{self, Signal};
 /// 0 for as many as the shim, and then its program and arguments.
 pub const SHIM: &str = "__shim";
 
-/// When members of the agent's group are waited for that are nobody's children here, and so die unheard of.
+/// How often to look for members of the agent's group that are no children of the shim: no signal announces their death.
 const GROUP_LOOK: Duration = Duration::from_millis(20);
 
-/// How many of the dead are reaped before anything else is looked at: who forks on and on must not keep the bridge's orders away.
+/// How many of the dead are reaped before anything else is looked at: a process that forks on and on must not delay the bridge's orders.
 /// That takes some 10 ms. Far fewer would be too few: each of the dead makes the next look at all processes longer.
 const REAPED_AT_ONCE: usize = 4096;
 
@@ -40,67 +41,68 @@ const REAPED_AT_ONCE: usize = 4096;
 /// that are still there, if they fork on and on.
 const FEW: usize = 32;
 
-/// The killed are looked at after 1 ms, as most are gone by then, and less and less often, up to every 50 ms.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
-const LAST_LOOK: Duration = Duration::from_millis(50);
+/// The pauses between looks at killed processes: most are gone after the first.
+const LOOKS: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50));
 
 /// Exit codes of shells: a program that cannot be run, and a death by a signal, whose number is added.
 const CANNOT_RUN: u8 = 126;
 const SIGNALLED: i32 = 128;
 
-/// Runs an agent and returns how it ended, when nobody of it is left.
+/// Runs an agent, and returns how it ended when no process of it is left.
 pub fn run(agent: impl IntoIterator<Item = OsString>) -> ExitCode {
-    // Whoever could be told of an error is gone, or sees that nothing was reported.
+    // The bridge, which an error would concern, is gone or sees that nothing was reported.
     match Shim::start(agent) {
-        Ok(Some(shim)) => shim.guard().unwrap_or(ExitCode::from(CANNOT_RUN)),
+        Ok(Some(shim)) => shim.run().unwrap_or(ExitCode::from(CANNOT_RUN)),
         Ok(None) | Err(_) => ExitCode::from(CANNOT_RUN),
     }
 }
 
-/// What is being done to the agent.
+/// How far the end of the agent has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// SIGTERM was sent. Without a time, the bridge says when it is enough.
+    /// SIGTERM was sent. Without a time, the bridge says when the grace period is over.
     Terminating(Option<Instant>),
     Killing {
         since: Instant,
+        looks: Backoff,
+        /// The time until the next look.
         pause: Duration,
     },
 }
 
-/// What a look for dead children brought.
+/// The children after a pass of reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Children {
-    /// There are none: nobody descends from this process any more.
+    /// There are none: no process descends from this one any more.
     None,
-    /// None is dead.
+    /// All live.
     Live,
     /// More may be dead.
     More,
 }
 
 struct Shim {
-    /// Ends with the bridge; none when it has.
-    lifeline: Option<UnixStream>,
+    /// The control socket; `None` when the bridge has closed it.
+    control: Option<UnixStream>,
     reports: File,
-    ears: SignalWaiter,
+    signals: SignalWaiter,
     agent: u32,
     exit: Option<Exit>,
     stage: Stage,
     /// The agent's control group, where there can be one.
     cgroup: Option<Cgroup>,
     hunt: Hunt,
-    /// The agent's presence, free when this process has ended too.
+    /// The agent's presence lock, which is free when this process has ended too.
     _presence: Option<OwnedFd>,
 }
 
 impl Shim {
     /// Starts the agent. `None` when the system does not, which is reported.
     fn start(agent: impl IntoIterator<Item = OsString>) -> io::Result<Option<Self>> {
-        let lifeline = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         let mut reports = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        let mut files = fd_passing::receive(&lifeline)?.into_iter();
+        let mut files = fd_passing::receive(&control)?.into_iter();
         let (Some(stdin), Some(stdout)) = (files.next(), files.next()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -124,10 +126,10 @@ impl Shim {
             }
         };
         let mut shim = Self {
-            lifeline: Some(lifeline),
+            control: Some(control),
             reports,
             // After the start, as the agent would inherit what this blocks.
-            ears: SignalWaiter::open()?,
+            signals: SignalWaiter::open()?,
             agent,
             exit: None,
             stage: Stage::Running,
@@ -139,22 +141,22 @@ impl Shim {
         Ok(Some(shim))
     }
 
-    fn guard(mut self) -> io::Result<ExitCode> {
+    fn run(mut self) -> io::Result<ExitCode> {
         let survivors = loop {
             let children = self.reap()?;
             if children == Children::None {
                 break Vec::new();
             }
-            self.go_on();
-            if let Some(survivors) = self.withstood() {
+            self.advance();
+            if let Some(survivors) = self.survivors_of_kill() {
                 break survivors;
             }
-            let line = self.lifeline.as_ref().map(AsFd::as_fd);
+            let line = self.control.as_ref().map(AsFd::as_fd);
             let pause =
                 if children == Children::More { Some(Duration::ZERO) } else { self.pause() };
-            let heard = self.ears.wait(line, pause)?;
+            let heard = self.signals.wait(line, pause)?;
             if heard.line {
-                self.obey();
+                self.read_order();
             }
             if heard.asked_to_end {
                 self.terminate(Some(grace_periods::SHIM_TERM));
@@ -165,7 +167,7 @@ impl Shim {
         Ok(exit_code(exit))
     }
 
-    /// Reaps the dead, but not more than so many.
+    /// Reaps dead children, at most [`REAPED_AT_ONCE`].
     fn reap(&mut self) -> io::Result<Children> {
         for _ in 0..REAPED_AT_ONCE {
             match descendants::reap_any()? {
@@ -185,8 +187,8 @@ impl Shim {
         Ok(Children::More)
     }
 
-    /// Goes to the next stage if it is time for that, and does what the stage is for.
-    fn go_on(&mut self) {
+    /// Enters the next stage if it is time, and kills in the last one.
+    fn advance(&mut self) {
         let is_over = match self.stage {
             Stage::Running => self.exit.is_some(),
             Stage::Terminating(until) => {
@@ -198,14 +200,14 @@ impl Shim {
         if is_over {
             self.kill();
         }
-        if let Stage::Killing { pause, .. } = &mut self.stage {
-            *pause = (*pause * 2).min(LAST_LOOK);
+        if let Stage::Killing { looks, pause, .. } = &mut self.stage {
+            *pause = looks.next_pause();
             self.kill_all();
         }
     }
 
-    /// Returns who has withstood SIGKILL for too long.
-    fn withstood(&mut self) -> Option<Vec<u32>> {
+    /// Returns the processes that have survived SIGKILL for too long.
+    fn survivors_of_kill(&mut self) -> Option<Vec<u32>> {
         let Stage::Killing { since, .. } = self.stage else {
             return None;
         };
@@ -228,9 +230,9 @@ impl Shim {
         }
     }
 
-    fn obey(&mut self) {
+    fn read_order(&mut self) {
         let mut order = [0];
-        let read = self.lifeline.as_mut().map_or(Ok(0), |line| line.read(&mut order));
+        let read = self.control.as_mut().map_or(Ok(0), |line| line.read(&mut order));
         match read {
             Ok(1..) => match Order::of(order[0]) {
                 Some(Order::Terminate) => self.terminate(None),
@@ -238,15 +240,15 @@ impl Shim {
                 None => {}
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The bridge is dead, or as good as that.
+            // The bridge is dead, or as good as dead.
             Ok(0) | Err(_) => {
-                self.lifeline = None;
+                self.control = None;
                 self.terminate(Some(grace_periods::SHIM_TERM));
             }
         }
     }
 
-    /// Asks the agent's group to end. Grace once given is only ever made shorter.
+    /// Asks the agent's group to end. A further call only ever shortens the grace period.
     fn terminate(&mut self, grace: Option<Duration>) {
         let until = grace.map(|grace| Instant::now() + grace);
         match self.stage {
@@ -265,7 +267,8 @@ impl Shim {
 
     fn kill(&mut self) {
         if !matches!(self.stage, Stage::Killing { .. }) {
-            self.stage = Stage::Killing { since: Instant::now(), pause: FIRST_LOOK };
+            self.stage =
+                Stage::Killing { since: Instant::now(), looks: LOOKS, pause: Duration::ZERO };
         }
     }
 
@@ -273,15 +276,15 @@ impl Shim {
         // At once, and so faster than a group that forks.
         self.signal_group(Signal::SIGKILL);
         if let Some(cgroup) = &self.cgroup {
-            // In addition: what is wanted comes from the loop.
+            // In addition: the loop alone would do.
             let _ = cgroup.kill();
         }
-        // Whoever loses its parent by this falls to this process and is met by the next pass.
+        // A process that loses its parent by this falls to this process, and the next pass meets it.
         if self.hunt.pass(&[], |_| true).killed.len() > FEW {
             return;
         }
         for relative in living() {
-            // It may have become another user's (a setuid program). The bridge is told who survives.
+            // It may have become another user's (a setuid program). The bridge is told of survivors.
             let _ = descendants::kill(relative);
         }
     }
@@ -299,7 +302,7 @@ impl Shim {
     }
 
     fn report(&mut self, report: &ShimReport) {
-        // A bridge that is gone reads no reports, and its end is heard of on the lifeline.
+        // A bridge that is gone reads no reports; the control socket tells of its end.
         let _ = self.reports.write_all(report.line().as_bytes());
     }
 }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A value of the script together with its place in the file.
-pub(super) type Value<'s> = Spanned<DeValue<'s>>;
+pub(crate) type Value<'s> = Spanned<DeValue<'s>>;
 
 /// A mistake in a script, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +28,14 @@ impl fmt::Display for Mistake {
 
 /// The text of a script, which turns byte offsets into lines and columns.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ScriptText<'s> {
-    pub(super) path: &'s Path,
-    pub(super) text: &'s str,
+pub(crate) struct ScriptText<'s> {
+    pub(crate) path: &'s Path,
+    pub(crate) text: &'s str,
 }
 
 impl ScriptText<'_> {
     /// Returns the mistake that stands at a byte offset.
-    pub(super) fn mistake(&self, offset: usize, message: impl Into<String>) -> Mistake {
+    pub(crate) fn mistake(&self, offset: usize, message: impl Into<String>) -> Mistake {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Mistake {
@@ -49,7 +49,7 @@ impl ScriptText<'_> {
 
 /// One table of the script, read by key.
 #[derive(Clone)]
-pub(super) struct Fields<'s> {
+pub(crate) struct Fields<'s> {
     source: ScriptText<'s>,
     table: &'s DeTable<'s>,
     offset: usize,
@@ -57,12 +57,12 @@ pub(super) struct Fields<'s> {
 
 impl<'s> Fields<'s> {
     /// Reads the whole file as one table.
-    pub(super) fn document(source: ScriptText<'s>, table: &'s DeTable<'s>) -> Self {
+    pub(crate) fn document(source: ScriptText<'s>, table: &'s DeTable<'s>) -> Self {
         Self { source, table, offset: 0 }
     }
 
     /// Reads a value that has to be a table; `what` says in a message what it is.
-    pub(super) fn of(
+    pub(crate) fn of(
         source: ScriptText<'s>,
         value: &'s Value<'s>,
         what: &str,
@@ -74,24 +74,30 @@ impl<'s> Fields<'s> {
         }
     }
 
+    /// Reads an exit code.
+    pub(crate) fn exit_code(&self, key: &str) -> Result<Option<u8>, Mistake> {
+        let code = self.integer(key, 0..=255)?;
+        Ok(code.map(|code| u8::try_from(code).expect("the range was checked")))
+    }
+
     /// Returns a mistake about this table as a whole.
-    pub(super) fn mistake(&self, message: impl Into<String>) -> Mistake {
+    pub(crate) fn mistake(&self, message: impl Into<String>) -> Mistake {
         self.source.mistake(self.offset, message)
     }
 
     /// Returns a mistake about the value of a key, or about the table when the key is missing.
-    pub(super) fn mistake_at(&self, key: &str, message: impl Into<String>) -> Mistake {
+    pub(crate) fn mistake_at(&self, key: &str, message: impl Into<String>) -> Mistake {
         let offset = self.table.get(key).map_or(self.offset, |value| value.span().start);
         self.source.mistake(offset, message)
     }
 
     /// Returns the source, for values that are read by hand.
-    pub(super) fn source(&self) -> ScriptText<'s> {
+    pub(crate) fn source(&self) -> ScriptText<'s> {
         self.source
     }
 
     /// Returns the keys in the order of the file, with their offsets.
-    pub(super) fn keys(&self) -> Vec<(&'s str, usize)> {
+    pub(crate) fn keys(&self) -> Vec<(&'s str, usize)> {
         let mut keys: Vec<_> =
             self.table.iter().map(|(key, _)| (key.get_ref().as_ref(), key.span().start)).collect();
         keys.sort_by_key(|(_, offset)| *offset);
@@ -99,13 +105,13 @@ impl<'s> Fields<'s> {
     }
 
     /// Returns the keys with their values.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&'s str, &'s Value<'s>)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'s str, &'s Value<'s>)> {
         let table = self.table.iter();
         table.map(|(key, value)| (key.get_ref().as_ref(), value))
     }
 
     /// Refuses keys that are not among the known ones; `what` is the word for such a key.
-    pub(super) fn only(&self, what: &str, known: &[&str]) -> Result<(), Mistake> {
+    pub(crate) fn only(&self, what: &str, known: &[&str]) -> Result<(), Mistake> {
         match self.keys().into_iter().find(|(key, _)| !known.contains(key)) {
             None => Ok(()),
             Some((key, offset)) => Err(self.source.mistake(offset, unknown(what, key, known))),
@@ -113,27 +119,27 @@ impl<'s> Fields<'s> {
     }
 
     /// Returns the value of a key.
-    pub(super) fn value(&self, key: &str) -> Option<&'s Value<'s>> {
+    pub(crate) fn value(&self, key: &str) -> Option<&'s Value<'s>> {
         self.table.get(key)
     }
 
     /// Returns a text.
-    pub(super) fn text(&self, key: &str) -> Result<Option<&'s str>, Mistake> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&'s str>, Mistake> {
         self.typed(key, "a text", DeValue::as_str)
     }
 
     /// Returns a boolean.
-    pub(super) fn boolean(&self, key: &str) -> Result<Option<bool>, Mistake> {
+    pub(crate) fn boolean(&self, key: &str) -> Result<Option<bool>, Mistake> {
         self.typed(key, "true or false", DeValue::as_bool)
     }
 
     /// Returns a list.
-    pub(super) fn list(&self, key: &str) -> Result<Option<Vec<&'s Value<'s>>>, Mistake> {
+    pub(crate) fn list(&self, key: &str) -> Result<Option<Vec<&'s Value<'s>>>, Mistake> {
         self.typed(key, "a list", |value| value.as_array().map(|list| list.iter().collect()))
     }
 
     /// Returns a whole number of a range.
-    pub(super) fn integer(
+    pub(crate) fn integer(
         &self,
         key: &str,
         range: RangeInclusive<i64>,
@@ -177,12 +183,12 @@ fn kind(value: &DeValue<'_>) -> String {
 }
 
 /// Reads a TOML integer, in whichever base it is written.
-pub(super) fn whole(integer: &toml::de::DeInteger<'_>) -> Option<i64> {
+pub(crate) fn whole(integer: &toml::de::DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
 /// Says that a word is unknown, with the nearest known one, or all of them when none is near.
-pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     /// Words less alike than this are no typing mistake (Jaro-Winkler, 1 is the same word).
     const ALIKE: f64 = 0.75;
     let nearest = known
@@ -197,6 +203,6 @@ pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
 }
 
 /// Lists words in backticks.
-pub(super) fn quoted<T: AsRef<str>>(words: &[T]) -> String {
+pub(crate) fn quoted<T: AsRef<str>>(words: &[T]) -> String {
     words.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! A child behind a shim: how it is started, and the one task that gives the shim its orders and hears its reports.
+//! A child behind a shim: starts it, and runs the one task that sends the shim its orders and reads its reports.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,32 +14,32 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::adopted_orphans::{self, OwnChild};
-use super::child::{ChildShared, End, Exit, Supervised};
-use super::force_kill;
-use super::shim_control_socket::{Order, ShimReport};
+use super::control_socket::{Order, ShimReport};
 use super::shim_process::SHIM;
-use super::signal_deadlines::{SignalDeadlines, SignalsSent};
-use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
-use super::stderr_tail::{Tail, drain};
-use super::watch_direct_child::end_of;
 use crate::domain::grace_periods;
+use crate::supervisor::child::{ChildShared, End, Exit, Supervised};
+use crate::supervisor::child_spec::{ChildSpec, Pipes, Shim};
+use crate::supervisor::force_kill;
+use crate::supervisor::leftovers::adopted_orphans::{self, OwnChild};
+use crate::supervisor::signal_deadlines::{SignalDeadlines, SignalsSent};
+use crate::supervisor::spawn_error::{SpawnError, explain};
+use crate::supervisor::stderr_tail::{Tail, drain, end_of};
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
 
-/// How long the shim may take to tell that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
+/// How long the shim may take to report that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Starts a child behind a shim.
-pub(super) async fn spawn(
+pub(crate) async fn spawn(
     spec: ChildSpec,
     program: PathBuf,
     shim: &Shim,
 ) -> Result<(Supervised, Pipes), SpawnError> {
     let binary = shim.binary.clone();
     let failed = |source| SpawnError::Shim { binary: binary.clone(), source };
-    let (lifeline, pipes, theirs) = lines(shim).map_err(failed)?;
+    let (control, pipes, theirs) = connect(shim).map_err(failed)?;
     let mut command = Command::new(&shim.binary);
     command
         .arg(SHIM)
@@ -53,22 +53,22 @@ pub(super) async fn spawn(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let started = OwnChild::start(|| command.spawn());
-    // With it goes our copy of the shim's end.
+    // Closes our copy of the shim's end.
     drop(command);
     let (own, mut child) = started.map_err(|source| {
         if spec.cwd.is_dir() { failed(source) } else { explain(&program, &spec.cwd, source) }
     })?;
-    let lifeline = Arc::new(lifeline);
-    force_kill::include(own.pid(), &lifeline);
+    let control = Arc::new(control);
+    force_kill::include(own.pid(), &control);
     let reports = child.stdout.take().expect("stdout was asked to be piped");
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
     let mut reports = BufReader::new(reports).lines();
 
-    // Whatever goes wrong from here on: without its lifeline the shim ends, and the agent with it.
+    // Whatever goes wrong from here on: without its control socket the shim ends, and the agent with it.
     let pid = match timeout(START_LIMIT, next(&mut reports)).await {
         Ok(Some(ShimReport::Started { pid })) => pid,
         Ok(Some(ShimReport::Refused { errno })) => {
-            // It ends by itself, and has nothing more to say.
+            // The shim exits by itself.
             reap(&mut child).await;
             let source = io::Error::from_raw_os_error(errno);
             return Err(explain(&program, &spec.cwd, source));
@@ -81,30 +81,30 @@ pub(super) async fn spawn(
     };
 
     let tail = Arc::new(Tail::default());
-    let (wish, wishes) = watch::channel(SignalDeadlines::default());
+    let (deadlines, deadlines_receiver) = watch::channel(SignalDeadlines::default());
     let (end, ends) = watch::channel(None);
     let shim = Some((own.pid(), process::start_time(own.pid())));
     let start_time = start_time(pid);
-    let guarded = Guarded {
+    let watcher = ShimWatcher {
         shim: child,
         own,
-        lifeline,
+        control,
         reports,
         agent: pid,
         agent_started: start_time,
-        wish: wishes,
+        deadlines: deadlines_receiver,
         end,
         stderr: tokio::spawn(drain(stderr, Arc::clone(&tail))),
     };
     // Joined by the end that it publishes; it owns and ends the reader of stderr.
-    tokio::spawn(guarded.run());
-    let shared = ChildShared { program, pid, start_time, shim, stderr: tail, wish, end: ends };
+    tokio::spawn(watcher.run());
+    let shared = ChildShared { program, pid, start_time, shim, stderr: tail, deadlines, end: ends };
     Ok((Supervised::new(shared), pipes))
 }
 
-/// Makes the lifeline and the agent's pipes, and sends the agent's ends ahead to the shim. Returns our ends, and the shim's end
-/// of the lifeline.
-fn lines(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
+/// Makes the control socket and the agent's pipes, and sends the agent's ends ahead to the shim. Returns our ends, and the shim's end
+/// of the socket.
+fn connect(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     let (agents_stdin, stdin) = io::pipe()?;
     let (stdout, agents_stdout) = io::pipe()?;
@@ -140,45 +140,45 @@ async fn reap(shim: &mut Child) {
     }
 }
 
-struct Guarded {
+struct ShimWatcher {
     shim: Child,
-    /// Given back when the shim is reaped.
+    /// Dropped when the shim is reaped.
     own: OwnChild,
-    lifeline: Arc<UnixStream>,
+    control: Arc<UnixStream>,
     reports: Lines<BufReader<ChildStdout>>,
     agent: u32,
     agent_started: Option<u64>,
-    wish: watch::Receiver<SignalDeadlines>,
+    deadlines: watch::Receiver<SignalDeadlines>,
     end: watch::Sender<Option<End>>,
     stderr: JoinHandle<()>,
 }
 
-impl Guarded {
-    /// Lives as long as the shim and a little longer. The end it publishes is its last act.
+impl ShimWatcher {
+    /// Runs until the shim is reaped; its last act is to publish the end.
     async fn run(mut self) {
-        let told = self.until_ended().await;
-        let end = match told {
+        let reported = self.until_ended().await;
+        let end = match reported {
             Some(end) => {
                 reap(&mut self.shim).await;
-                self.without_survivors(end).await
+                self.kill_survivors(end).await
             }
-            None => self.without_shim().await,
+            None => self.end_without_shim().await,
         };
-        // What it guarded may have left dead behind, and may do so later.
-        adopted_orphans::keep_on();
+        // Orphans of the agent may fall to this process now or later.
+        adopted_orphans::keep_killing();
         drop(self.own);
         end_of(self.stderr).await;
         self.end.send_replace(Some(end));
     }
 
-    /// Passes the wishes on until the shim tells the end. `None` when it dies or hangs before that.
+    /// Passes stop requests on until the shim reports the end. `None` when it dies or hangs before that.
     async fn until_ended(&mut self) -> Option<End> {
         let mut sent = SignalsSent::Nothing;
         let mut handles_left = true;
         let mut give_up = None;
         loop {
-            let wish = *self.wish.borrow_and_update();
-            let due = wish.due(sent, handles_left, Instant::now());
+            let deadlines = *self.deadlines.borrow_and_update();
+            let due = deadlines.due(sent, handles_left, Instant::now());
             if due > sent {
                 self.order(due);
                 sent = due;
@@ -186,13 +186,13 @@ impl Guarded {
             if sent == SignalsSent::Kill {
                 give_up.get_or_insert_with(|| Instant::now() + grace_periods::SHIM_ANSWER);
             }
-            let look = wish.next(sent).or(give_up);
+            let look = deadlines.next(sent).or(give_up);
             tokio::select! {
                 report = next(&mut self.reports) => match report? {
                     ShimReport::Ended { exit, survivors } => return Some(End { exit, survivors }),
                     report => tracing::debug!(agent = self.agent, "{report:?}"),
                 },
-                changed = self.wish.changed(), if handles_left => handles_left = changed.is_ok(),
+                changed = self.deadlines.changed(), if handles_left => handles_left = changed.is_ok(),
                 () = sleep_until(look.unwrap_or_else(Instant::now)), if look.is_some() => {
                     if give_up.is_some_and(|at| at <= Instant::now()) {
                         return None;
@@ -208,27 +208,27 @@ impl Guarded {
             SignalsSent::Terminate => Order::Terminate,
             SignalsSent::Kill => Order::Kill,
         };
-        if let Err(error) = (&*self.lifeline).write_all(&[order.byte()]) {
-            // It has ended, which its reports tell too.
+        if let Err(error) = (&*self.control).write_all(&[order.byte()]) {
+            // The shim has ended, which its reports show too.
             tracing::debug!(shim = self.own.pid(), %error, "cannot reach a shim");
         }
-        // Somebody may have stopped it, as `kill -STOP` of all that is ours does. It leads a group of its own, and is not reaped.
+        // The shim may be stopped, by a `kill -STOP` of all our processes. It leads a group of its own, and is not reaped.
         if let Err(error) = process::signal_group(self.own.pid(), Signal::SIGCONT) {
             tracing::warn!(shim = self.own.pid(), %error, "cannot signal a shim");
         }
     }
 
-    /// Ends what a shim had to leave: it falls to us, if we adopt orphans.
-    async fn without_survivors(&self, end: End) -> End {
+    /// Kills the processes that the shim could not: they fall to this process, if it adopts orphans.
+    async fn kill_survivors(&self, end: End) -> End {
         if end.survivors.is_empty() {
             return end;
         }
-        let survivors = adopted_orphans::sweep().await.unwrap_or(end.survivors);
+        let survivors = adopted_orphans::kill_orphans().await.unwrap_or(end.survivors);
         End { survivors, ..end }
     }
 
-    /// The shim was killed, or hangs and is killed now. What it guarded falls to us, if we adopt orphans.
-    async fn without_shim(&mut self) -> End {
+    /// Ends the agent after its shim was killed, or hangs and is killed now. The tree falls to this process, if it adopts orphans.
+    async fn end_without_shim(&mut self) -> End {
         tracing::warn!(
             agent = self.agent,
             "the process that guards an agent is gone: ending the agent"
@@ -236,7 +236,7 @@ impl Guarded {
         if let Err(error) = self.shim.kill().await {
             tracing::warn!(shim = self.own.pid(), %error, "cannot end a shim");
         }
-        let survivors = match adopted_orphans::sweep().await {
+        let survivors = match adopted_orphans::kill_orphans().await {
             Some(survivors) => survivors,
             None => self.kill_group(),
         };
@@ -246,7 +246,7 @@ impl Guarded {
     /// Kills what is left of the agent's group as long as the agent lives and so is certainly the one that leads it.
     fn kill_group(&self) -> Vec<u32> {
         if cfg!(not(target_os = "linux")) {
-            // Nothing tells there whether it is still the agent, so nobody is signalled, and who answers is named as left.
+            // Nothing tells there whether it is still the agent: so no process is signalled, and the members found count as survivors.
             return process::group_members(self.agent);
         }
         if self.agent_started.is_none() || start_time(self.agent) != self.agent_started {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use agent_client_protocol::v1::schema::ToolKind;
 use toml::de::DeValue;
 
-use super::script::exit_code;
 use super::script_template::{Pattern, Template, is_word};
 use super::toml_fields::{Fields, Mistake, ScriptText, Value, quoted, unknown, whole};
 
@@ -41,7 +40,7 @@ const RESERVED: [&str; 5] = ["prompt", "name", "model", "mode", "last"];
 
 /// One thing that an agent does.
 #[derive(Debug, PartialEq)]
-pub(super) enum ScriptStep {
+pub(crate) enum ScriptStep {
     Say(Template),
     Think(Template),
     /// Says a text in pieces of `chunk` characters, with a pause between them.
@@ -51,7 +50,7 @@ pub(super) enum ScriptStep {
         pause: Duration,
     },
     Call(Call),
-    /// A call of `wait_for_message`, unless what it waits for came along with an earlier result of the turn.
+    /// A call of `wait_for_message`, unless a fitting message was attached to an earlier result of the turn.
     WaitFor(Call),
     AskPermission(AskPermission),
     /// A file read through the client.
@@ -63,9 +62,9 @@ pub(super) enum ScriptStep {
         used: u64,
         size: u64,
     },
-    /// Waits so long for words that come into the turn.
+    /// Waits for words that get into the turn.
     Heed {
-        patience: Duration,
+        timeout: Duration,
         save: Option<String>,
     },
     Sleep(Duration),
@@ -98,65 +97,65 @@ pub(super) enum ScriptStep {
 
 /// A call of a tool of the first MCP server.
 #[derive(Debug, PartialEq)]
-pub(super) struct Call {
-    pub(super) tool: String,
-    pub(super) with: Vec<(String, Pattern)>,
-    pub(super) save: Option<String>,
-    pub(super) expect: Expect,
+pub(crate) struct Call {
+    pub(crate) tool: String,
+    pub(crate) with: Vec<(String, Pattern)>,
+    pub(crate) save: Option<String>,
+    pub(crate) expect: Expect,
 }
 
 /// What a call has to end in; anything else fails the turn.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(super) enum Expect {
+pub(crate) enum Expect {
     Result,
     Error,
 }
 
 /// A question to the client.
 #[derive(Debug, PartialEq)]
-pub(super) struct AskPermission {
-    pub(super) title: Template,
-    pub(super) kind: ToolKind,
+pub(crate) struct AskPermission {
+    pub(crate) title: Template,
+    pub(crate) kind: ToolKind,
     /// Where it happens; a relative one is as it is in the working directory.
-    pub(super) paths: Vec<Template>,
+    pub(crate) paths: Vec<Template>,
     /// The id of the call, instead of a new one.
-    pub(super) call_id: Option<String>,
+    pub(crate) call_id: Option<String>,
     /// The question is the first that is said of the call, and after a rejection nothing more is.
-    pub(super) unannounced: bool,
-    pub(super) on_reject: OnReject,
-    pub(super) save: Option<String>,
+    pub(crate) unannounced: bool,
+    pub(crate) on_reject: OnReject,
+    pub(crate) save: Option<String>,
 }
 
 /// A file to read.
 #[derive(Debug, PartialEq)]
-pub(super) struct ReadFile {
-    pub(super) path: Template,
+pub(crate) struct ReadFile {
+    pub(crate) path: Template,
     /// The first line, from 1 on.
-    pub(super) line: Option<u32>,
+    pub(crate) line: Option<u32>,
     /// How many lines.
-    pub(super) limit: Option<u32>,
-    pub(super) save: Option<String>,
-    pub(super) expect: Expect,
+    pub(crate) limit: Option<u32>,
+    pub(crate) save: Option<String>,
+    pub(crate) expect: Expect,
 }
 
 /// A file to write.
 #[derive(Debug, PartialEq)]
-pub(super) struct WriteFile {
-    pub(super) path: Template,
-    pub(super) content: Template,
-    pub(super) save: Option<String>,
-    pub(super) expect: Expect,
+pub(crate) struct WriteFile {
+    pub(crate) path: Template,
+    pub(crate) content: Template,
+    pub(crate) save: Option<String>,
+    pub(crate) expect: Expect,
 }
 
 /// What follows a rejection.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(super) enum OnReject {
+pub(crate) enum OnReject {
     Stop,
-    GoOn,
+    Continue,
 }
 
 /// Reads a list of steps.
-pub(super) fn read_steps(fields: &Fields<'_>, key: &str) -> Result<Vec<ScriptStep>, Mistake> {
+pub(crate) fn read_steps(fields: &Fields<'_>, key: &str) -> Result<Vec<ScriptStep>, Mistake> {
     let steps = fields.list(key)?.unwrap_or_default();
     steps
         .into_iter()
@@ -215,7 +214,7 @@ impl ScriptStep {
             "plan" => Self::Plan(templates(fields, verb)?),
             "usage" => usage(fields)?,
             "heed_ms" => Self::Heed {
-                patience: milliseconds(fields, verb)?.expect("the verb is there"),
+                timeout: milliseconds(fields, verb)?.expect("the verb is there"),
                 save: save(fields)?,
             },
             "sleep_ms" => Self::Sleep(milliseconds(fields, verb)?.expect("the verb is there")),
@@ -225,7 +224,7 @@ impl ScriptStep {
                 code: number(fields, "code", i64::from(i32::MIN)..=i64::from(i32::MAX))?
                     .unwrap_or(-32603),
             },
-            "crash" => Self::Crash(exit_code(fields, verb)?.expect("the verb is there")),
+            "crash" => Self::Crash(fields.exit_code(verb)?.expect("the verb is there")),
             "fork" => Self::Fork(plain(fields, verb)?),
             "stderr" => Self::Stderr(template(fields, verb)?),
             "raw" => Self::Raw(plain(fields, verb)?),
@@ -409,7 +408,7 @@ fn tool_kind(fields: &Fields<'_>) -> Result<ToolKind, Mistake> {
 fn on_reject(fields: &Fields<'_>) -> Result<OnReject, Mistake> {
     match fields.text("on_reject")? {
         None | Some("stop") => Ok(OnReject::Stop),
-        Some("go_on") => Ok(OnReject::GoOn),
+        Some("go_on") => Ok(OnReject::Continue),
         Some(other) => Err(fields
             .mistake_at("on_reject", unknown("value of `on_reject`", other, &["stop", "go_on"]))),
     }
