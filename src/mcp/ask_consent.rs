@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -17,11 +16,8 @@ use serde_json::json;
 
 use super::ask_user::{DECISION, shows_forms};
 use super::error::ToolError;
-use crate::domain::limits;
+use crate::domain::timeouts;
 use crate::team::Consent;
-
-/// How long a call waits for the user. Clients give up a call sooner or later; the answer counts for the next one all the same.
-const PATIENCE: Duration = Duration::from_secs(limits::MAX_ASSIGN_WAIT_SECONDS);
 
 /// The most bytes that a form shows: nobody reads more in one, and nothing that a yes is to may be cut.
 const MOST_BYTES: usize = 4_000;
@@ -80,7 +76,7 @@ impl Consents {
             let forms = BTreeMap::from([(key, InputRequest::Elicitation(form))]);
             return Asked::Put(InputRequiredResult::from_input_requests(forms));
         }
-        let options = PeerRequestOptions::with_timeout(PATIENCE);
+        let options = PeerRequestOptions::with_timeout(timeouts::CONSENT);
         let asking = async {
             let request = ServerRequest::ElicitRequest(form);
             match context.peer.send_cancellable_request(request, options).await {

@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -23,12 +22,10 @@ use super::spawn::{ChildSpec, Pipes, Shim, SpawnError, explain};
 use super::stderr_tail::{Tail, drain};
 use super::watch_direct_child::end_of;
 use crate::domain::grace_periods;
+use crate::domain::timeouts;
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
-
-/// How long the shim may take to tell that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
-const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Starts a child behind a shim.
 pub(super) async fn spawn(
@@ -62,7 +59,7 @@ pub(super) async fn spawn(
     let mut reports = BufReader::new(reports).lines();
 
     // Whatever goes wrong from here on: without its lifeline the shim ends, and the agent with it.
-    let pid = match timeout(START_LIMIT, next(&mut reports)).await {
+    let pid = match timeout(timeouts::SHIM_START, next(&mut reports)).await {
         Ok(Some(ShimReport::Started { pid })) => pid,
         Ok(Some(ShimReport::Refused { errno })) => {
             // It ends by itself, and has nothing more to say.

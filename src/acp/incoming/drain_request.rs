@@ -4,19 +4,16 @@
 //! more, and old versions wait without end. So every question is answered in time, whatever its owner is doing.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 
 use crate::acp::data::session_settings::AcpSessionId;
 use crate::acp::data::session_update::string;
+use crate::domain::timeouts;
 
 /// The method of the question.
 pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
-
-/// When a question is answered with nothing at the latest: the agent waits 2 s, and has to hear it by then.
-const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// A question for what has come meanwhile. Dropped, or not answered in time, it is answered with nothing.
 #[derive(Debug)]
@@ -36,7 +33,7 @@ impl DrainQuestion {
         let late = open.clone();
         // It ends by itself within its patience, and holds nothing but the responder.
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(timeouts::DRAIN_ANSWER).await;
             late.answer(&[]);
         });
         let session = string(params, "sessionId").unwrap_or_default().into();

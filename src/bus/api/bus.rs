@@ -15,7 +15,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
-use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
@@ -35,6 +34,7 @@ use crate::bus::storage::{
 use crate::domain::ids::{CallId, CommandId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
+use crate::domain::timeouts;
 use crate::sys::random_ids;
 
 /// What a command has done: its events, those that were merely due first.
@@ -114,7 +114,7 @@ impl Bus {
     ///
     /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
     /// thread while it decides and writes, and for a sync that is likely to be short; not while it waits for another process to
-    /// write, or for a slow disk. A command that still waits for that after [`limits::BUSY_MS`] is withdrawn: the bus is busy.
+    /// write, or for a slow disk. A command that still waits for that after [`timeouts::BUS_BUSY`] is withdrawn: the bus is busy.
     pub async fn submit(
         &self,
         by: Option<SessionId>,
@@ -374,7 +374,7 @@ impl BusShared {
         let _withdrawn = Withdrawn(Arc::clone(&claim));
         let queued = Queued { command, claim: Arc::clone(&claim), reply };
         self.queue_thread()?.send(queued).map_err(|_| BusError::Closed)?;
-        let patience = Duration::from_millis(limits::BUSY_MS);
+        let patience = timeouts::BUS_BUSY;
         let answered = match tokio::time::timeout(patience, &mut answer).await {
             Ok(answered) => answered,
             Err(_) if claim.withdraw() => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::limits;
+use crate::domain::timeouts;
 
 /// The pause before the first further try. Each one behind it is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -20,7 +20,7 @@ impl Again {
     /// Begins with the first further try.
     pub(crate) fn begin() -> Self {
         Self {
-            until: Instant::now() + Duration::from_millis(limits::HANDED_MS),
+            until: Instant::now() + Duration::from_millis(timeouts::HANDED_MS),
             pause: FIRST_PAUSE,
         }
     }

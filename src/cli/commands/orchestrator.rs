@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
@@ -20,6 +19,7 @@ use crate::domain::env_vars;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::domain::timeouts;
 use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
 use crate::mcp::{LazyMembership, ToolError};
 use crate::supervisor;
@@ -27,9 +27,6 @@ use crate::team::Launch;
 
 /// What an orchestrator is called that has no name of its own.
 const NAME: &str = "orchestrator";
-
-/// How often it is looked whether there is a membership, or another one: that is no hurry.
-const LOOK_FOR_SEAT: Duration = Duration::from_secs(10);
 
 /// Who leads.
 #[derive(Clone, Debug, Args)]
@@ -140,7 +137,7 @@ async fn keep(membership: LazyMembership, leading: OrchestratorTeam) {
             let workflows = leading.workflows(&held);
             let replaced = async {
                 while membership.current().is_some_and(|now| now.session() == held.session()) {
-                    tokio::time::sleep(LOOK_FOR_SEAT).await;
+                    tokio::time::sleep(timeouts::LOOK_FOR_MEMBERSHIP).await;
                 }
             };
             tokio::select! {
@@ -149,7 +146,7 @@ async fn keep(membership: LazyMembership, leading: OrchestratorTeam) {
                 () = replaced => {}
             }
         }
-        tokio::time::sleep(LOOK_FOR_SEAT).await;
+        tokio::time::sleep(timeouts::LOOK_FOR_MEMBERSHIP).await;
     }
 }
 

@@ -10,9 +10,6 @@ use crate::delivery::message_frame::frame;
 use crate::delivery::policy::{Busy, Mail};
 use crate::delivery::recipient::Reader;
 
-/// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
-pub const DEADLINE: Duration = Duration::from_secs(10);
-
 /// When it is tried again after the agent has said that it has no turn: it is between two, or has not begun the one yet.
 const AGAIN: Duration = Duration::from_secs(1);
 

@@ -1,7 +1,6 @@
 //! Wake: a prompt of its own for an idle agent that has mail.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -13,10 +12,7 @@ use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-
-/// After words were put before a model, what comes within this is gathered: the first message goes at once, and the many that
-/// may follow it go together.
-pub const GATHER: Duration = Duration::from_millis(200);
+use crate::domain::timeouts;
 
 /// What the model is asked to do with them.
 fn request(reader: Reader<'_>) -> String {
@@ -90,7 +86,7 @@ pub fn waking<'a>(
 
 /// Says when mail may wake an agent, given when it was last woken: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
-    woken.map_or(now, |woken| (woken + GATHER).max(now))
+    woken.map_or(now, |woken| (woken + timeouts::GATHER_MESSAGES).max(now))
 }
 
 /// Which messages an agent is woken with: all that came together, as far as one prompt carries them.
@@ -122,6 +118,8 @@ pub fn wake_prompt<'r>(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use std::sync::Arc;
 
     use super::*;

@@ -41,13 +41,8 @@ use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::suggest::nearest;
+use crate::domain::timeouts;
 use crate::team::UserReachable;
-
-/// A tool that does not wait answers within this.
-const TOOL_LIMIT: Duration = Duration::from_millis(limits::TOOL_MS);
-
-/// How long a call waits for its membership: a name may be waited for as long as its holder takes to leave, and then the bus.
-const SEAT_LIMIT: Duration = TOOL_LIMIT.saturating_mul(2);
 
 /// When it is said again that the tools are ready, after the bus could not take it.
 const ANNOUNCE_AGAIN: Duration = Duration::from_millis(500);
@@ -99,7 +94,7 @@ struct Offered {
 impl Server {
     /// Makes a server with these tools, shown in this order.
     pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, membership: LazyMembership) -> Self {
-        Self::with_limit(about, tools, membership, TOOL_LIMIT)
+        Self::with_limit(about, tools, membership, timeouts::TOOL)
     }
 
     /// Makes the same server, whose client's user is asked what agents want to be allowed.
@@ -109,7 +104,7 @@ impl Server {
         membership: LazyMembership,
         human: UserReachable,
     ) -> Self {
-        Self::made(about, tools, membership, (TOOL_LIMIT, Some(User::new(human))))
+        Self::made(about, tools, membership, (timeouts::TOOL, Some(User::new(human))))
     }
 
     /// Makes a server whose tools may take so long.
@@ -182,9 +177,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<JsonObject, ToolError> {
         let name = offered.tool.name();
-        let too_slow = ToolError::TooSlow { tool: name, seconds: SEAT_LIMIT.as_secs() };
+        let too_slow = ToolError::TooSlow { tool: name, seconds: timeouts::JOIN.as_secs() };
         let membership = tokio::select! {
-            membership = tokio::time::timeout(SEAT_LIMIT, self.shared.membership.membership()) => {
+            membership = tokio::time::timeout(timeouts::JOIN, self.shared.membership.membership()) => {
                 membership.map_err(|_| too_slow)??
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
@@ -274,7 +269,7 @@ impl Server {
             }
             Ok(())
         };
-        match tokio::time::timeout(TOOL_LIMIT, settling).await {
+        match tokio::time::timeout(timeouts::TOOL, settling).await {
             Ok(Ok(())) => {}
             // The deadline of a hand-over gives it back in the end.
             Ok(Err(error)) => tracing::debug!("failed to settle a call: {error}"),
@@ -382,7 +377,7 @@ impl ServerHandler for Server {
         self.tasks().spawn(async move {
             let ending = server.ending().clone();
             let membership =
-                tokio::time::timeout(SEAT_LIMIT, server.shared.membership.membership());
+                tokio::time::timeout(timeouts::JOIN, server.shared.membership.membership());
             tokio::select! {
                 membership = membership => if let Ok(Ok(membership)) = membership {
                     server.announce_tools(&membership).await;

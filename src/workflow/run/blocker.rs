@@ -1,7 +1,6 @@
 //! What hinders a step: whether it goes away by itself, or the step has failed.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -11,10 +10,8 @@ use crate::bus::storage::LogError;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::task::error_class;
+use crate::domain::timeouts;
 use crate::team::TeamError;
-
-/// How long a step may be hindered by what goes away by itself before it fails for that.
-const HINDERED: Duration = Duration::from_mins(1);
 
 /// A step of a workflow.
 pub(crate) type Key = (WorkflowId, Name);
@@ -27,13 +24,13 @@ impl BlockedSince {
     /// Notes that a step is hindered; says whether that has lasted so long that it fails.
     pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
-        since.elapsed() >= HINDERED
+        since.elapsed() >= timeouts::STEP_BLOCKED
     }
 
     /// Says whether a step has been hindered for so long that it fails.
     pub(crate) fn has_lasted(&self, key: &Key) -> bool {
         let since = self.0.get(key);
-        since.is_some_and(|since| since.elapsed() >= HINDERED)
+        since.is_some_and(|since| since.elapsed() >= timeouts::STEP_BLOCKED)
     }
 
     /// Notes that nothing hinders a step any more.
@@ -94,6 +91,8 @@ impl Blocker {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -109,7 +108,7 @@ mod tests {
         assert!(hindered.note(key.clone()) && hindered.has_lasted(&key));
         hindered.end(&key);
         assert!(!hindered.has_lasted(&key) && !hindered.note(key.clone()));
-        tokio::time::advance(HINDERED).await;
+        tokio::time::advance(timeouts::STEP_BLOCKED).await;
         hindered.retain(&[]);
         assert!(!hindered.has_lasted(&key));
     }
