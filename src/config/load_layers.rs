@@ -82,11 +82,11 @@ impl Config {
             layers.add(Path::new(built_in.file), built_in.text, &ValueOrigin::BuiltIn);
         }
         if let Some(own) = load.user_file() {
-            layers.add_file(ValueOrigin::User(own))?;
+            layers.add_file(&ValueOrigin::User(own))?;
         }
         layers.add_project_file(&load)?;
         if let Some(path) = load.explicit
-            && !layers.add_file(ValueOrigin::Explicit(path.to_owned()))?
+            && !layers.add_file(&ValueOrigin::Explicit(path.to_owned()))?
         {
             return Err(ConfigError::Missing { path: path.to_owned() });
         }
@@ -198,14 +198,14 @@ struct Layers {
 
 impl Layers {
     /// Adds a file; tells whether it is there.
-    fn add_file(&mut self, source: ValueOrigin) -> Result<bool, ConfigError> {
+    fn add_file(&mut self, source: &ValueOrigin) -> Result<bool, ConfigError> {
         let Some(path) = source.path().map(Path::to_owned) else {
             return Ok(false);
         };
         let Some(text) = read(&path)? else {
             return Ok(false);
         };
-        self.add(&path, &text, &source);
+        self.add(&path, &text, source);
         Ok(true)
     }
 

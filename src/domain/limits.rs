@@ -1,4 +1,6 @@
-//! Every limit with its reason. Bytes and milliseconds unless the name says otherwise.
+//! Every cap on a size or a count, with its reason. Bytes unless the name says otherwise.
+//!
+//! Times stand in `timeouts`, the steps of endings in `grace_periods`, and the values of settings in `config::defaults`.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +24,6 @@ pub const MAX_OWN_REQUESTS: usize = 1_000;
 /// What the bus itself says is put into an inbox up to so many times the limits of unread messages.
 pub const NOTICE_ROOM: usize = 2;
 
-/// How often an agent that shows signs of life has that written on the bus.
-pub const STIR_MS: u64 = 30_000;
-
-/// How long somebody has to watch a heartbeat stand still before its session counts as hung: three beats.
-pub const HUNG_MS: u64 = 30_000;
-
 /// Agents of dead bridges that are remembered until nothing is left of them.
 pub const KEPT_UNSWEPT: usize = 256;
 
@@ -43,9 +39,6 @@ pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
 
 /// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;
-
-/// How many times as long as `start_seconds` of its profile an agent may take to start, with signs of life.
-pub const START_PATIENCE: u32 = 5;
 
 /// Questions for permission that one agent may have open at once: agents ask for one call at a time or for a handful in
 /// parallel. More are answered with no, at once.
@@ -98,40 +91,9 @@ pub const KEPT_COMMANDS: usize = 4_096;
 /// Sessions that have left and are still listed as dead.
 pub const KEPT_DEPARTED: usize = 64;
 
-/// How long a departed session is shown by `get_agent_status`.
-pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
-
-/// How long mail for an absent name waits for whoever takes the name up again.
-pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
-
 /// Names that wait for whoever takes them up again; of more, the one that has waited longest is given up. Each takes half a
 /// kilobyte of the state, beside its mail.
 pub const WAITING_NAMES: usize = 1_000;
-
-/// How long the end of a turn waits to hear that an answer was written which its agent has had: the agent may be faster than the word
-/// of it on the bus.
-pub const WRITTEN_MS: u64 = 1_000;
-
-/// A message that a call was handed counts as lost on the way when the session shows no sign for this long: longer than most turns.
-pub const HANDED_MS: u64 = 10 * 60 * 1000;
-
-/// What a wait's deadline in the log allows beyond the wait itself, before anybody may end it for a process that did not.
-pub const WAIT_SLACK_MS: u64 = 10_000;
-
-/// The default of `request_task`'s `timeout_seconds`, in the specification.
-pub const REQUEST_NUDGE_SECONDS: u64 = 30;
-
-/// The default of `request_task`'s `ttl_seconds`: turns last minutes, so an offer must outlive one.
-pub const REQUEST_TTL_SECONDS: u64 = 900;
-
-/// The longest `ttl_seconds` and `timeout_seconds` of a request: a day.
-pub const MAX_REQUEST_SECONDS: u64 = 24 * 60 * 60;
-
-/// The default of `wait_for_message`'s `timeout_seconds`, in the specification.
-pub const WAIT_SECONDS: u64 = 30;
-
-/// The longest `wait_for_message`: all five agents hold a call of that length.
-pub const MAX_WAIT_SECONDS: u64 = 120;
 
 /// The default and the largest `limit` of `check_messages`.
 pub const CHECK_LIMIT: usize = 20;
@@ -162,28 +124,12 @@ pub const HOOK_MESSAGES: usize = 10;
 /// Code shows only the beginning.
 pub const HOOK_BYTES: usize = 6 * 1024;
 
-/// How long each step of a hook may take: to read what Claude Code says, to requeue what an earlier hook left, to receive, and to
-/// record what it has said. All four fit into the 5 s that the documented settings give a hook, and what is not done by then is
-/// left to the next one.
-pub const HOOK_MS: u64 = 1_200;
-
 /// Characters of a line that tells of a message: enough to see what it is about, while each costs a model a turn.
 pub const DOORBELL_CHARS: usize = 300;
 
 /// Messages that arrive together and have a line each; of more, one line tells how many: who gets too many lines at once stops
 /// to listen.
 pub const DOORBELL_LINES: usize = 10;
-
-/// The default of `assign_task`'s `timeout_seconds`: below the 60 s at which many clients cut a call.
-pub const ASSIGN_WAIT_SECONDS: u64 = 50;
-/// The longest wait of `assign_task`, like that of `wait_for_message`.
-pub const MAX_ASSIGN_WAIT_SECONDS: u64 = 120;
-
-/// A tool that does not wait answers within this.
-pub const TOOL_MS: u64 = 5_000;
-
-/// A command that could not begin within this is withdrawn: the bus is busy.
-pub const BUSY_MS: u64 = 2_000;
 
 /// Characters of a wrong name or a wrong text that an error repeats.
 pub const SHOWN_NAME_CHARS: usize = 80;
@@ -257,9 +203,6 @@ pub const MODEL_BYTES: usize = 200;
 /// How often a step may be tried again: what fails six times fails for a reason.
 pub const MAX_RETRIES: u32 = 5;
 
-/// The longest `timeout_seconds` of a step: a day.
-pub const MAX_STEP_SECONDS: u64 = 24 * 60 * 60;
-
 /// Workflows of a bus that have not ended: bounds the state.
 pub const MAX_WORKFLOWS: usize = 32;
 
@@ -283,9 +226,6 @@ pub const WHY_CHARS: usize = 2_000;
 
 /// Moves of steps in one append: each may say so much, and all have to fit into a line.
 pub const MOVES_AT_ONCE: usize = 64;
-
-/// Seconds that a gate may take, by default: a test suite takes minutes.
-pub const GATE_SECONDS: u64 = 600;
 
 /// The program and arguments of a gate together, in bytes: the plan is one event.
 pub const GATE_BYTES: usize = 2_000;

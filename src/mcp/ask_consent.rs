@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest,
@@ -16,12 +15,9 @@ use rmcp::service::{RequestContext, RoleServer};
 
 use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
 use super::error::ToolError;
-use crate::domain::limits;
+use crate::domain::timeouts;
 use crate::sys::mutex::lock;
 use crate::team::Consent;
-
-/// How long a call waits for the user. Clients give up a call sooner or later; the answer counts for the next one all the same.
-const PATIENCE: Duration = Duration::from_secs(limits::MAX_ASSIGN_WAIT_SECONDS);
 
 /// The most bytes that a form shows: more would not be read, and nothing that the user agrees to may be cut.
 const MOST_BYTES: usize = 4_000;
@@ -81,7 +77,7 @@ impl Consents {
             return Asked::Put(InputRequiredResult::from_input_requests(forms));
         }
         let answer = tokio::select! {
-            answer = put_form(&context.peer, form, PATIENCE) => answer,
+            answer = put_form(&context.peer, form, timeouts::CONSENT) => answer,
             () = context.ct.cancelled() => return refused(),
         };
         match answer {

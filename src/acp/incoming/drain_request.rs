@@ -4,20 +4,17 @@
 //! and old versions wait without end. So every question is answered in time, whatever its owner is doing.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 
 use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
+use crate::domain::timeouts;
 use crate::sys::mutex::lock;
 
 /// The method of the question.
 pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
-
-/// When a question is answered with nothing at the latest: the agent waits 2 s, and has to hear it by then.
-const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// A question for new messages. Dropped, or not answered in time, it is answered with none.
 #[derive(Debug)]
@@ -37,7 +34,7 @@ impl DrainQuestion {
         let late = open.clone();
         // It ends by itself within its patience, and holds nothing but the responder.
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(timeouts::DRAIN_ANSWER).await;
             late.answer(&[]);
         });
         let session = string(params, "sessionId").unwrap_or_default().into();

@@ -18,11 +18,9 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 
 use crate::domain::name::Name;
+use crate::domain::timeouts;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
-
-/// How long joining waits for a name whose holder is live: a client that restarts its server closes the old one first.
-const NAME_WAIT: Duration = Duration::from_secs(5);
 
 /// How often joining looks at the holder's presence meanwhile; its leaving rings no bell of ours.
 const NAME_LOOK: Duration = Duration::from_millis(100);
@@ -89,7 +87,7 @@ impl Membership {
         session: SessionId,
         (joining, put_aside): (Joining, Option<String>),
     ) -> Result<Self, BusError> {
-        let deadline = Instant::now() + NAME_WAIT;
+        let deadline = Instant::now() + timeouts::NAME;
         loop {
             bus.refresh()?;
             let holder = match &joining.wish {

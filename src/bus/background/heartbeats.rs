@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::domain::ids::SessionId;
-use crate::domain::limits;
+use crate::domain::timeouts;
 
 /// How often a process looks around and shows a sign of life, and what it makes of those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +21,7 @@ pub struct HeartbeatIntervals {
 
 impl Default for HeartbeatIntervals {
     fn default() -> Self {
-        Self {
-            look_around: Duration::from_secs(1),
-            beat: Duration::from_secs(10),
-            hung: Duration::from_millis(limits::HUNG_MS),
-        }
+        Self { look_around: timeouts::LOOK_AROUND, beat: timeouts::HEARTBEAT, hung: timeouts::HUNG }
     }
 }
 

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
@@ -19,12 +18,9 @@ use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::claude_hook;
 use crate::domain::ids::SessionId;
-use crate::domain::limits;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
-
-/// How long it waits for what it is told, and then for the bus.
-const LIMIT: Duration = Duration::from_millis(limits::HOOK_MS);
+use crate::domain::timeouts;
 
 /// Where Claude Code says which project it works in; its current directory may have become another one.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
@@ -94,7 +90,7 @@ pub(crate) fn run(arguments: HookArguments) {
 
 async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
-    let said = tokio::time::timeout(LIMIT, said)
+    let said = tokio::time::timeout(timeouts::HOOK, said)
         .await
         .map_err(|_| "Claude Code did not send the input of the hook in time")???;
     let occasion: Occasion = serde_json::from_str(&said)
@@ -152,7 +148,7 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
 /// Delivers the unread messages, if this is the occasion.
 async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
-    match tokio::time::timeout(LIMIT, membership.end_hooks()).await {
+    match tokio::time::timeout(timeouts::HOOK, membership.end_hooks()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::warn!("failed to requeue the messages of an earlier hook: {error}")
@@ -179,7 +175,7 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
         Err(failure) => Err(failure),
     };
     let settled = async { if said.is_ok() { call.said().await } else { call.requeue().await } };
-    match tokio::time::timeout(LIMIT, settled).await {
+    match tokio::time::timeout(timeouts::HOOK, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to settle the messages of the hook: {error}"),
         Err(_) => tracing::warn!("the bus had no time to settle the messages of the hook"),
@@ -190,8 +186,11 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
 
 async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
-    let taken =
-        tokio::time::timeout(LIMIT, call.receive(DeliveryMethod::Hook, claude_hook::pick())).await;
+    let taken = tokio::time::timeout(
+        timeouts::HOOK,
+        call.receive(DeliveryMethod::Hook, claude_hook::pick()),
+    )
+    .await;
     Ok(taken.map_err(|_| "the bus had no time for the hook")??)
 }
 

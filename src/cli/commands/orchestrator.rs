@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
@@ -19,14 +18,12 @@ use crate::cli::{
     Failure, below_agent, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
 };
 use crate::domain::name::Name;
+use crate::domain::timeouts;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
 
 /// The name of an orchestrator without `--name`.
 const NAME: &str = "orchestrator";
-
-/// How often to check whether this server has joined a bus, or another one: that is not urgent.
-const LOOK_FOR_MEMBERSHIP: Duration = Duration::from_secs(10);
 
 /// Which team to lead, and under which name.
 #[derive(Clone, Debug, Args)]
@@ -106,7 +103,7 @@ async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
             let workflows = team.workflows(&held);
             let replaced = async {
                 while membership.current().is_some_and(|now| now.session() == held.session()) {
-                    tokio::time::sleep(LOOK_FOR_MEMBERSHIP).await;
+                    tokio::time::sleep(timeouts::LOOK_FOR_MEMBERSHIP).await;
                 }
             };
             tokio::select! {
@@ -115,6 +112,6 @@ async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
                 () = replaced => {}
             }
         }
-        tokio::time::sleep(LOOK_FOR_MEMBERSHIP).await;
+        tokio::time::sleep(timeouts::LOOK_FOR_MEMBERSHIP).await;
     }
 }

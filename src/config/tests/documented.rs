@@ -10,7 +10,7 @@ use crate::config::key_tables;
 #[test]
 fn the_document_has_the_tables_of_the_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
-    let document = fs::read_to_string(path).unwrap();
+    let document = fs::read_to_string(path).unwrap() + "\n";
     let expected = key_tables().map(|(title, table)| format!("\n## `{title}`\n\n{table}\n"));
     let is_there = expected.iter().all(|part| document.contains(part));
     assert!(is_there, "docs/configuration.md should have:\n{}", expected.concat());

@@ -11,9 +11,6 @@ use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 use crate::sys::backoff::Backoff;
 
-/// How long an agent may take to accept or refuse the messages. Real agents answer within milliseconds, but for a busy machine.
-pub const DEADLINE: Duration = Duration::from_secs(10);
-
 /// The pauses between attempts while the agent says that it has no turn: it is between two, or has not begun the one yet. Half a
 /// minute is often enough, as each attempt is recorded.
 const ATTEMPTS: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(32));

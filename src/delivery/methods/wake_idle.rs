@@ -1,7 +1,6 @@
 //! Wake: a prompt of its own for an idle agent with pending mail. Decides which messages wake, when, and in what words.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -13,10 +12,7 @@ use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-
-/// How long messages are gathered after a wake: the first message wakes at once, and those that follow it soon share the next
-/// prompt.
-pub const GATHER: Duration = Duration::from_millis(200);
+use crate::domain::timeouts;
 
 /// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
@@ -92,7 +88,7 @@ pub fn waking<'a>(
 
 /// Returns when pending mail may wake an agent that was last woken at some time: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
-    woken.map_or(now, |woken| (woken + GATHER).max(now))
+    woken.map_or(now, |woken| (woken + timeouts::GATHER_MESSAGES).max(now))
 }
 
 /// The messages of one wake: all that came together, as far as one prompt carries them.
@@ -124,6 +120,8 @@ pub fn wake_prompt<'r>(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use std::sync::Arc;
 
     use super::*;

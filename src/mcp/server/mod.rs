@@ -20,15 +20,9 @@ use super::ask_user::User;
 use super::lazy_membership::LazyMembership;
 use super::tool::AnyTool;
 use crate::domain::ids::CallId;
-use crate::domain::limits;
+use crate::domain::timeouts;
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
-
-/// A tool that does not wait answers within this.
-const TOOL_LIMIT: Duration = Duration::from_millis(limits::TOOL_MS);
-
-/// How long a call waits for its membership: first for the holder of the name to leave, and then for the bus.
-const MEMBERSHIP_LIMIT: Duration = TOOL_LIMIT.saturating_mul(2);
 
 /// How many answered calls are remembered in case their client takes them back: as many as the wire remembers.
 const RECENT: usize = client_pipes::REMEMBERED;
@@ -71,7 +65,7 @@ struct Offered {
 impl Server {
     /// Makes a server with these tools, shown in this order.
     pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, membership: LazyMembership) -> Self {
-        Self::with_limit(about, tools, membership, TOOL_LIMIT)
+        Self::with_limit(about, tools, membership, timeouts::TOOL)
     }
 
     /// Makes the same server, whose client's user is asked what agents want to be allowed.
@@ -81,7 +75,7 @@ impl Server {
         membership: LazyMembership,
         human: UserReachable,
     ) -> Self {
-        Self::made(about, tools, membership, (TOOL_LIMIT, Some(User::new(human))))
+        Self::made(about, tools, membership, (timeouts::TOOL, Some(User::new(human))))
     }
 
     /// Makes a server whose tools may take so long.

@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -17,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::control_socket::{Order, ShimReport};
 use super::shim_process::SHIM;
 use crate::domain::grace_periods;
+use crate::domain::timeouts;
 use crate::supervisor::child::{ChildShared, End, Exit, Supervised};
 use crate::supervisor::child_spec::{ChildSpec, Pipes, Shim};
 use crate::supervisor::force_kill;
@@ -27,9 +27,6 @@ use crate::supervisor::stderr_tail::{Tail, drain, end_of};
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
 use crate::sys::process::{self, Signal, start_time};
-
-/// How long the shim may take to report that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
-const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Starts a child behind a shim.
 pub(crate) async fn spawn(
@@ -65,7 +62,7 @@ pub(crate) async fn spawn(
     let mut reports = BufReader::new(reports).lines();
 
     // Whatever goes wrong from here on: without its control socket the shim ends, and the agent with it.
-    let pid = match timeout(START_LIMIT, next(&mut reports)).await {
+    let pid = match timeout(timeouts::SHIM_START, next(&mut reports)).await {
         Ok(Some(ShimReport::Started { pid })) => pid,
         Ok(Some(ShimReport::Refused { errno })) => {
             // The shim exits by itself.

@@ -11,17 +11,8 @@ use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::policy::{MailAction, mail_action};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
-use crate::domain::limits;
 use crate::domain::member::Tools;
-
-/// How long our endpoint may take to tell its tools, before messages go by prompt only.
-pub(crate) const TOOLS_DEADLINE: Duration = Duration::from_secs(15);
-
-/// How often signs of life are written on the bus.
-const STIR: Duration = Duration::from_millis(limits::STIR_MS);
-
-/// How often it is looked for signs of life at the least.
-const LISTEN: Duration = Duration::from_secs(15);
+use crate::domain::timeouts;
 
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -205,7 +196,7 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
         return NextStep::Renew;
     }
     if wishes.unproven {
-        let deadline = situation.session_since + TOOLS_DEADLINE;
+        let deadline = situation.session_since + timeouts::TOOLS_LISTED;
         return if now >= deadline { NextStep::MissTools } else { NextStep::Rest(Some(deadline)) };
     }
     if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
@@ -251,12 +242,12 @@ fn listening(
     if is_silent && !wishes.stalled {
         return NextStep::Stall;
     }
-    let stir_at = turn.stirred + STIR;
+    let stir_at = turn.stirred + timeouts::RECORD_SIGN_OF_LIFE;
     if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
     // What is not told by an event is seen by looking: noise, a line on stderr.
-    let look_at = now + (situation.stall / 4).min(LISTEN);
+    let look_at = now + (situation.stall / 4).min(timeouts::LOOK_FOR_SIGN_OF_LIFE);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())
 }

@@ -13,11 +13,9 @@ use crate::bus::rules::Operation;
 use crate::bus::state::{Run, State};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
+use crate::domain::timeouts;
 use crate::supervisor::{Remains, end_remains};
 use crate::team::team_handle::{Team, TeamError};
-
-/// How often a running bridge looks.
-const EVERY: Duration = Duration::from_mins(1);
 
 /// How often it looks while a shim is given time to end by itself.
 const SOON: Duration = Duration::from_secs(1);
@@ -31,11 +29,11 @@ impl Team {
         let mut orphaned = BTreeMap::new();
         loop {
             let pause = match self.sweep(&mut orphaned).await {
-                Ok(()) if orphaned.is_empty() => EVERY,
+                Ok(()) if orphaned.is_empty() => timeouts::LOOK_FOR_DEAD_BRIDGES,
                 Ok(()) => SOON,
                 Err(error) => {
                     tracing::warn!("failed to sweep up behind dead bridges: {error}");
-                    EVERY
+                    timeouts::LOOK_FOR_DEAD_BRIDGES
                 }
             };
             tokio::time::sleep(pause).await;

@@ -1,7 +1,6 @@
 //! What blocks a step: whether it may go away by itself, or the step has failed.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -11,10 +10,8 @@ use crate::bus::storage::LogError;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::task::error_class;
+use crate::domain::timeouts;
 use crate::team::TeamError;
-
-/// How long a blocker that may go away by itself may last before it fails the step.
-const LONGEST: Duration = Duration::from_mins(1);
 
 /// A step of a workflow.
 pub(crate) type Key = (WorkflowId, Name);
@@ -27,13 +24,13 @@ impl BlockedSince {
     /// Notes that a step is blocked; returns whether that has lasted so long that the step fails.
     pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
-        since.elapsed() >= LONGEST
+        since.elapsed() >= timeouts::STEP_BLOCKED
     }
 
     /// Says whether a step has been blocked for so long that it fails.
     pub(crate) fn has_lasted(&self, key: &Key) -> bool {
         let since = self.0.get(key);
-        since.is_some_and(|since| since.elapsed() >= LONGEST)
+        since.is_some_and(|since| since.elapsed() >= timeouts::STEP_BLOCKED)
     }
 
     /// Notes that a step is not blocked any more.
@@ -94,6 +91,8 @@ impl Blocker {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -109,7 +108,7 @@ mod tests {
         assert!(blocked.note(key.clone()) && blocked.has_lasted(&key));
         blocked.end(&key);
         assert!(!blocked.has_lasted(&key) && !blocked.note(key.clone()));
-        tokio::time::advance(LONGEST).await;
+        tokio::time::advance(timeouts::STEP_BLOCKED).await;
         blocked.retain(&[]);
         assert!(!blocked.has_lasted(&key));
     }

@@ -45,6 +45,7 @@ use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
+use crate::domain::timeouts;
 use crate::sys::clock;
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
@@ -106,7 +107,7 @@ impl Default for Options {
             segment_bytes: SEGMENT_BYTES,
             snapshot_events: SNAPSHOT_EVENTS,
             snapshot_percent: SNAPSHOT_PERCENT,
-            patience: Duration::from_millis(limits::BUSY_MS),
+            patience: timeouts::BUS_BUSY,
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
             networks: Networks::Refused,
