@@ -3,6 +3,9 @@
 //! It sleeps until the bus changes, the agent says something, its turn or its process ends, or a deadline passes; then it
 //! looks at the whole picture again and lets [`next_step::next`] decide. Nothing else acts on the agent.
 
+mod incoming;
+mod replace_process;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +15,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::replace_process::Renewal;
 use super::lifetime::{Begin, ProcessEnd};
 use super::model_and_mode::Offers;
 use super::next_step::{self, AgentOnBus, NextStep, Situation, TurnSituation};
 use super::pending_writes::Unwritten;
-use super::replace_process::Renewal;
 use super::start_process::{self, Started, Terms, told_exit};
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::begin_and_end::ReceivedMail;
+use super::begin_turn::ReceivedMail;
 use super::proof_of_reading::{LAG, Proof, Sign};
 use super::transcript;
 use super::turn_record::{Outcome, Turn};

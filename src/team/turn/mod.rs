@@ -1,6 +1,6 @@
 //! One turn of an agent: how it begins, what is delivered in it, and what its end means.
 
-pub(crate) mod begin_and_end;
+pub(crate) mod begin_turn;
 pub(crate) mod deliver_mid_turn;
 pub(crate) mod proof_of_reading;
 pub(crate) mod transcript;

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::actor::Actor;
-use super::model_and_mode::quoted;
+use super::Actor;
 use crate::acp::{AgentEvent, Update};
 use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::message::DeliveryMethod;
 use crate::domain::time::Tick;
+use crate::team::agent::model_and_mode::quoted;
 use crate::team::turn::proof_of_reading::Sign;
 use crate::team::turn::transcript;
 use crate::team::turn::turn_record::Turn;

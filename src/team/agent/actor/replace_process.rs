@@ -5,13 +5,13 @@
 
 use tokio::time::Instant;
 
-use super::actor::{Actor, record_run, stop_wanted};
-use super::start_process::{self, StartError, Started, Terms};
+use super::{Actor, record_run, stop_wanted};
 use crate::bus::rules::Operation;
 use crate::bus::state::StopMode;
 use crate::domain::member::Tools;
 use crate::domain::task::TaskError;
 use crate::domain::task_result::Context;
+use crate::team::agent::start_process::{self, StartError, Started, Terms};
 use crate::team::results::collect::Spending;
 use crate::team::results::error_advice::Advice;
 use crate::team::stop::stop_agent;
