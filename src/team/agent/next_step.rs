@@ -32,7 +32,7 @@ pub(crate) struct AgentOnBus {
     pub(crate) stop: Option<StopMode>,
     /// Whether the end of the running task is asked for.
     pub(crate) cancel: bool,
-    /// The next task: the one that runs, where no turn plays it.
+    /// The next task: the one that runs, where it has no turn.
     pub(crate) next_task: Option<TaskId>,
     /// That task, if it is to begin anew.
     pub(crate) fresh_task: Option<TaskId>,
@@ -42,14 +42,13 @@ pub(crate) struct AgentOnBus {
     pub(crate) mail: Mail,
     /// Whether its silence has been told.
     pub(crate) stalled: bool,
-    /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
+    /// Whether it is silent because a call of its own waits for a message. A question for permission belongs here too.
     pub(crate) waits: bool,
 }
 
 /// What the actor knows itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Situation {
-    /// The time.
     pub(crate) now: Instant,
     /// When the agent's session began.
     pub(crate) session_since: Instant,
@@ -59,7 +58,7 @@ pub(crate) struct Situation {
     pub(crate) renews: bool,
     /// The turn that runs.
     pub(crate) turn: Option<TurnSituation>,
-    /// When the wish to stop was first seen.
+    /// When the request to stop was first seen.
     pub(crate) stopping_since: Option<Instant>,
     /// When the agent was last woken by a message.
     pub(crate) woken: Option<Instant>,
@@ -84,8 +83,8 @@ pub(crate) struct Situation {
 pub(crate) struct TurnSituation {
     /// When it was cancelled.
     pub(crate) cancelled: Option<Instant>,
-    /// Whether its task has been given up already.
-    pub(crate) given_up: bool,
+    /// Whether its task has been abandoned already.
+    pub(crate) abandoned: bool,
     /// Whether it waits for permission.
     pub(crate) asking: bool,
     /// When the agent last showed a sign of life.
@@ -103,12 +102,12 @@ pub(crate) struct TurnSituation {
 pub(crate) enum NextStep {
     /// End the agent.
     Stop(StopMode),
-    /// End the actor: somebody else has written that the session is gone.
+    /// End the actor: another process has written that the session is gone.
     Abandon,
     /// Tell the agent to end its turn.
     CancelTurn,
     /// End the task, although the agent has not ended its turn.
-    GiveUpTask,
+    AbandonTask,
     /// Write what has happened and is not on the bus yet.
     Write,
     /// Say that the agent is silent.
@@ -119,9 +118,9 @@ pub(crate) enum NextStep {
     Steer,
     /// End the turn for the mail.
     Interrupt,
-    /// Go on with the task whose turn was ended for a message.
-    GoOn(TaskId),
-    /// Go on with the task that was interrupted, or end it.
+    /// Continue the task whose turn was ended for a message.
+    Continue(TaskId),
+    /// Continue the task that was interrupted, or end it.
     Resume(TaskId),
     /// Say that the tools are missing.
     MissTools,
@@ -136,7 +135,7 @@ pub(crate) enum NextStep {
 }
 
 impl AgentOnBus {
-    /// Reads them off the state. `tried` is the mail of wakes that failed.
+    /// Reads it off the state. `tried` is the mail of wakes that failed.
     pub(crate) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
         let Some(live) = state.session(session) else {
             return Self::default();
@@ -162,48 +161,48 @@ impl AgentOnBus {
 
 /// Decides what to do next. A stop goes before everything, and leaves what is not written to the agent's end; then what has
 /// happened goes before what might; a task before mail, and no turn begins while one runs.
-pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
+pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
     let now = situation.now;
-    match wishes.stop {
-        _ if !wishes.live => return NextStep::Abandon,
+    match on_bus.stop {
+        _ if !on_bus.live => return NextStep::Abandon,
         Some(StopMode::AtOnce) => return NextStep::Stop(StopMode::AtOnce),
         Some(StopMode::Gracefully) => return stopping(situation),
         None => {}
     }
     if let Some(turn) = situation.turn {
         let until = match turn.cancelled {
-            None if wishes.cancel => return NextStep::CancelTurn,
-            Some(at) if !turn.given_up && now >= at + grace_periods::CANCEL => {
-                return NextStep::GiveUpTask;
+            None if on_bus.cancel => return NextStep::CancelTurn,
+            Some(at) if !turn.abandoned && now >= at + grace_periods::CANCEL => {
+                return NextStep::AbandonTask;
             }
             _ if situation.unwritten.is_some_and(|at| now >= at) => return NextStep::Write,
-            Some(at) if !turn.given_up => {
+            Some(at) if !turn.abandoned => {
                 let both = situation.unwritten.into_iter().chain([at + grace_periods::CANCEL]);
                 both.min()
             }
             Some(_) => situation.unwritten,
             // Until then nothing that the bus would have to take.
             None if situation.unwritten.is_some() => return NextStep::Rest(situation.unwritten),
-            None => match policy::rung(&wishes.mail, &busy(situation, turn)) {
+            None => match policy::rung(&on_bus.mail, &busy(situation, turn)) {
                 MailAction::Steer => return NextStep::Steer,
                 MailAction::Interrupt => return NextStep::Interrupt,
                 MailAction::Later(at) => Some(at),
                 MailAction::Leave => None,
             },
         };
-        return listening(wishes, situation, turn, until);
+        return listening(on_bus, situation, turn, until);
     }
     if let Some(at) = situation.unwritten {
         let due = now >= at;
         return if due { NextStep::Write } else { NextStep::Rest(Some(at)) };
     }
     if let Some(task) = &situation.cut {
-        return NextStep::GoOn(task.clone());
+        return NextStep::Continue(task.clone());
     }
-    if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
+    if on_bus.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
         return NextStep::Renew;
     }
-    if wishes.unproven {
+    if on_bus.unproven {
         let deadline = situation.session_since + TOOLS_DEADLINE;
         return if now >= deadline { NextStep::MissTools } else { NextStep::Rest(Some(deadline)) };
     }
@@ -213,18 +212,18 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
     if let Some(task) = &situation.interrupted {
         return NextStep::Resume(task.clone());
     }
-    if let Some(task) = &wishes.next_task {
+    if let Some(task) = &on_bus.next_task {
         return NextStep::Begin(task.clone());
     }
     let due = wake_idle::due(now, situation.woken);
-    match wishes.mail.newest {
+    match on_bus.mail.newest {
         Some(newest) if now >= due => NextStep::Wake(newest),
         Some(_) => NextStep::Rest(Some(due)),
         None => NextStep::Rest(None),
     }
 }
 
-/// What the ladder has to know of a turn that runs.
+/// What the delivery policy has to know of a turn that runs.
 fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
     Busy {
         now: situation.now,
@@ -239,19 +238,19 @@ fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
 
 /// Listens for signs of life in a turn that runs, until something else is due.
 fn listening(
-    wishes: &AgentOnBus,
+    on_bus: &AgentOnBus,
     situation: &Situation,
     turn: TurnSituation,
     until: Option<Instant>,
 ) -> NextStep {
     let now = situation.now;
     let silent_at = turn.heard + situation.stall;
-    let is_silent = now >= silent_at && !wishes.waits && !turn.asking;
-    if is_silent && !wishes.stalled {
+    let is_silent = now >= silent_at && !on_bus.waits && !turn.asking;
+    if is_silent && !on_bus.stalled {
         return NextStep::Stall;
     }
     let stir_at = turn.stirred + STIR;
-    if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
+    if !is_silent && (on_bus.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
     // What is not told by an event is seen by looking: noise, a line on stderr.
@@ -266,7 +265,7 @@ fn stopping(situation: &Situation) -> NextStep {
     };
     let since = situation.stopping_since.unwrap_or(situation.now);
     let (deadline, then) = match turn.cancelled {
-        // It does not go on without an answer, which nobody needs to give any more.
+        // It does not continue without an answer, which is of no use any more.
         None if turn.asking => return NextStep::CancelTurn,
         None => (since + grace_periods::TURN, NextStep::CancelTurn),
         Some(at) => {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::resume_agent::{Origin, told_return};
+use super::launch_source::{LaunchSource, resume_note};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Body, Event, Starting};
 use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation, Refusal};
@@ -18,10 +18,11 @@ use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepOf;
 use crate::sys::random_ids;
-use crate::team::agent::lifetime::Begin;
+use crate::team::agent::context::AgentContext;
 use crate::team::agent::model_and_mode::{What, check};
+use crate::team::error::TeamError;
 use crate::team::launch::NewAgentIdentity;
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::team_handle::Team;
 
 /// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
 const ANNOUNCEMENTS: usize = 5;
@@ -90,17 +91,17 @@ impl Team {
         if let Some((session, name, cwd)) = live {
             return self.queue(assignment, prompt, session, name, cwd.as_deref()).await;
         }
-        let past = self.past(&assignment)?;
-        let origin = past.unwrap_or_else(|| Origin::of_profile(&assignment));
-        self.begin(assignment, prompt, origin).await
+        let ended = self.ended_agent(&assignment)?;
+        let source = ended.unwrap_or_else(|| LaunchSource::of_profile(&assignment.agent));
+        self.begin(assignment, prompt, source).await
     }
 
     /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
     pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
         let prompt = Bus::body(assignment.prompt.clone());
-        let origin = Origin::of_profile(&assignment);
-        self.begin(assignment, prompt, origin).await
+        let source = LaunchSource::of_profile(&assignment.agent);
+        self.begin(assignment, prompt, source).await
     }
 
     async fn queue(
@@ -140,15 +141,15 @@ impl Team {
         &self,
         assignment: Assignment,
         prompt: Body,
-        origin: Origin,
+        source: LaunchSource,
     ) -> Result<Assigned, TeamError> {
-        let profile = self.profile(&origin.profile, &assignment)?;
+        let profile = self.profile(&source.profile, &assignment)?;
         self.agreed([profile.name.as_str()])?;
         let needs = self.file_of(&profile.name);
         let program = self.inner.launch.program(&profile)?;
-        let Ground { cwd, root } = self.cwd_of(&assignment, &origin)?;
-        let wish = match (&origin.name, &assignment.name) {
-            (Some(name), _) if origin.made_up => NameChoice::Like(name.clone()),
+        let Ground { cwd, root } = self.cwd_of(&assignment, &source)?;
+        let choice = match (&source.name, &assignment.name) {
+            (Some(name), _) if source.is_generated => NameChoice::Like(name.clone()),
             (Some(name), _) => NameChoice::Chosen(name.clone()),
             (None, Some(name)) => NameChoice::Chosen(Name::parse(name)?),
             (None, None) => NameChoice::Like(profile.name.clone()),
@@ -157,9 +158,9 @@ impl Team {
         let starting = Starting {
             session,
             name: profile.name.clone(),
-            chosen: matches!(wish, NameChoice::Chosen(_)),
+            chosen: matches!(choice, NameChoice::Chosen(_)),
             profile: profile.name.to_string(),
-            model: assignment.model.clone().or(origin.model),
+            model: assignment.model.clone().or(source.model),
             cwd: cwd.to_string_lossy().into_owned(),
             roles: profile.roles.value.clone(),
             owner: self.inner.membership.session(),
@@ -174,29 +175,32 @@ impl Team {
             step: assignment.step,
         };
         self.bus().hold(session)?;
-        let ask = Operation::Start(Box::new(NewAgent { wish, starting }), Some(task));
+        let ask = Operation::Start(Box::new(NewAgent { wish: choice, starting }), Some(task));
         if let Err(error) = self.announce(ask).await {
             self.bus().release(session);
             return Err(error.into());
         }
         let (task, agent) = self.announced(session)?;
-        let called_back = origin.name.map(|name| told_return(&name, origin.earlier.as_ref()));
-        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(called_back).collect();
+        let resumed = source.name.map(|name| resume_note(&name, source.earlier.as_ref()));
+        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(resumed).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let identity = NewAgentIdentity { session, name: agent.clone(), token, cwd, root, needs };
-        self.start(Begin {
+        let secrets = self.inner.launch.secrets(&profile, &identity.token);
+        let limits = self.inner.config.limits();
+        let context = AgentContext {
             membership: self.inner.membership.clone(),
             launch: self.inner.launch.clone(),
             profile,
             program,
             identity,
-            hurry: self.hurry(),
-            human: self.inner.human.clone(),
-            stall: self.inner.config.limits().stall(),
-            output_per_second: self.inner.config.limits().output_per_second.value,
-            earlier: origin.earlier,
+            secrets,
+            force_stop: self.force_stop(),
+            user: self.inner.user.clone(),
+            stall: limits.stall(),
+            output_per_second: limits.output_per_second.value,
             offers: self.inner.offers.clone(),
-        });
+        };
+        self.start(context, source.earlier);
         Ok(Assigned { task, agent, note })
     }
 
@@ -245,11 +249,11 @@ impl Team {
     }
 
     /// Resolves where a new agent works. A conversation that is to be taken up again stays where it was.
-    fn cwd_of(&self, assignment: &Assignment, origin: &Origin) -> Result<Ground, TeamError> {
-        let ground = self.cwd(assignment.cwd.as_deref().or(origin.cwd.as_deref()))?;
-        match (&origin.name, &origin.cwd) {
+    fn cwd_of(&self, assignment: &Assignment, source: &LaunchSource) -> Result<Ground, TeamError> {
+        let ground = self.cwd(assignment.cwd.as_deref().or(source.cwd.as_deref()))?;
+        match (&source.name, &source.cwd) {
             (Some(agent), Some(before))
-                if origin.earlier.is_some() && Path::new(before) != ground.cwd =>
+                if source.earlier.is_some() && Path::new(before) != ground.cwd =>
             {
                 Err(TeamError::OtherCwd { agent: agent.clone() })
             }

@@ -6,7 +6,8 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Activity;
 use crate::domain::time::Now;
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 
 /// How long a message may take to wake an idle agent, in milliseconds: it is woken at once, and its turn begins a moment later.
 /// What is unread for longer could not be brought.

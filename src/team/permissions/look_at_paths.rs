@@ -19,7 +19,7 @@ use crate::sys::fs::real_path::{destination, resolve};
 /// How long a look may take: it needs milliseconds.
 pub(crate) const LOOK_LIMIT: Duration = Duration::from_secs(2);
 
-/// PathExaminer of one agent that are under way at a time.
+/// Looks of one agent that are under way at a time.
 const LOOKS: usize = 4;
 
 /// What is to be looked at.
@@ -47,7 +47,7 @@ pub(crate) struct PathsFound {
     pub(crate) leads: Vec<Option<PathBuf>>,
 }
 
-/// The looks of one agent.
+/// Takes the looks of one agent.
 #[derive(Clone)]
 pub(crate) struct PathExaminer {
     places: Arc<Semaphore>,
@@ -60,7 +60,7 @@ impl Default for PathExaminer {
 }
 
 impl PathExaminer {
-    /// PathExaminer. `None` where that takes too long, or there is too much to look at.
+    /// Looks at the paths. `None` where that takes too long, or there is too much to look at.
     pub(crate) async fn take(self, survey: Survey) -> Option<PathsFound> {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
@@ -89,7 +89,7 @@ impl PathExaminer {
 }
 
 impl Survey {
-    /// PathExaminer at the disk; gives up between two paths when it is late.
+    /// Looks at the disk; gives up between two paths when it is late.
     fn look(self, until: Instant) -> Option<PathsFound> {
         let (mut places, mut leads) = (Vec::new(), Vec::new());
         for path in &self.paths {

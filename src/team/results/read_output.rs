@@ -8,7 +8,8 @@ use crate::bus::storage::LogError;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::task_result::Details;
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 use crate::team::turn::transcript;
 
 /// A part of a task's output.

@@ -14,7 +14,8 @@ use crate::bus::state::{Run, State};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::supervisor::{Remains, end_remains};
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 
 /// How often a running bridge looks.
 const EVERY: Duration = Duration::from_mins(1);

@@ -68,7 +68,7 @@ async fn give_back(
     if task.started_ms.is_some() {
         again.prompt = format!("{BEGUN_BEFORE}\n\n{}", assignment.prompt);
     }
-    let hindered = match team.call_back(task.session, again).await {
+    let hindered = match team.resume_agent(task.session, again).await {
         Ok(Some(_)) => return Some(Ok(())),
         Ok(None) => "nobody to be called back".to_owned(),
         Err(error) => match Blocker::of(error) {
