@@ -18,7 +18,7 @@ pub(crate) mod stop;
 mod team_handle;
 pub(crate) mod turn;
 
-pub use self::assign::assign_task::{Assigned, Assignment, Waited};
+pub use self::assign::assign_task::{Assigned, Assignment};
 pub use self::assign::candidates::{Assignee, Candidates};
 pub use self::assign::free_a_slot::AgentSlot;
 pub use self::error::TeamError;
@@ -27,4 +27,5 @@ pub use self::permissions::user_reachable::UserReachable;
 pub use self::project_trust::{Consent, Trust, UnreadableYes};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;
+pub use self::results::wait_for_task::Waited;
 pub use self::team_handle::Team;

@@ -22,11 +22,11 @@ const FOLDER: &str = "trusted";
 pub struct Trust {
     /// None where there is no place for them: then the user has said yes to nothing.
     kept_in: Option<StateDirectory>,
-    /// The yeses of which people were told that they cannot be read, until they can: it may be tried again every moment.
-    told: Arc<Mutex<BTreeSet<String>>>,
+    /// The yeses that were reported as unreadable, until they can be read: it may be tried again every moment.
+    reported: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, who were told.
+/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's stderr names: {0}"
@@ -36,7 +36,7 @@ pub struct UnreadableYes(String);
 impl Trust {
     /// Keeps the yeses in a state directory.
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
-        Self { kept_in: state.map(|state| state.inner(FOLDER)), told: Arc::default() }
+        Self { kept_in: state.map(|state| state.inner(FOLDER)), reported: Arc::default() }
     }
 
     /// Says whether the user has said yes to these bytes at this place. What cannot be read is no yes, and no no: it may be
@@ -48,14 +48,14 @@ impl Trust {
         let name = name_of(file);
         let read = directory.read(&name);
         // Every change is whole by itself.
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         match read {
             Ok(text) => {
-                told.remove(&name);
+                reported.remove(&name);
                 Ok(text.is_some_and(|text| text == record(file).as_bytes()))
             }
             Err(error) => {
-                if told.insert(name) {
+                if reported.insert(name) {
                     tracing::warn!("what you have said yes to cannot be read: {error}");
                 }
                 Err(UnreadableYes(user_state_dir::without_path(&error)))

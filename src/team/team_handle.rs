@@ -41,7 +41,7 @@ pub(super) struct Inner {
     /// How its agents end where the bus takes no request.
     ends: Ends,
     /// Profiles of the project's own file that were named to the user.
-    pub(super) told: Mutex<BTreeSet<Name>>,
+    noted: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
     pub(super) offers: Offers,
 }
@@ -62,7 +62,7 @@ impl Team {
             actors: TaskTracker::new(),
             force_stop: CancellationToken::new(),
             ends: Ends::default(),
-            told: Mutex::default(),
+            noted: Mutex::default(),
             offers: Offers::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -155,7 +155,7 @@ impl Team {
             }
             () = gone => {}
         }
-        // It is gone, whether the bus can be told now or later.
+        // It is gone, whether the bus takes that now or later.
         self.until(grace_periods::LAST_APPEND, has_left).await;
         Ok(())
     }
@@ -199,7 +199,7 @@ impl Team {
                 tracing::warn!("some agents did not end gracefully within {} s: killing them", grace_periods::BRIDGE.as_secs());
             }
             () = self.has_only_words_left() => {
-                tracing::warn!("the bus does not take how the agents ended: who looks next finds them dead");
+                tracing::warn!("the bus does not take how the agents ended: the next process that looks finds them dead");
             }
             () = force => {}
         }
@@ -249,9 +249,9 @@ impl Team {
         TeamError::Silent { agent, bridge, after }
     }
 
-    /// Notes that the user is told of a profile; returns whether this is the first time.
-    pub(super) fn tell_once(&self, profile: &Name) -> bool {
-        let mut told = self.inner.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert(profile.clone())
+    /// Notes that a profile is named to the user; returns whether this is the first time.
+    pub(super) fn is_first_note(&self, profile: &Name) -> bool {
+        let mut noted = self.inner.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.insert(profile.clone())
     }
 }

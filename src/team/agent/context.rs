@@ -1,4 +1,4 @@
-//! What never changes for an agent, whichever process it has: who it is, how it is started, where it is reported.
+//! What never changes for an agent, whichever process it has: its identity, how it is started, where it is recorded.
 //!
 //! Every part of an agent's actor gets this, and nothing else that the parts share.
 
@@ -10,13 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::model_and_mode::Offers;
 use crate::bus::rules::Operation;
-use crate::bus::state::{StopMode, Task};
+use crate::bus::state::StopMode;
 use crate::bus::{Bus, BusError, Membership, Receipt};
 use crate::config::Profile;
 use crate::delivery::recipient::Reader;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::name::Name;
-use crate::domain::permission::Policy;
 use crate::domain::text::redact::Secrets;
 use crate::team::launch::{Launch, NewAgentIdentity};
 use crate::team::permissions::user_reachable::UserReachable;
@@ -70,21 +69,8 @@ impl AgentContext {
         Reader::new(self.name(), prefix)
     }
 
-    /// Returns the policy that holds in a task.
-    pub(crate) fn policy_of(&self, task: &Task) -> Policy {
-        task.permissions.unwrap_or(self.profile.permissions.value)
-    }
-
-    /// Returns the policy that holds in a turn: that of its task, else that of the profile.
-    pub(crate) fn policy_in(&self, task: Option<&TaskId>) -> Policy {
-        let of_task = task.and_then(|id| {
-            self.bus().look(|state| state.task(id).map(|task| self.policy_of(task)))
-        });
-        of_task.unwrap_or(self.profile.permissions.value)
-    }
-
-    /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; people are
-    /// told of an error.
+    /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; an error
+    /// goes to the log.
     pub(crate) async fn write(&self, operation: Operation) -> Option<Receipt> {
         match self.membership.ask(operation).await {
             Ok(receipt) => Some(receipt),

@@ -13,7 +13,7 @@ use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters;
 use crate::team::results::error_advice::Advice;
 
-/// Names that a sentence lists before it only counts the rest; as data, all are told.
+/// Names that a sentence lists before it only counts the rest; as data, all are there.
 const LISTED: usize = 30;
 
 /// What is chosen.
@@ -97,13 +97,14 @@ pub(crate) async fn choose(
 }
 
 fn refused(what: What, wanted: &str, error: &AcpError, advice: Advice<'_>) -> TaskError {
-    let told = advice.on(error);
-    let class = if told.class == error_class::AGENT { what.class().to_owned() } else { told.class };
+    let known = advice.on(error);
+    let class =
+        if known.class == error_class::AGENT { what.class().to_owned() } else { known.class };
     let word = what.word();
     TaskError {
-        message: format!("the {word} {} cannot be used: {}", quoted(wanted), told.message),
+        message: format!("the {word} {} cannot be used: {}", quoted(wanted), known.message),
         class,
-        ..told
+        ..known
     }
 }
 

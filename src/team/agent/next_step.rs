@@ -40,7 +40,7 @@ pub(crate) struct AgentOnBus {
     pub(crate) unproven: bool,
     /// The mail that is worth a turn.
     pub(crate) mail: Mail,
-    /// Whether its silence has been told.
+    /// Whether its silence has been reported.
     pub(crate) stalled: bool,
     /// Whether it is silent because a call of its own waits for a message. A question for permission belongs here too.
     pub(crate) waits: bool,
@@ -91,7 +91,7 @@ pub(crate) struct TurnSituation {
     pub(crate) heard: Instant,
     /// When that was last written on the bus.
     pub(crate) stirred: Instant,
-    /// Whether it was told to end for a message.
+    /// Whether it is to end for a message.
     pub(crate) interrupted: bool,
     /// Whether a tool call of it runs.
     pub(crate) calls: bool,
@@ -253,7 +253,7 @@ fn listening(
     if !is_silent && (on_bus.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
-    // What is not told by an event is seen by looking: noise, a line on stderr.
+    // No event reports noise, or a line on stderr: these are looked for.
     let look_at = now + (situation.stall / 4).min(LISTEN);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())

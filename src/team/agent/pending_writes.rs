@@ -28,7 +28,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long it is tried to store the output of a task before the task fails for that. What is short needs no storing, so its end can
-/// be told all the same.
+/// be written all the same.
 const STORING: Duration = Duration::from_mins(1);
 
 /// Facts in the order in which they happened.

@@ -90,7 +90,7 @@ pub(crate) struct Continued<'a> {
 }
 
 impl StartError {
-    /// Returns what a task is told that waits for the agent, where there is more to tell than that it did not start.
+    /// Returns the error of a task that waits for the agent, where it says more than that the agent did not start.
     pub(crate) fn task_error(&self, advice: Advice<'_>) -> Option<TaskError> {
         let error = match self {
             Self::Protocol { error, .. } => {
@@ -220,7 +220,10 @@ async fn begin(
                 return Err(AcpError::Closed { method, ending });
             }
             Err(error) => {
-                tracing::warn!("the session of {} cannot be taken up again: {error}", identity.name)
+                tracing::warn!(
+                    "the session of {} cannot be taken up again: {error}",
+                    identity.name
+                );
             }
         }
     }

@@ -1,13 +1,11 @@
 //! Assigning work: to a live agent's queue, or to a new agent of a profile.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::launch_source::{LaunchSource, resume_note};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Body, Event, Starting};
-use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation, Refusal};
-use crate::bus::state::{Permission, Task};
+use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
@@ -59,15 +57,6 @@ pub struct Assigned {
     pub agent: Name,
     /// What the user has to know about it.
     pub note: Option<String>,
-}
-
-/// A task as it is after waiting for it.
-#[derive(Clone, Debug)]
-pub struct Waited {
-    /// The task.
-    pub task: Task,
-    /// Whether its agent waits for an orchestrator's answer.
-    pub asks: bool,
 }
 
 /// Where an agent works.
@@ -175,8 +164,8 @@ impl Team {
             step: assignment.step,
         };
         self.bus().hold(session)?;
-        let ask = Operation::Start(Box::new(NewAgent { wish: choice, starting }), Some(task));
-        if let Err(error) = self.announce(ask).await {
+        let operation = Operation::Start(Box::new(NewAgent { wish: choice, starting }), Some(task));
+        if let Err(error) = self.announce(operation).await {
             self.bus().release(session);
             return Err(error.into());
         }
@@ -206,11 +195,11 @@ impl Team {
 
     /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
     /// stands in the log has to be followed by the agent.
-    async fn announce(&self, ask: Operation) -> Result<(), BusError> {
+    async fn announce(&self, operation: Operation) -> Result<(), BusError> {
         let id = random_ids::command();
         let mut more = 1..ANNOUNCEMENTS;
         loop {
-            match self.inner.membership.ask_again(id, ask.clone()).await {
+            match self.inner.membership.ask_again(id, operation.clone()).await {
                 Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
                 outcome => return outcome.map(drop),
             }
@@ -248,7 +237,7 @@ impl Team {
         }
     }
 
-    /// Resolves where a new agent works. A conversation that is to be taken up again stays where it was.
+    /// Resolves where a new agent works. A conversation that is resumed stays where it was.
     fn cwd_of(&self, assignment: &Assignment, source: &LaunchSource) -> Result<Ground, TeamError> {
         let ground = self.cwd(assignment.cwd.as_deref().or(source.cwd.as_deref()))?;
         match (&source.name, &source.cwd) {
@@ -282,7 +271,7 @@ impl Team {
 
     /// Names the command that a project's own file brings, at its first start: the project's author chose it, not the user.
     fn note(&self, profile: &Profile, program: &Path) -> Option<String> {
-        if !profile.comes_from_project_file() || !self.tell_once(&profile.name) {
+        if !profile.comes_from_project_file() || !self.is_first_note(&profile.name) {
             return None;
         }
         let fields = profile.fields_from_project_file().join(", ");
@@ -294,24 +283,6 @@ impl Team {
         );
         tracing::warn!("{note}");
         Some(note)
-    }
-
-    /// Waits for the end of a task, or until it does not go on without an orchestrator's answer; returns how it is then.
-    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
-        let look = |bus: &Bus| {
-            bus.look(|state| {
-                let task = state.task(id).cloned()?;
-                let mut open = state.open_permissions().into_iter();
-                let is_told = |permission: &Permission| {
-                    permission.question.task.as_ref() == Some(id) && permission.notice.is_some()
-                };
-                let asks = open.any(is_told);
-                Some(Waited { task, asks })
-            })
-        };
-        let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
-        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over)).await;
-        look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::effective_policy;
 use super::look_at_paths::Survey;
 use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, Unposted, Wanting};
 use super::shown_paths::shown_paths;
@@ -21,7 +22,7 @@ use crate::bus::rules::Operation;
 use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
-use crate::domain::permission::{Decision, Ground, Policy, Verdict, depends_on_places, judge};
+use crate::domain::permission::{Decision, Ground, Verdict, depends_on_places, judge};
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 use crate::sys::random_ids;
 use crate::team::agent::context::AgentContext;
@@ -59,7 +60,7 @@ impl OpenQuestions {
         let mut touched = known.unwrap_or_default();
         touched.add(call.touched().clone());
         let question = question_of_call(agent, turn.as_ref(), &call, &touched);
-        let policy = policy(agent, turn.as_ref());
+        let policy = effective_policy::of_turn(agent, turn.as_ref());
         if is_ours {
             self.decide(agent, turn, (asked, question), Verdict::Allow);
         } else if depends_on_places(policy) && touched.all().next().is_some() {
@@ -86,7 +87,12 @@ impl OpenQuestions {
                     // What only may be a place is none that makes a call one that may be allowed.
                     let places =
                         if touched.paths().is_empty() { &[] } else { found.places.as_slice() };
-                    judge(policy(agent, turn.as_ref()), &question.kind, places, &found.ground)
+                    judge(
+                        effective_policy::of_turn(agent, turn.as_ref()),
+                        &question.kind,
+                        places,
+                        &found.ground,
+                    )
                 });
                 self.decide(agent, turn, (asked, question), verdict);
             }
@@ -214,11 +220,6 @@ impl OpenQuestions {
         }
         answered
     }
-}
-
-/// Returns the policy that holds in a turn.
-pub(super) fn policy(agent: &AgentContext, turn: Option<&Turn>) -> Policy {
-    agent.policy_in(turn.and_then(|turn| turn.task.as_ref()))
 }
 
 /// How long a question waits for its answer.

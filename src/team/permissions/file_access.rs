@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ask::{policy, question, survey};
+use super::ask::{question, survey};
+use super::effective_policy;
 use super::look_at_paths::PathsFound;
 use super::open_questions::{Asker, OpenQuestions, Wanting};
 use super::shown_paths::shown_paths;
@@ -68,11 +69,12 @@ impl OpenQuestions {
             paths: shown_paths(agent, "edit", &Touched::of_path(path.clone()), Some(&found)),
             ..question(agent, turn.as_ref(), &format!("write {path}"), std::iter::empty())
         };
-        let decision = match judge(policy(agent, turn.as_ref()), "edit", places, ground) {
-            Verdict::Allow => Decision::AllowOnce,
-            Verdict::Reject => Decision::Reject,
-            Verdict::Ask => return self.post(agent, question, Asker::Write(asked, inner)),
-        };
+        let decision =
+            match judge(effective_policy::of_turn(agent, turn.as_ref()), "edit", places, ground) {
+                Verdict::Allow => Decision::AllowOnce,
+                Verdict::Reject => Decision::Reject,
+                Verdict::Ask => return self.post(agent, question, Asker::Write(asked, inner)),
+            };
         self.answer_by_policy(agent, turn, (question, Asker::Write(asked, inner)), decision);
     }
 

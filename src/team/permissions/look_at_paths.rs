@@ -43,7 +43,7 @@ pub(crate) struct PathsFound {
     pub(crate) ground: Ground,
     /// Where the paths lead; `None` for one that cannot be told.
     pub(crate) places: Vec<Option<PathBuf>>,
-    /// The same for who is asked: also where a path would lead if what its links name was there.
+    /// The same as the user or orchestrator sees it: also where a path would lead if what its links name was there.
     pub(crate) leads: Vec<Option<PathBuf>>,
 }
 

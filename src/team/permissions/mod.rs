@@ -1,6 +1,8 @@
 //! What an agent asks to be allowed: judged by the policy, or put to a person.
 
 pub(crate) mod ask;
+pub(crate) mod asks_orchestrator;
+pub(crate) mod effective_policy;
 pub(crate) mod file_access;
 pub(crate) mod guarded_places;
 pub(crate) mod look_at_paths;

@@ -70,7 +70,7 @@ pub(crate) enum Wanting {
 
 /// What an agent waits for.
 pub(crate) enum Asker {
-    /// To be told whether it may.
+    /// To learn whether it may make the call.
     Call(PermissionQuestion),
     /// That a file is written, at this place below the project.
     Write(FileQuestion, PathBuf),

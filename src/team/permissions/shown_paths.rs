@@ -14,8 +14,8 @@ const NAMED_CHARS: usize = 100;
 const TOO_MANY_LINKS: &str = "… asked about anyway: a guarded directory has so many entries that the links in it are not all known";
 
 /// Returns the places of a question as they are shown: `path -> place` where a path leads elsewhere, and `path -> ?` where
-/// that cannot be told. Those come first for which somebody is asked; what is beyond [`limits::QUESTION_PATHS`] is a number. What
-/// only may be a place is shown where somebody is asked for it, or where nothing else is named.
+/// that cannot be told. Those that make it a question come first; what is beyond [`limits::QUESTION_PATHS`] is a number. What
+/// only may be a place is shown where it makes it a question, or where nothing else is named.
 pub(crate) fn shown_paths(
     agent: &AgentContext,
     kind: &str,

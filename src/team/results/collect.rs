@@ -14,9 +14,9 @@ pub(crate) struct Collected {
     pub(crate) context: Option<Context>,
     /// git's look at the beginning.
     pub(super) before: Option<Before>,
-    /// The tokens of the requests so far, where each is told by itself.
+    /// The tokens of the requests so far, where each is reported by itself.
     tokens: Option<TokenUsage>,
-    /// The tokens of turns that were ended for a message, and whose task goes on.
+    /// The tokens of turns that were ended for a message, and whose task continues.
     interrupted: Option<TokenUsage>,
     /// How full the model's context is, and how much fits.
     fill: Option<(u64, u64)>,
@@ -78,7 +78,7 @@ impl Collected {
 
     /// Takes in that something was not allowed.
     pub(crate) fn refuse(&mut self, refused: Refused) {
-        // A model that asks on and on is told no as often; the transcript has all of it.
+        // A model may ask on and on; the transcript has all of it.
         if self.refused.len() < MOST_REFUSED {
             self.refused.push(refused);
         }
@@ -90,7 +90,7 @@ impl Collected {
         titles.map(|refused| refused.title.as_str()).collect()
     }
 
-    /// Returns what the session has cost so far, as told in this turn.
+    /// Returns what the session has cost so far, as reported in this turn.
     pub(crate) fn spent(&mut self) -> Option<Money> {
         self.cost.take()
     }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_failed_are_told_with_their_reason() {
+    fn calls_that_failed_are_listed_with_their_reason() {
         let mut update = call("1", "execute", "failed");
         let key = "sk-1234567890abcdefghijk";
         let secrets = Secrets::of([("API_KEY", key)].into_iter());
@@ -88,16 +88,16 @@ mod tests {
         update.content =
             Some(format!("{}{key} and so on", "x".repeat(limits::FAILED_CALL_CHARS - 10)));
         let calls = seen(vec![update, call("2", "edit", "completed")]);
-        let told = failed_calls(&calls.all(), &[], &secrets);
-        assert_eq!(told.len(), 1);
-        assert_eq!((told[0].title.as_str(), told[0].kind.as_str()), ("execute 1", "execute"));
-        let why = &told[0].why;
+        let listed = failed_calls(&calls.all(), &[], &secrets);
+        assert_eq!(listed.len(), 1);
+        assert_eq!((listed[0].title.as_str(), listed[0].kind.as_str()), ("execute 1", "execute"));
+        let why = &listed[0].why;
         assert!(why.ends_with(" … [more in the transcript]"), "{why}");
         assert!(!why.contains("sk-1"), "{why}");
     }
 
     #[test]
-    fn what_was_not_allowed_is_told_and_every_call_has_a_title() {
+    fn what_was_not_allowed_is_listed_and_every_call_has_a_title() {
         let bare = |id: &str, status: Option<&str>| ToolCallUpdate {
             id: id.into(),
             status: status.map(str::to_owned),
@@ -111,14 +111,14 @@ mod tests {
             title: title.to_owned(),
         };
         let refused = [refused(Some("2"), "x"), refused(None, "write notes.txt")];
-        let told = failed_calls(&calls.all(), &refused, &Secrets::default());
-        let told: Vec<_> =
-            told.iter().map(|call| (call.title.as_str(), call.why.as_str())).collect();
+        let listed = failed_calls(&calls.all(), &refused, &Secrets::default());
+        let listed: Vec<_> =
+            listed.iter().map(|call| (call.title.as_str(), call.why.as_str())).collect();
         let expected = [
             ("write_file-1", ""),
             ("edit", "it was not allowed"),
             ("write notes.txt", "it was not allowed"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
     }
 }

@@ -9,3 +9,4 @@ pub(crate) mod git_query;
 pub(crate) mod read_output;
 pub(crate) mod report;
 pub(crate) mod spending;
+pub(crate) mod wait_for_task;

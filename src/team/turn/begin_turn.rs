@@ -32,10 +32,11 @@ use crate::team::agent::model_and_mode::{What, choose};
 use crate::team::agent::pending_writes;
 use crate::team::agent::start_process::{AgentProcess, set_mode};
 use crate::team::agent::start_timeout::patient;
+use crate::team::permissions::effective_policy;
 use crate::team::results::report;
 use crate::team::results::spending::Spending;
 
-/// What an agent is told that continues a task after a crash.
+/// What the prompt says to an agent that continues a task after a crash.
 const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
                        on from there.";
 
@@ -112,7 +113,7 @@ impl Actor {
             self.finish(id, outcome, String::new()).await;
             return;
         };
-        if let Err(error) = self.enter_mode(self.agent.policy_of(&task)).await {
+        if let Err(error) = self.enter_mode(effective_policy::of_task(&self.agent, &task)).await {
             self.finish(id, Outcome::failed(error), String::new()).await;
             return;
         }
@@ -142,7 +143,7 @@ impl Actor {
         };
         let task = self.agent.bus().look(|state| state.task(&id).cloned());
         let Some(task) = task else { return };
-        let entered = self.enter_mode(self.agent.policy_of(&task)).await;
+        let entered = self.enter_mode(effective_policy::of_task(&self.agent, &task)).await;
         let outcome = match (entered, self.prompt_of(&task).await) {
             _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
             (Err(error), _) => Outcome::failed(error),
@@ -162,9 +163,9 @@ impl Actor {
         self.finish(id, outcome, earlier.output).await;
     }
 
-    /// Makes the session what the task wants: a new one, another mode, another model.
+    /// Prepares the session as the task asks: a new one, another mode, another model.
     async fn prepare(&mut self, task: &Task) -> Result<(), Outcome> {
-        let policy = self.agent.policy_of(task);
+        let policy = effective_policy::of_task(&self.agent, task);
         if task.fresh && self.used {
             let servers = std::slice::from_ref(&self.process.endpoint);
             let beginning = self.process.connection.new_session(&self.agent.identity.cwd, servers);
@@ -183,7 +184,7 @@ impl Actor {
             self.conversation = Context::New;
             self.spending = Spending::Nothing;
             self.record_session().await;
-            // The new session has to find the tools anew, and who needs this shows them late.
+            // The new session has to find the tools anew, and some agents show them late.
             tokio::time::sleep(self.agent.profile.settle.value).await;
         }
         self.enter_mode(policy).await.map_err(Outcome::failed)?;
@@ -229,7 +230,7 @@ impl Actor {
                 // It stays unread, and wakes the agent later.
                 self.mid_turn.wake_later();
             }
-            // Else somebody else was faster. Should it come again (a request may be open again), it wakes the agent then.
+            // Else another process was faster. Mail that is unread again, as of a request that is open again, wakes the agent then.
             self.rest().await;
             return;
         }

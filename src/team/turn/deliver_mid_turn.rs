@@ -166,7 +166,7 @@ impl MidTurnDelivery {
 
     /// Takes in what calls of our tools hold, as the last running one has ended.
     pub(crate) fn calls_over(&mut self, calls: Vec<CallId>) {
-        self.proof.told(calls);
+        self.proof.answered(calls);
     }
 
     /// Takes in a question for messages.
@@ -273,8 +273,8 @@ impl MidTurnDelivery {
                 self.in_vain = 0;
                 self.not_before = Some(Instant::now() + wake_idle::GATHER);
                 if let Some(turn) = live.turn {
-                    let line = transcript::of_taken(live.agent.wall_ms());
-                    live.agent.transcribe(&turn.transcript, line);
+                    let agent = live.agent;
+                    agent.transcribe(&turn.transcript, transcript::of_taken(agent.wall_ms()));
                     let lags = live.agent.profile.mid_turn.value == MidTurn::SteerBetweenCalls;
                     let lag = if lags { LAG } else { Duration::ZERO };
                     self.proof.take(call, Instant::now() + lag);

@@ -38,7 +38,7 @@ impl Actor {
         }
     }
 
-    /// Ends the turn for a message; the turn's end then says how it goes on.
+    /// Ends the turn for a message; the end of the turn then says how it continues.
     pub(crate) async fn interrupt(&mut self) {
         self.recall();
         if let Err(error) = self.process.connection.cancel(&self.process.session.id).await {
@@ -52,7 +52,7 @@ impl Actor {
         }
     }
 
-    /// Keeps the prompt of the turn back, if it is not on its way yet: the agent would take it for one that nobody has cancelled.
+    /// Keeps the prompt of the turn back, if it is not on its way yet: the agent would take it for one that is not cancelled.
     pub(crate) fn recall(&self) {
         if let Some(turn) = &self.turn {
             turn.recall.cancel();
@@ -160,7 +160,7 @@ impl Actor {
         if let Some(call) = turn.prompt_call {
             self.settle_call(call, seen).await;
         }
-        // What a tool has told in a turn that was cancelled may not have come before the model any more.
+        // The answer of a tool in a turn that was cancelled may not have reached the model any more.
         if seen && status != TaskStatus::Cancelled {
             let mut shown = shown_by_tools(&self.agent, turn).await;
             shown.retain(|call| !self.mid_turn.holds(*call));

@@ -20,7 +20,7 @@ pub(crate) async fn give(
         return given;
     }
     let is_profile = team.config().profile(step.wanted()).is_ok();
-    let assigned = match team.taker(step.wanted()) {
+    let assigned = match team.assignee(step.wanted()) {
         Assignee::Live(agent) => {
             let agent = agent.to_string();
             team.assign(Assignment { agent, ..assignment }).await
@@ -31,7 +31,7 @@ pub(crate) async fn give(
     };
     match assigned {
         Ok(_) => Ok(()),
-        Err(error) if is_limit(&error) => match team.make_room().await {
+        Err(error) if is_limit(&error) => match team.free_a_slot().await {
             Ok(AgentSlot::Soon) => Err(Blocker::Busy),
             Ok(AgentSlot::Never) => Err(Blocker::of(error)),
             Err(error) => {

@@ -160,7 +160,7 @@ async fn lead(
 async fn begin(workflows: &Workflows, wanted: &Wanted) -> Result<Begun, Failure> {
     let workflow = match wanted {
         Wanted::Plan(written) => {
-            let plan = planned(written, &workflows.team().known())?;
+            let plan = planned(written, &workflows.team().candidates())?;
             workflows.create(plan).await?
         }
         Wanted::Resume(id) => workflows.resume(id).await?,

@@ -64,7 +64,7 @@ impl Actor {
     /// Notes which answers of our tools the agent can have had, as a tool call has ended.
     ///
     /// The bus may be ahead of what the agent has said: a call that began to hold something only after this was read is a later one,
-    /// of which the agent has not told yet.
+    /// which the agent has not reported yet.
     fn note_answers(&mut self, sign: Sign, read: Tick) {
         if !sign.ended_well && !sign.calls_over {
             return;
