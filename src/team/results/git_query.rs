@@ -173,7 +173,7 @@ impl Repository {
         Before { repository, looking: AbortOnDropHandle::new(looking), hold }
     }
 
-    /// PathExaminer at the working tree, and at files that are of interest anyway.
+    /// Looks at the working tree, and at files that are of interest anyway.
     async fn look(
         &self,
         also: &BTreeMap<String, super::git_compare::State>,
@@ -317,7 +317,7 @@ impl Before {
         self.hold.clone()
     }
 
-    /// PathExaminer again, and says what has changed since the start, by path from the project.
+    /// Looks again, and says what has changed since the start, by path from the project.
     pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
         let Self { repository, looking, hold } = self;
         let compared = async {
