@@ -163,7 +163,7 @@ impl Launch {
         Secrets::of(texts)
     }
 
-    /// Says which MCP server an agent starts: our endpoint, which knows who it is from its environment alone.
+    /// Says which MCP server an agent starts: our endpoint, which knows its member from its environment alone.
     pub(super) fn endpoint(&self, identity: &NewAgentIdentity, profile: &Profile) -> McpServerSpec {
         let result_bytes = profile.result_bytes.value.to_string();
         let env = [

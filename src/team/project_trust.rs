@@ -10,32 +10,23 @@ use std::sync::{Arc, Mutex};
 
 use sha2::{Digest as _, Sha256};
 
-use super::team_handle::{Team, TeamError};
 use crate::config::{Brought, Config, ProjectFile, quoted};
-use crate::domain::name::Name;
 use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::{self, StateDirectory};
-use crate::sys::mutex::lock;
 
 /// The folder of the yeses in the state directory.
 const FOLDER: &str = "trusted";
-
-/// Characters that a sentence repeats of what a file would run.
-const SHOWN_CHARS: usize = 1_000;
-
-/// The command by which a user says yes.
-const COMMAND: &str = "cli-team-bridge trust";
 
 /// The user's yeses. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     /// None where there is no place for them: then the user has said yes to nothing.
     kept_in: Option<StateDirectory>,
-    /// The yeses of which people were told that they cannot be read, until they can: it may be tried again every moment.
-    told: Arc<Mutex<BTreeSet<String>>>,
+    /// The yeses that were reported as unreadable, until they can be read: it may be tried again every moment.
+    reported: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, who were told.
+/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's stderr names: {0}"
@@ -45,7 +36,7 @@ pub struct UnreadableYes(String);
 impl Trust {
     /// Keeps the yeses in a state directory.
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
-        Self { kept_in: state.map(|state| state.inner(FOLDER)), told: Arc::default() }
+        Self { kept_in: state.map(|state| state.inner(FOLDER)), reported: Arc::default() }
     }
 
     /// Says whether the user has said yes to these bytes at this place. What cannot be read is no yes, and no no: it may be
@@ -57,14 +48,14 @@ impl Trust {
         let name = name_of(file);
         let read = directory.read(&name);
         // Every change is whole by itself.
-        let mut told = lock(&self.told);
+        let mut reported = crate::sys::mutex::lock(&self.reported);
         match read {
             Ok(text) => {
-                told.remove(&name);
+                reported.remove(&name);
                 Ok(text.is_some_and(|text| text == record(file).as_bytes()))
             }
             Err(error) => {
-                if told.insert(name) {
+                if reported.insert(name) {
                     tracing::warn!("what you have said yes to cannot be read: {error}");
                 }
                 Err(UnreadableYes(user_state_dir::without_path(&error)))
@@ -180,12 +171,12 @@ pub struct Consent {
     /// Which bytes of which file.
     pub file: Brought,
     /// What would be done, in one sentence's part.
-    what: String,
+    pub(super) what: String,
     /// The command by which a user says yes.
-    command: String,
+    pub(super) command: String,
     /// All that the yes is to, line by line.
     pub lines: Vec<String>,
-    trust: Trust,
+    pub(super) trust: Trust,
 }
 
 impl Consent {
@@ -202,79 +193,6 @@ impl fmt::Display for Consent {
             "{}, and your user has not said yes to that file: the user looks at it and says yes with `{}`",
             self.what, self.command
         )
-    }
-}
-
-impl Team {
-    /// Refuses profiles that the project's own file has made or widened, unless the user has said yes to it. What is no profile
-    /// passes.
-    pub fn agreed<'a>(&self, profiles: impl IntoIterator<Item = &'a str>) -> Result<(), TeamError> {
-        // Also where the user had said yes when this bridge was started: they may have taken it back.
-        let asking = self.config().project_file();
-        let Some(file) = asking.filter(|file| file.needs_yes()) else {
-            return Ok(());
-        };
-        let demanded = |name: &str| {
-            let name = Name::parse(name).ok()?;
-            Some((file.demanded_of(&name)?, name))
-        };
-        let mut demanded = profiles.into_iter().filter_map(demanded);
-        let Some((demand, name)) = demanded.next() else {
-            return Ok(());
-        };
-        let what = format!(
-            "`{name}` is not started: the project's own bridge.toml says what it is. It {demand}"
-        );
-        // Said meanwhile, perhaps in another program.
-        if self.said(&file.file, &what)? {
-            return Ok(());
-        }
-        Err(TeamError::Unagreed(Arc::new(Consent {
-            file: file.file.clone(),
-            what,
-            command: COMMAND.to_owned(),
-            lines: file.lines(),
-            trust: self.inner.launch.trust.clone(),
-        })))
-    }
-
-    /// Returns the project's own file, if it has made or widened this profile.
-    pub(super) fn file_of(&self, profile: &Name) -> Option<Brought> {
-        let asking = self.config().project_file();
-        let file = asking.filter(|file| file.demanded_of(profile).is_some());
-        file.map(|file| file.file.clone())
-    }
-
-    /// Says whether the user has said yes to these bytes at this place, and not taken it back.
-    pub fn has_yes_to(&self, file: &Brought) -> Result<bool, UnreadableYes> {
-        self.inner.launch.trust.has(file)
-    }
-
-    /// Says the same; where it cannot be read, `what` says what is not done for that.
-    fn said(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
-        self.has_yes_to(file).map_err(|why| TeamError::UnreadableYes { what: what.to_owned(), why })
-    }
-
-    /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
-    pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
-        if runs.is_empty() {
-            return Ok(());
-        }
-        let path = file.path.strip_prefix(self.ground());
-        let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
-        let secrets = self.inner.launch.all_secrets(&self.inner.config);
-        let shown = secrets.hidden(runs.join(", ")).clipped(SHOWN_CHARS);
-        let what = format!("the plan {named:?} is not run: {shown}");
-        if self.said(file, &what)? {
-            return Ok(());
-        }
-        Err(TeamError::Unagreed(Arc::new(Consent {
-            file: file.clone(),
-            what,
-            command: format!("{COMMAND} {named:?}"),
-            lines: runs,
-            trust: self.inner.launch.trust.clone(),
-        })))
     }
 }
 

@@ -13,11 +13,11 @@ use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::has_directory;
 
-/// The end of each stream that is told: where what went wrong mostly stands.
-const TOLD_BYTES: usize = limits::WHY_CHARS * 2 / 5;
+/// The end of each stream that is shown: errors mostly stand there.
+const SHOWN_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 
 /// What is kept of a stream: so much more that a key which the cut goes through is still known as one.
-const KEPT_BYTES: usize = TOLD_BYTES + 8 * 1024;
+const KEPT_BYTES: usize = SHOWN_BYTES + 8 * 1024;
 
 impl Team {
     /// Runs a command where this bridge's agents work; returns why it did not succeed, with the end of what it said. Of this
@@ -54,22 +54,22 @@ impl Team {
         let (child, pipes) = spawned.map_err(|error| error.to_string())?;
         drop(pipes.stdin);
         let running = async { tokio::join!(child.exited(), tail(pipes.stdout)) };
-        let told = command.join(" ");
+        let shown = command.join(" ");
         match tokio::time::timeout(limit, running).await {
             Ok((exit, _)) if exit.code == Some(0) => Ok(()),
             Ok((exit, said)) => {
                 let streams = [said, child.stderr_tail()];
                 let said = streams.map(|text| {
                     let text = secrets.hidden(text);
-                    text.tail(TOLD_BYTES).0.trim().to_owned()
+                    text.tail(SHOWN_BYTES).0.trim().to_owned()
                 });
-                Err(format!("`{told}` ended with {exit}:\n{}", said.join("\n").trim()))
+                Err(format!("`{shown}` ended with {exit}:\n{}", said.join("\n").trim()))
             }
             Err(_) => {
                 let seconds = limit.as_secs();
-                // What cannot be killed is told by its own warning.
+                // A command that cannot be killed has a warning of its own.
                 let _ = child.stop(StopPlan::GATE).await;
-                Err(format!("`{told}` took longer than {seconds} s"))
+                Err(format!("`{shown}` took longer than {seconds} s"))
             }
         }
     }

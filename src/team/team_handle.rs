@@ -1,4 +1,4 @@
-//! The team of one bridge: its actors, and the wishes that are addressed to agents wherever they are held.
+//! The team of one bridge: it starts actors, and writes requests to agents, whichever bridge holds them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -8,123 +8,22 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::agent::lifetime::{self, Begin};
+use super::agent::context::AgentContext;
+use super::agent::lifetime;
 use super::agent::model_and_mode::Offers;
 use super::agent::pending_writes::Unwritten;
+use super::error::TeamError;
 use super::launch::Launch;
 use super::permissions::user_reachable::UserReachable;
-use super::project_trust::{Consent, UnreadableYes};
 use super::stop::end_without_bus::{Ends, OwnEnd};
-use crate::bus::rules::{Operation, Refusal};
+use crate::acp::AcpSessionId;
+use crate::bus::rules::Operation;
 use crate::bus::{Bus, BusError, Membership};
-use crate::config::{Config, UnknownProfile};
+use crate::config::Config;
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
-use crate::domain::missing_program::MissingProgram;
-use crate::domain::name::{Name, NameError};
-use crate::sys::mutex::lock;
-
-/// Why the team did not do what it was asked for.
-#[derive(Debug, thiserror::Error)]
-pub enum TeamError {
-    /// The bus did not.
-    #[error(transparent)]
-    Bus(#[from] BusError),
-    /// Neither a live member nor a profile has that name.
-    #[error("`{name}` is neither a live agent nor a profile{}", known(.nearest, .profiles))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Names like it.
-        nearest: Vec<String>,
-        /// All profiles.
-        profiles: Vec<String>,
-    },
-    /// There is no such profile to start an agent from.
-    #[error(transparent)]
-    Profile(#[from] UnknownProfile),
-    /// The program of a profile is not there.
-    #[error(transparent)]
-    Program(#[from] MissingProgram),
-    /// The project's own file says what would run, and the user has not said yes to it.
-    #[error("{_0}")]
-    Unagreed(Arc<Consent>),
-    /// Whether the user has said yes to a file of the project cannot be read now.
-    #[error("{what}, and {why}. Try again when it can be read")]
-    UnreadableYes {
-        /// What is not done, in one sentence's part.
-        what: String,
-        /// Why it cannot be read.
-        #[source]
-        why: UnreadableYes,
-    },
-    /// The name for a new agent is none.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// The place to work is not one.
-    #[error(
-        "cwd {given:?} {problem}: name a directory inside the project, relative to its root, or in a worktree of its repository"
-    )]
-    Cwd {
-        /// As it was given.
-        given: String,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
-    /// The agent does not offer the model.
-    #[error("`{agent}` cannot take this task: {problem}")]
-    Model {
-        /// Whose.
-        agent: Name,
-        /// Which models it offers.
-        problem: String,
-    },
-    /// Nobody of that name has been here, as far as is remembered.
-    #[error("no ended agent is called `{name}`{}", ended(.nearest))]
-    NeverHere {
-        /// The name.
-        name: String,
-        /// Names like it, else all.
-        nearest: Vec<String>,
-    },
-    /// A live agent stays where it is.
-    #[error(
-        "`{agent}` works in another directory: assign without `cwd`, or start a new agent with `name`"
-    )]
-    OtherCwd {
-        /// Whose.
-        agent: Name,
-    },
-    /// The bridge that holds the agent does not answer.
-    #[error("the bridge `{bridge}` that holds `{agent}` did not act within {} s; it may be stopped or overloaded", .after.as_secs())]
-    Silent {
-        /// The agent.
-        agent: Name,
-        /// The bridge.
-        bridge: String,
-        /// How long it was waited for.
-        after: Duration,
-    },
-}
-
-fn known(nearest: &[String], profiles: &[String]) -> String {
-    let quoted = |names: &[String]| {
-        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-    };
-    match nearest {
-        [] => format!("; profiles: {}", quoted(profiles)),
-        names => format!(": did you mean {}?", quoted(names)),
-    }
-}
-
-fn ended(names: &[String]) -> String {
-    if names.is_empty() {
-        return ": assign without `resume` to start one".to_owned();
-    }
-    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!(": there are {}", names.join(", "))
-}
+use crate::domain::name::Name;
 
 /// The agents of one bridge. Cheap to clone.
 #[derive(Clone)]
@@ -136,34 +35,34 @@ pub(super) struct Inner {
     pub(super) membership: Membership,
     pub(super) config: Config,
     pub(super) launch: Arc<Launch>,
-    pub(super) human: UserReachable,
+    pub(super) user: UserReachable,
     actors: TaskTracker,
-    hurry: CancellationToken,
-    /// How its agents end, where the bus takes no wish.
+    force_stop: CancellationToken,
+    /// How its agents end where the bus takes no request.
     ends: Ends,
-    /// Profiles of the project's own file that the user has been told of.
-    pub(super) told: Mutex<BTreeSet<Name>>,
+    /// Profiles of the project's own file that were named to the user.
+    noted: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
     pub(super) offers: Offers,
 }
 
 impl Team {
-    /// Makes a team without agents, whose wishes are written in the name of a membership. What they ask goes to `human` first.
+    /// Makes a team without agents, whose requests are written in the name of a membership. What they ask goes to `user` first.
     pub fn new(
         membership: Membership,
         config: Config,
         launch: Launch,
-        human: UserReachable,
+        user: UserReachable,
     ) -> Self {
         let inner = Inner {
-            human,
+            user,
             membership,
             config,
             launch: Arc::new(launch),
             actors: TaskTracker::new(),
-            hurry: CancellationToken::new(),
+            force_stop: CancellationToken::new(),
             ends: Ends::default(),
-            told: Mutex::default(),
+            noted: Mutex::default(),
             offers: Offers::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -184,13 +83,14 @@ impl Team {
         &self.inner.config
     }
 
-    /// Starts the actor of an agent that is on the bus as starting.
-    pub(super) fn start(&self, mut begin: Begin) {
-        let (membership, session) = (begin.membership.clone(), begin.identity.session);
-        let (hurry, ends) = (self.hurry(), self.inner.ends.clone());
-        let OwnEnd { wanted, gone } = ends.begin(session, &hurry);
-        begin.hurry = wanted;
-        let running = tokio::spawn(lifetime::run(begin, hurry.clone(), gone.clone()));
+    /// Starts the actor of an agent that is on the bus as starting; `earlier` is the session to resume.
+    pub(super) fn start(&self, mut agent: AgentContext, earlier: Option<AcpSessionId>) {
+        let (membership, session) = (agent.membership.clone(), agent.session());
+        let (force_stop, ends) = (self.force_stop(), self.inner.ends.clone());
+        let OwnEnd { force, gone } = ends.begin(session, &force_stop);
+        agent.force_stop = force;
+        let ending = lifetime::Ending { closing: force_stop.clone(), gone: gone.clone() };
+        let running = tokio::spawn(lifetime::run(Arc::new(agent), earlier, ending));
         self.inner.actors.spawn(async move {
             let ended = running.await;
             gone.cancel();
@@ -198,17 +98,17 @@ impl Team {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
                 let detail = format!("the bridge failed inside: {error}");
                 let left = (session, Departure::Failed, Some(detail));
-                lifetime::leave(&mut Unwritten::default(), &membership, left, &hurry).await;
+                lifetime::leave(&mut Unwritten::default(), &membership, left, &force_stop).await;
             }
             ends.forget(session);
         });
     }
 
-    pub(super) fn hurry(&self) -> CancellationToken {
-        self.inner.hurry.clone()
+    pub(super) fn force_stop(&self) -> CancellationToken {
+        self.inner.force_stop.clone()
     }
 
-    /// Asks an agent to end, wherever it is held. The wish is on the bus when this returns.
+    /// Asks an agent to end, whichever bridge holds it. The request is on the bus when this returns.
     pub async fn shutdown_agent(
         &self,
         agent: &str,
@@ -221,21 +121,21 @@ impl Team {
         Ok(())
     }
 
-    /// Ends an agent by signals, wherever it is held, and waits until it is gone. An agent of this bridge ends also where the bus
+    /// Ends an agent by signals, whichever bridge holds it, and waits until it is gone. An agent of this bridge ends also where the bus
     /// takes nothing, then with less time between the signals.
     pub async fn kill_agent(&self, agent: &str, limit: Duration) -> Result<(), TeamError> {
         let live = self.bus().look(|state| {
             let name = Name::parse(agent).ok()?;
             state.live(&name).map(|live| (live.id, live.name.clone(), live.owner))
         });
-        let wish = Operation::Stop { agent: agent.to_owned(), reason: None, kill: true };
+        let request = Operation::Stop { agent: agent.to_owned(), reason: None, kill: true };
         let own = live.as_ref().map(|(session, ..)| *session);
         let own = own.and_then(|session| self.inner.ends.of(session));
-        match (self.inner.membership.ask(wish).await, &own) {
+        match (self.inner.membership.ask(request).await, &own) {
             (Ok(_), _) => {}
             (Err(error), Some(own)) if !matches!(error, BusError::Refused(_)) => {
                 tracing::warn!("ending `{agent}` without the bus: {error}");
-                own.wanted.cancel();
+                own.force.cancel();
             }
             (Err(error), _) => return Err(error.into()),
         }
@@ -255,7 +155,7 @@ impl Team {
             }
             () = gone => {}
         }
-        // It is gone, whether the bus can be told now or later.
+        // It is gone, whether the bus takes that now or later.
         self.until(grace_periods::LAST_APPEND, has_left).await;
         Ok(())
     }
@@ -270,8 +170,8 @@ impl Team {
         Ok(())
     }
 
-    /// Ends all agents of this bridge, in good order, within 30 s; within 2 s once `hurry` resolves.
-    pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
+    /// Ends all agents of this bridge gracefully within 30 s; within 2 s once `force` resolves.
+    pub async fn shutdown(&self, force: impl Future<Output = ()>) {
         let me = self.inner.membership.session();
         let mine: Vec<_> = self.bus().look(|state| {
             let held = state.live_sessions().into_iter().filter(|live| live.owner == Some(me));
@@ -284,7 +184,7 @@ impl Team {
                 Err(error) => {
                     tracing::warn!("ending `{agent}` without the bus: {error}");
                     if let Some(own) = self.inner.ends.of(session) {
-                        own.wanted.cancel();
+                        own.force.cancel();
                     }
                 }
             }
@@ -296,14 +196,14 @@ impl Team {
                 if ended.is_ok() {
                     return;
                 }
-                tracing::warn!("some agents did not end in good order within {} s: killing them", grace_periods::BRIDGE.as_secs());
+                tracing::warn!("some agents did not end gracefully within {} s: killing them", grace_periods::BRIDGE.as_secs());
             }
             () = self.has_only_words_left() => {
-                tracing::warn!("the bus does not take how the agents ended: who looks next finds them dead");
+                tracing::warn!("the bus does not take how the agents ended: the next process that looks finds them dead");
             }
-            () = hurry => {}
+            () = force => {}
         }
-        self.inner.hurry.cancel();
+        self.inner.force_stop.cancel();
         if tokio::time::timeout(grace_periods::BRIDGE_FORCED, self.inner.actors.wait())
             .await
             .is_err()
@@ -323,7 +223,7 @@ impl Team {
 
     /// Ends all agents of this bridge by signals, without a word to the bus: it is not there any more.
     pub fn end_at_once(&self) {
-        self.inner.hurry.cancel();
+        self.inner.force_stop.cancel();
     }
 
     /// Waits until something holds on the bus; returns whether it came to hold within the limit.
@@ -349,25 +249,9 @@ impl Team {
         TeamError::Silent { agent, bridge, after }
     }
 
-    /// Notes that the user is told of a profile; returns whether this is the first time.
-    pub(super) fn tell_once(&self, profile: &Name) -> bool {
-        let mut told = lock(&self.inner.told);
-        told.insert(profile.clone())
-    }
-}
-
-impl TeamError {
-    /// Returns the sentence for a model: without any path of the bus.
-    pub fn told(&self) -> String {
-        match self {
-            Self::Bus(error) => error.told(),
-            other => other.to_string(),
-        }
-    }
-}
-
-impl From<Refusal> for TeamError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Bus(refusal.into())
+    /// Notes that a profile is named to the user; returns whether this is the first time.
+    pub(super) fn is_first_note(&self, profile: &Name) -> bool {
+        let mut noted = crate::sys::mutex::lock(&self.inner.noted);
+        noted.insert(profile.clone())
     }
 }

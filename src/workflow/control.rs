@@ -60,7 +60,7 @@ impl Workflows {
     /// Checks a draft against the members and profiles there are now, and changes nothing.
     pub fn plan(&self, draft: Draft) -> Result<Plan, WorkflowError> {
         self.bus().refresh()?;
-        Ok(plan::validate(draft, &self.inner.team.known())?)
+        Ok(plan::validate(draft, &self.inner.team.candidates())?)
     }
 
     /// Reads a plan file of the project and checks it against the members and profiles there are now, and changes nothing. Returns the plan, and what was
@@ -68,7 +68,7 @@ impl Workflows {
     pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
         let (written, brought) = toml_plan::read_in(self.inner.team.ground(), given)?;
-        let plan = plan::validate(written.draft.clone(), &self.inner.team.known())
+        let plan = plan::validate(written.draft.clone(), &self.inner.team.candidates())
             .map_err(|problems| written.locate(&problems))?;
         Ok((plan, brought))
     }

@@ -2,97 +2,67 @@
 //!
 //! It sleeps until the bus changes, the agent says something, its turn or its process ends, or a deadline passes; then it
 //! looks at the whole picture again and lets [`next_step::next`] decide. Nothing else acts on the agent.
+//!
+//! Here are its state, its loop and its steps. What the agent says, the exchange of its process and the end of one stand below
+//! this file; `team::turn` begins and ends its turns.
 
-use std::path::PathBuf;
+mod ending;
+mod incoming;
+mod replace_process;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use super::lifetime::{Begin, ProcessEnd};
-use super::model_and_mode::Offers;
+use self::replace_process::Replacement;
+use super::context::AgentContext;
 use super::next_step::{self, AgentOnBus, NextStep, Situation, TurnSituation};
 use super::pending_writes::Unwritten;
-use super::replace_process::Renewal;
-use super::start_process::{self, Started, Terms, told_exit};
-use crate::acp::{
-    AcpError, AcpSessionId, AgentEvents, Connection, Feature, PromptOutcome, SessionInfo,
-};
-use crate::bus::event::Runs;
+use super::process_end::ProcessEnd;
+use super::process_record::{self, record_process};
+use super::start_process::{self, AgentProcess, Continued, StartError};
+use crate::acp::{AcpError, AcpSessionId, PromptOutcome};
 use crate::bus::rules::Operation;
 use crate::bus::state::{State, StopMode};
-use crate::bus::{BusError, Membership, Receipt};
-use crate::config::Profile;
 use crate::domain::ids::{CommandId, SessionId, TaskId};
-use crate::domain::member::{Departure, ProcessMark, Tools};
+use crate::domain::member::{Departure, Tools};
+use crate::domain::task::TaskStatus;
 use crate::domain::task::result::Context;
-use crate::domain::text::redact::{Hidden, Secrets};
-use crate::supervisor::Supervised;
+use crate::domain::text::redact::Hidden;
 use crate::sys::random_ids;
-use crate::team::launch::{Launch, NewAgentIdentity};
-use crate::team::permissions::ask::Questions;
-use crate::team::permissions::user_reachable::UserReachable;
-use crate::team::results::collect::{Spending, beginning};
-use crate::team::results::error_advice::Advice;
+use crate::team::permissions::open_questions::OpenQuestions;
+use crate::team::results::spending::{Spending, at_start_of_process};
 use crate::team::stop::stop_agent;
-use crate::team::turn::deliver_mid_turn::MidTurnDelivery;
+use crate::team::turn::deliver_mid_turn::{LiveAgent, MidTurnDelivery};
 use crate::team::turn::turn_record::Turn;
-
-/// How long a process may live on after it closed its stdout: an exit takes milliseconds.
-const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// How long to wait before a step is tried again that had no effect.
 const AGAIN: Duration = Duration::from_millis(200);
 
 pub(crate) struct Actor {
-    /// The bridge's own membership, in whose name everything is written.
-    pub(crate) membership: Membership,
-    pub(crate) launch: Arc<Launch>,
-    pub(crate) program: PathBuf,
-    pub(crate) profile: Profile,
-    pub(crate) identity: NewAgentIdentity,
-    pub(crate) hurry: CancellationToken,
-    pub(crate) child: Supervised,
-    pub(crate) connection: Connection,
-    pub(crate) events: AgentEvents,
-    pub(crate) acp: SessionInfo,
-    pub(crate) endpoint: crate::acp::McpServerSpec,
+    pub(crate) agent: Arc<AgentContext>,
+    pub(crate) process: AgentProcess,
     pub(crate) session_since: Instant,
     /// When it was first seen whether the session has our tools.
     pub(crate) tools_since: Option<Instant>,
-    /// Whether the agent's session knows who it is.
-    pub(crate) primed: bool,
+    /// Whether the session has had its introduction.
+    pub(crate) introduced: bool,
     /// Whether the session has had a turn.
     pub(crate) used: bool,
     pub(crate) turn: Option<Turn>,
     /// What has happened and is not on the bus yet.
     pub(crate) unwritten: Unwritten,
-    pub(crate) questions: Questions,
-    /// What must not be written down.
-    pub(crate) secrets: Secrets,
-    /// Files that are being read and written for the agent.
-    pub(crate) files: JoinSet<()>,
-    pub(crate) human: UserReachable,
+    pub(crate) questions: OpenQuestions,
     pub(crate) stopping_since: Option<Instant>,
-    /// What goes into its turns.
-    pub(crate) ladder: MidTurnDelivery,
+    pub(crate) mid_turn: MidTurnDelivery,
     /// The task in whose turn an earlier process ended.
     pub(crate) interrupted: Option<TaskId>,
-    /// The command that goes on with it.
+    /// The command that continues it.
     pub(crate) resuming: CommandId,
-    /// Whether the session is an earlier process's, taken up again.
-    pub(crate) resumed: bool,
     /// What the conversation knows when the next turn begins.
-    pub(crate) context: Context,
-    /// What the session has cost.
+    pub(crate) conversation: Context,
     pub(crate) spending: Spending,
-    /// Where it tells which models it offers.
-    pub(crate) offers: Offers,
-    pub(crate) stall: Duration,
-    pub(crate) output_per_second: u64,
 }
 
 /// Returns what an earlier process has left: the task that it began, as only such can be running already, and its model.
@@ -102,127 +72,56 @@ fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>
     (running.flatten(), model.flatten())
 }
 
-/// Writes down which processes an agent has, so that they are found when this bridge is dead. Without that the mark in their
-/// environment still finds them.
-pub(crate) async fn record_run(
-    membership: &Membership,
-    session: SessionId,
-    child: &Supervised,
-    place: Option<String>,
-) {
-    let runs = runs(session, (child, place), None);
-    match membership.ask(Operation::Runs(Box::new(runs))).await {
-        Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
-    }
-}
-
-fn runs(
-    session: SessionId,
-    (child, place): (&Supervised, Option<String>),
-    acp_session: Option<Hidden>,
-) -> Runs {
-    let mark = |(pid, started)| ProcessMark { pid, started };
-    Runs {
-        session,
-        agent: mark((child.pid(), child.start_time())),
-        shim: child.shim().map(mark),
-        acp_session: acp_session.map(Hidden::into),
-        place,
-    }
-}
-
 impl Actor {
-    /// Starts the process; `earlier` is the session of the process before, to be taken up again.
+    /// Starts the process; `earlier` is the session of the process before, to be resumed.
     pub(crate) async fn start(
-        begin: Begin,
+        agent: Arc<AgentContext>,
         earlier: Option<AcpSessionId>,
     ) -> Result<Self, ProcessEnd> {
-        let Begin {
-            membership,
-            launch,
-            profile,
-            program,
-            identity,
-            hurry,
-            human,
-            stall,
-            output_per_second,
-            earlier: _,
-            offers,
-        } = begin;
-        let now_ms = membership.bus().now().wall_ms;
-        let failed = |error: start_process::StartError| ProcessEnd {
-            error: error.task_error(Advice::of(&profile, now_ms)),
+        let failed = |error: StartError| ProcessEnd {
+            error: error.task_error(agent.advice()),
             ..ProcessEnd::new(Departure::Failed, Some(error.to_string()))
         };
-        let presence = membership.bus().share(identity.session);
-        let (child, pipes) =
-            start_process::spawn(&launch, &profile, program.clone(), &identity, presence)
-                .await
-                .map_err(failed)?;
-        record_run(&membership, identity.session, &child, launch.place()).await;
-        let secrets = launch.secrets(&profile, &identity.token);
-        let endpoint = launch.endpoint(&identity, &profile);
-        let (interrupted, model) = membership.bus().look(|state| left_by(state, identity.session));
-        let terms = Terms {
-            profile: &profile,
-            model: model.as_deref(),
-            earlier: earlier.as_ref(),
-            output_per_second,
-            now_ms,
-            secrets: &secrets,
-        };
-        let starting = start_process::connect_to(child.clone(), pipes, endpoint, &identity, terms);
+        let (child, pipes) = start_process::spawn(&agent).await.map_err(failed)?;
+        record_process(&agent, &child).await;
+        let (interrupted, model) = agent.bus().look(|state| left_by(state, agent.session()));
+        let continued = Continued { session: earlier.as_ref(), model: model.as_deref() };
+        let starting = start_process::connect_to(&agent, child.clone(), pipes, continued);
         let started = tokio::select! {
             started = starting => started,
-            wanted = stop_wanted(&membership, identity.session, &hurry, |_| true) => {
-                let left = stop_agent::stop(&child, None, wanted, &hurry).await;
+            mode = agent.stop_requested(|_| true) => {
+                let left = stop_agent::stop(&child, None, mode, &agent.force_stop).await;
                 return Err(ProcessEnd::new(Departure::Stopped, left));
             }
         };
-        let Started { child, connection, events, session: acp, endpoint, resumed } = match started {
-            Ok(started) => started,
+        let process = match started {
+            Ok(process) => process,
             Err(error) => {
                 let ended = failed(error);
                 // It may run still, and not be an agent.
-                let left = stop_agent::stop(&child, None, StopMode::AtOnce, &hurry).await;
+                let left =
+                    stop_agent::stop(&child, None, StopMode::AtOnce, &agent.force_stop).await;
                 return Err(ProcessEnd { detail: left.or(ended.detail), ..ended });
             }
         };
-        let (context, spending) = beginning(earlier.is_some(), resumed);
+        let resumed = process.resumed;
+        let (conversation, spending) = at_start_of_process(earlier.is_some(), resumed);
         let mut actor = Self {
-            membership,
-            launch,
-            program,
-            profile,
-            identity,
-            hurry,
-            child,
-            connection,
-            events,
-            acp,
-            endpoint,
+            agent,
+            process,
             session_since: Instant::now(),
             tools_since: None,
-            primed: resumed,
+            introduced: resumed,
             used: resumed,
             turn: None,
             unwritten: Unwritten::default(),
-            questions: Questions::default(),
-            secrets,
-            files: JoinSet::new(),
-            human,
+            questions: OpenQuestions::default(),
             stopping_since: None,
-            ladder: MidTurnDelivery::default(),
+            mid_turn: MidTurnDelivery::default(),
             interrupted,
             resuming: random_ids::command(),
-            resumed,
-            context,
+            conversation,
             spending,
-            offers,
-            stall,
-            output_per_second,
         };
         actor.record_session().await;
         actor.announce().await;
@@ -231,40 +130,41 @@ impl Actor {
 
     /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
     pub(crate) async fn record_session(&mut self) {
-        let run = (&self.child, self.launch.place());
-        let id = start_process::written(&self.acp.id, &self.secrets, &self.identity.name);
-        let runs = runs(self.identity.session, run, id);
-        self.record(Operation::Runs(Box::new(runs))).await;
+        let AgentProcess { child, session, .. } = &self.process;
+        let record = process_record::of_session(&self.agent, child, &session.id);
+        self.record(record).await;
     }
 
     pub(crate) async fn announce(&mut self) {
-        self.offers.note(self.identity.session, &self.acp);
+        self.agent.offers.note(self.agent.session(), &self.process.session);
         let ready = Operation::Ready {
-            session: self.identity.session,
-            model: self.acp.model().map(Hidden::into),
-            pid: self.child.pid(),
+            session: self.agent.session(),
+            model: self.process.session.model().map(Hidden::into),
+            pid: self.process.child.pid(),
         };
         self.record(ready).await;
-        self.announce_ways().await;
+        let (mid_turn, mut live) = self.mid_turn();
+        mid_turn.announce_methods(&mut live).await;
     }
 
     pub(crate) async fn live(mut self) -> ProcessEnd {
-        let mut changes = self.membership.bus().changes();
-        let hurry = self.hurry.clone();
+        let mut changes = self.agent.bus().changes();
+        let agent = Arc::clone(&self.agent);
         let mut last: Option<NextStep> = None;
         loop {
-            if self.hurry.is_cancelled() {
+            if self.agent.force_stop.is_cancelled() {
                 return self.stop(StopMode::AtOnce).await;
             }
-            self.tend_questions().await;
-            self.tend_ladder().await;
+            self.questions.tend(&self.agent, &mut self.turn).await;
+            let (mid_turn, live) = self.mid_turn();
+            mid_turn.tend(live).await;
             let until = match self.next_step() {
-                NextStep::Stop(wanted) => return self.stop(wanted).await,
+                NextStep::Stop(mode) => return self.stop(mode).await,
                 NextStep::Abandon => return self.stop(StopMode::AtOnce).await,
-                NextStep::Renew => match self.renew_unless_stopped().await {
-                    Renewal::Done => continue,
-                    Renewal::Stopped(wanted) => return self.stop(wanted).await,
-                    Renewal::Failed(detail, error) => {
+                NextStep::Renew => match self.replace_unless_stopped().await {
+                    Replacement::Done => continue,
+                    Replacement::Stopped(mode) => return self.stop(mode).await,
+                    Replacement::Failed(detail, error) => {
                         let ended = ProcessEnd::new(Departure::Failed, Some(detail));
                         let unwritten = self.unwritten;
                         return ProcessEnd { unwritten, error, ..ended };
@@ -275,29 +175,29 @@ impl Actor {
                     until
                 }
                 // Also when the agent's end is asked for meanwhile: what it has done is kept.
-                NextStep::GiveUpTask => {
-                    self.give_up_task().await;
+                NextStep::AbandonTask => {
+                    self.abandon_task().await;
                     continue;
                 }
                 step => {
                     if last.as_ref() == Some(&step) {
-                        // The bus did not take it: it is busy, or another has written our end. Do not ask without a break.
+                        // The bus did not take it: it is busy, or another process has written our end. Do not ask without a break.
                         tokio::time::sleep(AGAIN).await;
                     }
                     last = Some(step.clone());
-                    if let Some(wanted) = self.take_unless_stopped(step).await {
-                        return self.stop(wanted).await;
+                    if let Some(mode) = self.take_unless_stopped(step).await {
+                        return self.stop(mode).await;
                     }
                     continue;
                 }
             };
             // Asked for each time, as the process may be another one.
-            let exited = self.child.exited();
+            let exited = self.process.child.exited();
             let until = until.into_iter().chain(self.questions.deadline()).min();
             tokio::select! {
                 // An error means that the bus is closed, and this process with it.
                 closing = changes.changed() => if closing.is_err() { return self.stop(StopMode::AtOnce).await },
-                event = self.events.recv() => match event {
+                event = self.process.events.recv() => match event {
                     Some(event) => self.hear(event),
                     None => return self.lost().await,
                 },
@@ -306,36 +206,41 @@ impl Actor {
                         return self.lost().await;
                     }
                 }
-                looked = self.questions.looked() => self.see(looked),
-                told = self.ladder.told() => self.steered(told).await,
+                examined = self.questions.looked() => {
+                    self.questions.consider_examined(&self.agent, &mut self.turn, examined);
+                }
+                outcome = self.mid_turn.steering_done() => {
+                    let (mid_turn, live) = self.mid_turn();
+                    mid_turn.steered(live, outcome).await;
+                }
                 exit = exited => {
                     self.hear_out().await;
                     return self.died(exit);
                 }
                 () = sleep_until(until) => {}
                 // The top of the loop looks.
-                () = hurry.cancelled() => {}
+                () = agent.force_stop.cancelled() => {}
             }
         }
     }
 
-    /// PathExaminer at the whole picture and decides.
+    /// Looks at the whole picture and decides.
     fn next_step(&mut self) -> NextStep {
-        let session = self.identity.session;
-        let tried = &mut self.ladder.tried;
-        let wishes = self.membership.bus().look(|state| {
-            tried.forget_ended(state, &self.identity.name);
+        let session = self.agent.session();
+        let tried = &mut self.mid_turn.tried;
+        let on_bus = self.agent.bus().look(|state| {
+            tried.forget_ended(state, self.agent.name());
             AgentOnBus::of(state, session, tried)
         });
         let now = Instant::now();
-        self.stopping_since = wishes.stop.map(|_| self.stopping_since.unwrap_or(now));
+        self.stopping_since = on_bus.stop.map(|_| self.stopping_since.unwrap_or(now));
         self.listen(now);
-        if wishes.live && !wishes.unproven {
+        if on_bus.live && !on_bus.unproven {
             self.tools_since.get_or_insert(now);
         }
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
-            given_up: turn.given_up,
+            abandoned: turn.abandoned,
             asking: self.questions.are_open(),
             heard: turn.heard,
             stirred: turn.stirred,
@@ -345,27 +250,27 @@ impl Actor {
         let situation = Situation {
             now,
             session_since: self.session_since,
-            settled: self.tools_since.map(|since| since + self.profile.settle.value),
-            renews: self.used && self.profile.one_session.value,
+            settled: self.tools_since.map(|since| since + self.agent.profile.settle.value),
+            renews: self.used && self.agent.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
-            woken: self.ladder.woken,
-            reach: self.reach(),
-            steering: self.ladder.is_steering(),
-            steer_after: self.ladder.not_before(),
-            cut: self.ladder.task_to_go_on(),
+            woken: self.mid_turn.woken,
+            reach: self.mid_turn.reach(&self.agent, &self.process.connection),
+            steering: self.mid_turn.is_steering(),
+            steer_after: self.mid_turn.not_before(),
+            cut: self.mid_turn.task_to_continue(),
             interrupted: self.interrupted.clone(),
             unwritten: self.unwritten.due(now),
-            stall: self.stall,
+            stall: self.agent.stall,
         };
-        next_step::next(&wishes, &situation)
+        next_step::next(&on_bus, &situation)
     }
 
     /// Notes whether the agent has said anything since last looked, be it noise.
     fn listen(&mut self, now: Instant) {
-        let counts = self.connection.line_counts();
+        let counts = self.process.connection.line_counts();
         let lines = counts.lines + counts.noise + counts.oversize;
-        let so_far = (lines, self.child.stderr_bytes());
+        let so_far = (lines, self.process.child.stderr_bytes());
         if let Some(turn) = &mut self.turn
             && turn.heard_so_far != so_far
         {
@@ -379,141 +284,80 @@ impl Actor {
     async fn take_unless_stopped(&mut self, step: NextStep) -> Option<StopMode> {
         // As long as no turn runs, a graceful end has nothing to wait for.
         let between_turns = self.turn.is_none();
-        let counts = move |wanted| between_turns || wanted == StopMode::AtOnce;
-        let (membership, hurry) = (self.membership.clone(), self.hurry.clone());
-        let session = self.identity.session;
+        let counts = move |mode| between_turns || mode == StopMode::AtOnce;
+        let agent = Arc::clone(&self.agent);
         tokio::select! {
             // A turn that has begun has the grace of one.
             biased;
             () = self.take(step) => None,
-            wanted = stop_wanted(&membership, session, &hurry, counts) => Some(wanted),
+            mode = agent.stop_requested(counts) => Some(mode),
         }
     }
 
     async fn take(&mut self, step: NextStep) {
         match step {
             NextStep::CancelTurn => self.cancel_turn().await,
-            NextStep::Write => self.unwritten.write(&self.membership).await,
+            NextStep::Write => self.unwritten.write(&self.agent.membership).await,
             NextStep::MissTools => {
-                let session = self.identity.session;
-                self.write(Operation::Tools { session, tools: Tools::Missing }).await;
+                let session = self.agent.session();
+                self.agent.write(Operation::Tools { session, tools: Tools::Missing }).await;
             }
             NextStep::Stall => {
-                let silent_ms = u64::try_from(self.stall.as_millis()).unwrap_or(u64::MAX);
-                self.write(Operation::Stall(self.identity.session, silent_ms)).await;
+                let silent_ms = u64::try_from(self.agent.stall.as_millis()).unwrap_or(u64::MAX);
+                self.agent.write(Operation::Stall(self.agent.session(), silent_ms)).await;
             }
             NextStep::Stir => {
-                self.write(Operation::Stir(self.identity.session)).await;
+                self.agent.write(Operation::Stir(self.agent.session())).await;
                 if let Some(turn) = &mut self.turn {
                     turn.stirred = Instant::now();
                 }
             }
-            NextStep::Steer => self.steer().await,
+            NextStep::Steer => {
+                let (mid_turn, live) = self.mid_turn();
+                mid_turn.steer(live).await;
+            }
             NextStep::Interrupt => self.interrupt().await,
-            NextStep::GoOn(task) => self.go_on(task).await,
+            NextStep::Continue(task) => self.continue_task(task).await,
             NextStep::Resume(task) => self.resume_task(task).await,
             NextStep::Begin(task) => self.begin_task(task).await,
             NextStep::Wake(newest) => self.begin_wake(newest).await,
             NextStep::Stop(_)
             | NextStep::Abandon
             | NextStep::Renew
-            | NextStep::GiveUpTask
+            | NextStep::AbandonTask
             | NextStep::Rest(_) => {}
         }
     }
 
-    async fn stop(self, wanted: StopMode) -> ProcessEnd {
-        let Self { child, connection, acp, events, turn, questions, hurry, unwritten, .. } = self;
-        // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
-        drop(questions);
-        drop(events);
-        drop(turn);
-        let left = stop_agent::stop(&child, Some((&connection, &acp.id)), wanted, &hurry).await;
-        ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, left) }
-    }
-
-    /// The connection is over: the process ends too, or is ended.
-    async fn lost(self) -> ProcessEnd {
-        if let Ok(exit) = tokio::time::timeout(LAST_BREATH, self.child.exited()).await {
-            self.died(exit)
-        } else {
-            let why = self.connection.closed().await.to_string();
-            let detail = told_exit(&self.child, &why, &self.secrets);
-            let left = stop_agent::stop(&self.child, None, StopMode::AtOnce, &self.hurry).await;
-            self.failed(left.unwrap_or(detail))
-        }
-    }
-
-    /// Takes in what a process that has ended still said.
-    async fn hear_out(&mut self) {
-        let rest = async {
-            while let Some(event) = self.events.recv().await {
-                self.hear(event);
-            }
+    /// Returns the delivery into turns, and what it acts on.
+    fn mid_turn(&mut self) -> (&mut MidTurnDelivery, LiveAgent<'_>) {
+        let live = LiveAgent {
+            agent: &self.agent,
+            process: &self.process,
+            turn: self.turn.as_ref(),
+            unwritten: &mut self.unwritten,
         };
-        // Somebody who left its group may hold its stdout open.
-        if tokio::time::timeout(LAST_BREATH, rest).await.is_err() {
-            tracing::debug!("the stdout of {} stays open", self.identity.name);
-        }
+        (&mut self.mid_turn, live)
     }
 
-    fn died(self, exit: crate::supervisor::Exit) -> ProcessEnd {
-        if self.stopping_since.is_some() {
-            return ProcessEnd {
-                unwritten: self.unwritten,
-                ..ProcessEnd::new(Departure::Stopped, None)
-            };
-        }
-        let detail = told_exit(&self.child, &exit.to_string(), &self.secrets);
-        self.failed(detail)
+    /// Settles the open deliveries of a turn that has ended so.
+    pub(crate) async fn end_deliveries(&mut self, status: TaskStatus) {
+        let (mid_turn, live) = self.mid_turn();
+        mid_turn.end_turn(live, status).await;
     }
 
-    /// The end of a process that nobody wanted, with what a new one may go on with.
-    fn failed(self, detail: String) -> ProcessEnd {
-        let agent = self.connection.agent();
-        let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));
-        let can_go_on = offers(Feature::Resume) || offers(Feature::Load);
-        ProcessEnd {
-            departure: Departure::Failed,
-            detail: Some(detail),
-            session: (can_go_on && self.used).then_some(self.acp.id),
-            unwritten: self.unwritten,
-            error: None,
+    /// Ends all questions of the agent, here and on the bus.
+    pub(crate) async fn drop_questions(&mut self) {
+        let ids = self.questions.drop_all();
+        if !ids.is_empty() {
+            let session = self.agent.session();
+            self.record(Operation::EndPermissions { session, ids }).await;
         }
     }
 
     /// Writes what has happened: again and again, until the bus has taken it.
-    pub(crate) async fn record(&mut self, ask: Operation) {
-        let is_first = self.unwritten.is_empty();
-        self.unwritten.push(ask);
-        if is_first {
-            self.unwritten.write(&self.membership).await;
-        }
-    }
-
-    /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; an error is told to people.
-    pub(crate) async fn write(&self, ask: Operation) -> Option<Receipt> {
-        match self.membership.ask(ask).await {
-            Ok(receipt) => Some(receipt),
-            Err(BusError::Refused(refusal)) => {
-                tracing::debug!("about {}: {refusal}", self.identity.name);
-                None
-            }
-            Err(error) => {
-                tracing::warn!("about {}: {error}", self.identity.name);
-                None
-            }
-        }
-    }
-
-    /// Writes a line into the transcript of the turn.
-    pub(crate) fn transcribe(&self, transcript: &TaskId, line: String) {
-        let line = self.secrets.hidden(line);
-        self.membership.bus().transcript(transcript, line.as_str());
-    }
-
-    pub(crate) fn wall_ms(&self) -> i64 {
-        self.membership.bus().now().wall_ms
+    pub(crate) async fn record(&mut self, operation: Operation) {
+        self.unwritten.record(&self.agent.membership, operation).await;
     }
 }
 
@@ -535,31 +379,5 @@ async fn sleep_until(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Waits until somebody wants an agent's end in a way that counts, or until its session is gone.
-pub(crate) async fn stop_wanted(
-    membership: &Membership,
-    session: SessionId,
-    hurry: &CancellationToken,
-    counts: impl Fn(StopMode) -> bool,
-) -> StopMode {
-    let mut changes: watch::Receiver<u64> = membership.bus().changes();
-    loop {
-        let wanted = membership.bus().look(|state| match state.session(session) {
-            Some(live) => live.stop,
-            None => Some(StopMode::AtOnce),
-        });
-        if let Some(wanted) = wanted.filter(|wanted| counts(*wanted)) {
-            return wanted;
-        }
-        let closing = tokio::select! {
-            outcome = changes.changed() => outcome.is_err(),
-            () = hurry.cancelled() => true,
-        };
-        if closing {
-            return StopMode::AtOnce;
-        }
     }
 }

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use crate::acp::{AcpError, Connection, SessionInfo};
 use crate::domain::ids::SessionId;
 use crate::domain::limits::SHOWN_NAME_CHARS;
-use crate::domain::task::{TaskError, error_class};
+use crate::domain::task::TaskError;
+use crate::domain::task::error_class;
 use crate::domain::text::redact::Hidden;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters;
-use crate::sys::mutex::lock;
 use crate::team::results::error_advice::Advice;
 
-/// Names that a sentence lists before it only counts the rest; as data, all are told.
+/// Names that a sentence lists before it only counts the rest; as data, all are there.
 const LISTED: usize = 30;
 
 /// What is chosen.
@@ -97,13 +97,14 @@ pub(crate) async fn choose(
 }
 
 fn refused(what: What, wanted: &str, error: &AcpError, advice: Advice<'_>) -> TaskError {
-    let told = advice.on(error);
-    let class = if told.class == error_class::AGENT { what.class().to_owned() } else { told.class };
+    let known = advice.on(error);
+    let class =
+        if known.class == error_class::AGENT { what.class().to_owned() } else { known.class };
     let word = what.word();
     TaskError {
-        message: format!("the {word} {} cannot be used: {}", quoted(wanted), told.message),
+        message: format!("the {word} {} cannot be used: {}", quoted(wanted), known.message),
         class,
-        ..told
+        ..known
     }
 }
 
@@ -130,7 +131,7 @@ impl Offers {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut BTreeMap<SessionId, Vec<Hidden>>) -> R) -> R {
-        act(&mut lock(&self.models))
+        act(&mut crate::sys::mutex::lock(&self.models))
     }
 }
 

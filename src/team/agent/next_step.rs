@@ -8,7 +8,7 @@ use crate::bus::state::{State, StopMode};
 use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
-use crate::delivery::policy::{MailAction, mail_action};
+use crate::delivery::policy::{self, MailAction};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Tools;
@@ -24,7 +24,7 @@ pub(crate) struct AgentOnBus {
     pub(crate) stop: Option<StopMode>,
     /// Whether the end of the running task is asked for.
     pub(crate) cancel: bool,
-    /// The next task: the one that runs, where no turn plays it.
+    /// The next task: the one that runs, where it has no turn.
     pub(crate) next_task: Option<TaskId>,
     /// That task, if it is to begin anew.
     pub(crate) fresh_task: Option<TaskId>,
@@ -32,16 +32,15 @@ pub(crate) struct AgentOnBus {
     pub(crate) unproven: bool,
     /// The mail that is worth a turn.
     pub(crate) mail: PendingMail,
-    /// Whether its silence has been told.
+    /// Whether its silence has been reported.
     pub(crate) stalled: bool,
-    /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
+    /// Whether it is silent because a call of its own waits for a message. A question for permission belongs here too.
     pub(crate) waits: bool,
 }
 
 /// What the actor knows itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Situation {
-    /// The time.
     pub(crate) now: Instant,
     /// When the agent's session began.
     pub(crate) session_since: Instant,
@@ -51,7 +50,7 @@ pub(crate) struct Situation {
     pub(crate) renews: bool,
     /// The turn that runs.
     pub(crate) turn: Option<TurnSituation>,
-    /// When the wish to stop was first seen.
+    /// When the request to stop was first seen.
     pub(crate) stopping_since: Option<Instant>,
     /// When the agent was last woken by a message.
     pub(crate) woken: Option<Instant>,
@@ -76,15 +75,15 @@ pub(crate) struct Situation {
 pub(crate) struct TurnSituation {
     /// When it was cancelled.
     pub(crate) cancelled: Option<Instant>,
-    /// Whether its task has been given up already.
-    pub(crate) given_up: bool,
+    /// Whether its task has been abandoned already.
+    pub(crate) abandoned: bool,
     /// Whether it waits for permission.
     pub(crate) asking: bool,
     /// When the agent last showed a sign of life.
     pub(crate) heard: Instant,
     /// When that was last written on the bus.
     pub(crate) stirred: Instant,
-    /// Whether it was told to end for a message.
+    /// Whether it is to end for a message.
     pub(crate) interrupted: bool,
     /// Whether a tool call of it runs.
     pub(crate) calls: bool,
@@ -95,12 +94,12 @@ pub(crate) struct TurnSituation {
 pub(crate) enum NextStep {
     /// End the agent.
     Stop(StopMode),
-    /// End the actor: somebody else has written that the session is gone.
+    /// End the actor: another process has written that the session is gone.
     Abandon,
     /// Tell the agent to end its turn.
     CancelTurn,
     /// End the task, although the agent has not ended its turn.
-    GiveUpTask,
+    AbandonTask,
     /// Write what has happened and is not on the bus yet.
     Write,
     /// Say that the agent is silent.
@@ -111,9 +110,9 @@ pub(crate) enum NextStep {
     Steer,
     /// End the turn for the mail.
     Interrupt,
-    /// Go on with the task whose turn was ended for a message.
-    GoOn(TaskId),
-    /// Go on with the task that was interrupted, or end it.
+    /// Continue the task whose turn was ended for a message.
+    Continue(TaskId),
+    /// Continue the task that was interrupted, or end it.
     Resume(TaskId),
     /// Say that the tools are missing.
     MissTools,
@@ -128,7 +127,7 @@ pub(crate) enum NextStep {
 }
 
 impl AgentOnBus {
-    /// Reads them off the state. `tried` is the mail of wakes that failed.
+    /// Reads it off the state. `tried` is the mail of wakes that failed.
     pub(crate) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
         let Some(live) = state.session(session) else {
             return Self::default();
@@ -154,48 +153,48 @@ impl AgentOnBus {
 
 /// Decides what to do next. A stop goes before everything, and leaves what is not written to the agent's end; then what has
 /// happened goes before what might; a task before mail, and no turn begins while one runs.
-pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
+pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
     let now = situation.now;
-    match wishes.stop {
-        _ if !wishes.live => return NextStep::Abandon,
+    match on_bus.stop {
+        _ if !on_bus.live => return NextStep::Abandon,
         Some(StopMode::AtOnce) => return NextStep::Stop(StopMode::AtOnce),
         Some(StopMode::Gracefully) => return stopping(situation),
         None => {}
     }
     if let Some(turn) = situation.turn {
         let until = match turn.cancelled {
-            None if wishes.cancel => return NextStep::CancelTurn,
-            Some(at) if !turn.given_up && now >= at + grace_periods::CANCEL => {
-                return NextStep::GiveUpTask;
+            None if on_bus.cancel => return NextStep::CancelTurn,
+            Some(at) if !turn.abandoned && now >= at + grace_periods::CANCEL => {
+                return NextStep::AbandonTask;
             }
             _ if situation.unwritten.is_some_and(|at| now >= at) => return NextStep::Write,
-            Some(at) if !turn.given_up => {
+            Some(at) if !turn.abandoned => {
                 let both = situation.unwritten.into_iter().chain([at + grace_periods::CANCEL]);
                 both.min()
             }
             Some(_) => situation.unwritten,
             // Until then nothing that the bus would have to take.
             None if situation.unwritten.is_some() => return NextStep::Rest(situation.unwritten),
-            None => match mail_action(&wishes.mail, &running_turn(situation, turn)) {
+            None => match policy::mail_action(&on_bus.mail, &busy(situation, turn)) {
                 MailAction::Steer => return NextStep::Steer,
                 MailAction::Interrupt => return NextStep::Interrupt,
                 MailAction::Later(at) => Some(at),
                 MailAction::Leave => None,
             },
         };
-        return listening(wishes, situation, turn, until);
+        return listening(on_bus, situation, turn, until);
     }
     if let Some(at) = situation.unwritten {
         let due = now >= at;
         return if due { NextStep::Write } else { NextStep::Rest(Some(at)) };
     }
     if let Some(task) = &situation.cut {
-        return NextStep::GoOn(task.clone());
+        return NextStep::Continue(task.clone());
     }
-    if wishes.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
+    if on_bus.fresh_task.is_some() && situation.renews && situation.interrupted.is_none() {
         return NextStep::Renew;
     }
-    if wishes.unproven {
+    if on_bus.unproven {
         let deadline = situation.session_since + timeouts::TOOLS_LISTED;
         return if now >= deadline { NextStep::MissTools } else { NextStep::Rest(Some(deadline)) };
     }
@@ -205,19 +204,19 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
     if let Some(task) = &situation.interrupted {
         return NextStep::Resume(task.clone());
     }
-    if let Some(task) = &wishes.next_task {
+    if let Some(task) = &on_bus.next_task {
         return NextStep::Begin(task.clone());
     }
     let due = wake_idle::due(now, situation.woken);
-    match wishes.mail.newest {
+    match on_bus.mail.newest {
         Some(newest) if now >= due => NextStep::Wake(newest),
         Some(_) => NextStep::Rest(Some(due)),
         None => NextStep::Rest(None),
     }
 }
 
-/// What the delivery policy has to know of a running turn.
-fn running_turn(situation: &Situation, turn: TurnSituation) -> RunningTurn {
+/// What the delivery policy has to know of a turn that runs.
+fn busy(situation: &Situation, turn: TurnSituation) -> RunningTurn {
     RunningTurn {
         now: situation.now,
         reach: situation.reach,
@@ -231,22 +230,22 @@ fn running_turn(situation: &Situation, turn: TurnSituation) -> RunningTurn {
 
 /// Listens for signs of life in a turn that runs, until something else is due.
 fn listening(
-    wishes: &AgentOnBus,
+    on_bus: &AgentOnBus,
     situation: &Situation,
     turn: TurnSituation,
     until: Option<Instant>,
 ) -> NextStep {
     let now = situation.now;
     let silent_at = turn.heard + situation.stall;
-    let is_silent = now >= silent_at && !wishes.waits && !turn.asking;
-    if is_silent && !wishes.stalled {
+    let is_silent = now >= silent_at && !on_bus.waits && !turn.asking;
+    if is_silent && !on_bus.stalled {
         return NextStep::Stall;
     }
     let stir_at = turn.stirred + timeouts::RECORD_SIGN_OF_LIFE;
-    if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
+    if !is_silent && (on_bus.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
-    // What is not told by an event is seen by looking: noise, a line on stderr.
+    // No event reports noise, or a line on stderr: these are looked for.
     let look_at = now + (situation.stall / 4).min(timeouts::LOOK_FOR_SIGN_OF_LIFE);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())
@@ -258,7 +257,7 @@ fn stopping(situation: &Situation) -> NextStep {
     };
     let since = situation.stopping_since.unwrap_or(situation.now);
     let (deadline, then) = match turn.cancelled {
-        // It does not go on without an answer, which nobody needs to give any more.
+        // It does not continue without an answer, which is of no use any more.
         None if turn.asking => return NextStep::CancelTurn,
         None => (since + grace_periods::TURN, NextStep::CancelTurn),
         Some(at) => {

@@ -16,7 +16,8 @@ use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership};
 use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
-use crate::domain::task::{TaskError, TaskStatus, error_class};
+use crate::domain::task::error_class;
+use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::text::redact::Secrets;
 use crate::domain::timeouts;
 use crate::sys::backoff::Backoff;
@@ -122,12 +123,30 @@ impl Unwritten {
         (!self.is_empty()).then(|| self.again.unwrap_or(now))
     }
 
-    pub(crate) fn push(&mut self, ask: Operation) {
-        self.add(What::Operation(ask));
+    pub(crate) fn push(&mut self, operation: Operation) {
+        self.add(What::Operation(operation));
     }
 
     pub(crate) fn push_end(&mut self, end: End) {
         self.add(What::End(Box::new(end)));
+    }
+
+    /// Adds a fact, and writes it at once where none waits before it.
+    pub(crate) async fn record(&mut self, membership: &Membership, operation: Operation) {
+        let is_first = self.is_empty();
+        self.push(operation);
+        if is_first {
+            self.write(membership).await;
+        }
+    }
+
+    /// Does the same with the end of a task.
+    pub(crate) async fn record_end(&mut self, membership: &Membership, end: End) {
+        let is_first = self.is_empty();
+        self.push_end(end);
+        if is_first {
+            self.write(membership).await;
+        }
     }
 
     fn add(&mut self, what: What) {
@@ -156,22 +175,26 @@ impl Unwritten {
         }
     }
 
-    /// Writes everything, however long that takes; once `hurry` is cancelled, what the bus takes at once.
-    pub(crate) async fn write_all(&mut self, membership: &Membership, hurry: &CancellationToken) {
+    /// Writes everything, however long that takes; once `force_stop` is cancelled, only what the bus takes at once.
+    pub(crate) async fn write_all(
+        &mut self,
+        membership: &Membership,
+        force_stop: &CancellationToken,
+    ) {
         loop {
-            let in_hurry = hurry.is_cancelled();
+            let is_last = force_stop.is_cancelled();
             self.write(membership).await;
             let Some(due) = self.due(Instant::now()) else {
                 return;
             };
-            if in_hurry {
+            if is_last {
                 let left = self.facts.len();
                 tracing::warn!("{left} facts about an agent could not be written before the end");
                 return;
             }
             tokio::select! {
                 () = tokio::time::sleep_until(due) => {}
-                () = hurry.cancelled() => {}
+                () = force_stop.cancelled() => {}
             }
         }
     }
@@ -335,15 +358,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn in_a_hurry_it_is_tried_once_more() {
+    async fn at_a_forced_stop_it_is_tried_once_more() {
         let faults = Faults::default();
         let membership = membership(&faults).await;
         let mut unwritten = Unwritten::default();
         faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Busy);
         unwritten.push(activity(&membership, Activity::Running));
-        let hurry = CancellationToken::new();
-        hurry.cancel();
-        unwritten.write_all(&membership, &hurry).await;
+        let force_stop = CancellationToken::new();
+        force_stop.cancel();
+        unwritten.write_all(&membership, &force_stop).await;
         assert_eq!(faults.failed(), 1);
     }
 

@@ -23,7 +23,7 @@ pub(crate) enum Verdict {
     /// It stays ended.
     Ended,
     /// It stays ended, because it ends too often.
-    GivenUp(String),
+    Abandoned(String),
 }
 
 impl Restarts {
@@ -44,14 +44,14 @@ impl Restarts {
                 "it had been started again less than {} s before",
                 timeouts::BETWEEN_RESTARTS.as_secs()
             );
-            return Verdict::GivenUp(reason);
+            return Verdict::Abandoned(reason);
         }
         if self.at.len() >= MOST {
             let reason = format!(
                 "it was started again {MOST} times within {} s",
                 timeouts::COUNT_RESTARTS.as_secs()
             );
-            return Verdict::GivenUp(reason);
+            return Verdict::Abandoned(reason);
         }
         self.at.push(now);
         Verdict::Again
@@ -60,8 +60,6 @@ impl Restarts {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -90,10 +88,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_again_within_5_s_is_given_up() {
+    fn what_fails_again_within_5_s_is_abandoned() {
         let (mut restarts, now) = (ready(), Instant::now());
         assert_eq!(fails(&mut restarts, now), Verdict::Again);
-        let GivenUp(reason) = fails(&mut restarts, now + timeouts::BETWEEN_RESTARTS - SECOND / 10)
+        let Abandoned(reason) =
+            fails(&mut restarts, now + timeouts::BETWEEN_RESTARTS - SECOND / 10)
         else {
             panic!("it is too soon");
         };
@@ -102,17 +101,17 @@ mod tests {
     }
 
     #[test]
-    fn the_sixth_failure_within_60_s_is_given_up_and_old_ones_are_forgotten() {
+    fn the_sixth_failure_within_60_s_is_abandoned_and_old_ones_are_forgotten() {
         let (mut restarts, now) = (ready(), Instant::now());
         for number in 0..5 {
             assert_eq!(fails(&mut restarts, now + 6 * SECOND * number), Verdict::Again);
         }
-        let GivenUp(reason) = fails(&mut restarts, now + 59 * SECOND) else {
+        let Abandoned(reason) = fails(&mut restarts, now + 59 * SECOND) else {
             panic!("it is too often");
         };
         assert_eq!(reason, "it was started again 5 times within 60 s");
         assert_eq!(fails(&mut restarts, now + timeouts::COUNT_RESTARTS), Verdict::Again);
     }
 
-    use Verdict::GivenUp;
+    use Verdict::Abandoned;
 }

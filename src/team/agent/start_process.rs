@@ -1,36 +1,38 @@
 //! Starting an agent: its process, its connection, its session with our endpoint in it.
 
-use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::time::Duration;
 
+use super::context::AgentContext;
 use super::model_and_mode::{What, choose};
 use super::start_timeout::{longest, patient};
 use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Deadlines, Feature,
     FileSystem, McpServerSpec, SessionInfo, connect,
 };
-use crate::config::Profile;
-use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::task::{TaskError, error_class};
-use crate::domain::text::redact::{Hidden, Secrets};
+use crate::domain::task::TaskError;
+use crate::domain::task::error_class;
+use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::rate_limit::Metered;
-use crate::team::launch::{Launch, NewAgentIdentity};
+use crate::team::launch::NewAgentIdentity;
 use crate::team::project_trust::UnreadableYes;
 use crate::team::results::error_advice::Advice;
 
 /// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
 const STDERR_SHOWN_BYTES: usize = 1536;
 
-/// A started agent.
-pub(crate) struct Started {
+/// How long a process may run after it closed its stdout: an exit takes milliseconds.
+pub(crate) const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// A process that is connected, and has a session with our endpoint in it.
+pub(crate) struct AgentProcess {
     pub(crate) child: Supervised,
     pub(crate) connection: Connection,
     pub(crate) events: AgentEvents,
     pub(crate) session: SessionInfo,
     pub(crate) endpoint: McpServerSpec,
-    /// Whether the session is the one that was to be taken up again.
+    /// Whether the session is the one that was to be resumed.
     pub(crate) resumed: bool,
 }
 
@@ -63,40 +65,32 @@ pub(crate) enum StartError {
     },
 }
 
-/// Starts the process, the first of an agent or a further one. Everything after that can be undone by stopping it.
+/// Spawns the process, the first of an agent or a further one. Everything after that can be undone by stopping it.
 pub(crate) async fn spawn(
-    launch: &Launch,
-    profile: &Profile,
-    program: PathBuf,
-    identity: &NewAgentIdentity,
-    presence: Option<OwnedFd>,
+    agent: &AgentContext,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
+    let AgentContext { launch, identity, .. } = agent;
     if let Some(file) = &identity.needs
         && !launch.trust.has(file)?
     {
         return Err(StartError::YesTakenBack);
     }
-    Ok(supervisor::spawn(launch.child(profile, program, identity, presence)).await?)
+    let presence = agent.bus().share(identity.session);
+    let child = launch.child(&agent.profile, agent.program.clone(), identity, presence);
+    Ok(supervisor::spawn(child).await?)
 }
 
-/// How a process is connected to.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
-    pub(crate) profile: &'a Profile,
-    /// The session of the process before, to be taken up again.
-    pub(crate) earlier: Option<&'a AcpSessionId>,
+/// What a process continues of the one before it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Continued<'a> {
+    /// The session to resume.
+    pub(crate) session: Option<&'a AcpSessionId>,
     /// The model that this session used.
     pub(crate) model: Option<&'a str>,
-    /// Bytes that are read of its stdout in a second.
-    pub(crate) output_per_second: u64,
-    /// The wall time.
-    pub(crate) now_ms: i64,
-    /// What must not be written down.
-    pub(crate) secrets: &'a Secrets,
 }
 
 impl StartError {
-    /// Returns what a task is told that waits for the agent, where there is more to tell than that it did not start.
+    /// Returns the error of a task that waits for the agent, where it says more than that the agent did not start.
     pub(crate) fn task_error(&self, advice: Advice<'_>) -> Option<TaskError> {
         let error = match self {
             Self::Protocol { error, .. } => {
@@ -114,68 +108,63 @@ impl StartError {
     }
 }
 
-/// Connects to a started process, and begins its session.
+/// Connects to a spawned process, and begins its session.
 pub(crate) async fn connect_to(
+    agent: &AgentContext,
     child: Supervised,
     pipes: supervisor::Pipes,
-    endpoint: McpServerSpec,
-    identity: &NewAgentIdentity,
-    terms: Terms<'_>,
-) -> Result<Started, StartError> {
+    continued: Continued<'_>,
+) -> Result<AgentProcess, StartError> {
+    let endpoint = agent.launch.endpoint(&agent.identity, &agent.profile);
+    let secrets = &agent.secrets;
     let exited = child.exited();
-    let connecting = begin(&child, pipes, &endpoint, identity, terms);
+    let connecting = begin(agent, &child, pipes, &endpoint, continued.session);
     let begun = tokio::select! {
         begun = connecting => begun,
-        exit = exited => return Err(StartError::Ended(told_exit(&child, &exit.to_string(), terms.secrets))),
+        exit = exited => return Err(StartError::Ended(exit_report(&child, &exit.to_string(), secrets))),
     };
     match begun {
         Ok((connection, events, mut session, resumed)) => {
-            let setting_up = set_up(&connection, &mut session, resumed, terms);
+            let model = continued.model.filter(|_| resumed);
+            let setting_up = set_up(agent, &connection, &mut session, model);
             setting_up.await.map_err(|error| StartError::Protocol {
                 error: Box::new(error),
-                stderr: stderr_shown(&child.stderr_tail(), terms.secrets),
+                stderr: stderr_shown(&child.stderr_tail(), secrets),
             })?;
-            Ok(Started { child, connection, events, session, endpoint, resumed })
+            Ok(AgentProcess { child, connection, events, session, endpoint, resumed })
         }
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
-            match tokio::time::timeout(std::time::Duration::from_secs(2), exit).await {
-                Ok(exit) => {
-                    Err(StartError::Ended(told_exit(&child, &exit.to_string(), terms.secrets)))
-                }
-                Err(_) => {
-                    Err(StartError::Ended(told_exit(&child, "it closed its stdout", terms.secrets)))
-                }
-            }
+            let exit = tokio::time::timeout(LAST_BREATH, exit).await;
+            let reason =
+                exit.map_or_else(|_| "it closed its stdout".to_owned(), |exit| exit.to_string());
+            Err(StartError::Ended(exit_report(&child, &reason, secrets)))
         }
         Err(error) => Err(StartError::Protocol {
-            error: Box::new(Advice::of(terms.profile, terms.now_ms).on_start(&error)),
-            stderr: stderr_shown(&child.stderr_tail(), terms.secrets),
+            error: Box::new(agent.advice().on_start(&error)),
+            stderr: stderr_shown(&child.stderr_tail(), secrets),
         }),
     }
 }
 
-/// Puts a session into the mode that its profile wants, and one that was taken up again back to the model that it used.
+/// Puts a session into the mode that its profile wants, and a resumed one back to the `model` that it used.
 ///
-/// In another mode it could do more than its profile allows, so that has to succeed; another model is told by the session.
+/// In another mode it could do more than its profile allows, so that has to succeed; another model is reported by the session.
 async fn set_up(
+    agent: &AgentContext,
     connection: &Connection,
     session: &mut SessionInfo,
-    resumed: bool,
-    terms: Terms<'_>,
+    model: Option<&str>,
 ) -> Result<(), TaskError> {
-    let advice = Advice::of(terms.profile, terms.now_ms);
-    let policy = terms.profile.permissions.value;
-    set_mode(connection, session, terms.profile, policy, advice).await?;
-    let model = terms.model.filter(|_| resumed);
+    set_mode(agent, connection, session, agent.profile.permissions.value).await?;
     let Some(model) =
         model.filter(|model| session.model().is_none_or(|now| now.as_str() != *model))
     else {
         return Ok(());
     };
-    match choose(What::Model, model, connection, session, advice).await {
-        Ok(()) => session.note_model(&terms.secrets.hidden(model)),
+    match choose(What::Model, model, connection, session, agent.advice()).await {
+        Ok(()) => session.note_model(&agent.secrets.hidden(model)),
         Err(error) => tracing::warn!("a session goes on with another model: {}", error.message),
     }
     Ok(())
@@ -183,30 +172,30 @@ async fn set_up(
 
 /// Puts a session into the mode that its profile wants while a policy holds.
 pub(crate) async fn set_mode(
+    agent: &AgentContext,
     connection: &Connection,
     session: &mut SessionInfo,
-    profile: &Profile,
     policy: Policy,
-    advice: Advice<'_>,
 ) -> Result<(), TaskError> {
-    let Some(mode) = profile.mode_under(policy) else {
+    let Some(mode) = agent.profile.mode_under(policy) else {
         return Ok(());
     };
-    choose(What::Mode, mode, connection, session, advice).await?;
+    choose(What::Mode, mode, connection, session, agent.advice()).await?;
     session.note_mode(mode);
     Ok(())
 }
 
 async fn begin(
+    agent: &AgentContext,
     child: &Supervised,
     pipes: supervisor::Pipes,
     endpoint: &McpServerSpec,
-    identity: &NewAgentIdentity,
-    terms: Terms<'_>,
+    earlier: Option<&AcpSessionId>,
 ) -> Result<(Connection, AgentEvents, SessionInfo, bool), AcpError> {
-    let limit = terms.profile.start.value;
+    let identity = &agent.identity;
+    let limit = agent.profile.start.value;
     let options = ConnectOptions {
-        file_system: if terms.profile.file_system.value {
+        file_system: if agent.profile.file_system.value {
             FileSystem::Offered
         } else {
             FileSystem::Absent
@@ -217,21 +206,24 @@ async fn begin(
             session: longest(limit),
             ..Deadlines::default()
         },
-        secrets: terms.secrets.clone(),
+        secrets: agent.secrets.clone(),
         ..ConnectOptions::default()
     };
-    let stdout = Metered::new(pipes.stdout, terms.output_per_second);
+    let stdout = Metered::new(pipes.stdout, agent.output_per_second);
     let (connection, mut events) = connect(stdout, pipes.stdin, options).await?;
     patient(child, limit, "initialize", connection.initialize()).await?;
-    if let Some(earlier) = terms.earlier {
-        let taking = take_up(&connection, &mut events, earlier, identity, endpoint);
-        match patient(child, limit, "session/load", taking).await {
+    if let Some(earlier) = earlier {
+        let resuming = resume(&connection, &mut events, earlier, identity, endpoint);
+        match patient(child, limit, "session/load", resuming).await {
             Ok(session) => return Ok((connection, events, session, true)),
             Err(AcpError::Closed { method, ending }) => {
                 return Err(AcpError::Closed { method, ending });
             }
             Err(error) => {
-                tracing::warn!("the session of {} cannot be taken up again: {error}", identity.name)
+                tracing::warn!(
+                    "the session of {} cannot be taken up again: {error}",
+                    identity.name
+                );
             }
         }
     }
@@ -240,8 +232,8 @@ async fn begin(
     Ok((connection, events, session, false))
 }
 
-/// Takes up a session without its history where the agent offers that, else with it.
-async fn take_up(
+/// Resumes a session without its history where the agent offers that, else with it.
+async fn resume(
     connection: &Connection,
     events: &mut AgentEvents,
     earlier: &AcpSessionId,
@@ -250,20 +242,20 @@ async fn take_up(
 ) -> Result<SessionInfo, AcpError> {
     let servers = std::slice::from_ref(endpoint);
     let offers = |feature| connection.agent().is_some_and(|agent| agent.offers(feature));
-    let taking = async {
+    let resuming = async {
         if offers(Feature::Resume) {
             connection.resume_session(earlier, &identity.cwd, servers).await
         } else {
             connection.load_session(earlier, &identity.cwd, servers).await
         }
     };
-    tokio::pin!(taking);
+    tokio::pin!(resuming);
     loop {
         tokio::select! {
-            taken = &mut taking => {
+            resumed = &mut resuming => {
                 // What was said before the answer waits already, and is history too.
                 while events.try_recv().is_some() {}
-                return taken;
+                return resumed;
             }
             // The history is known; unless it is taken, the answer behind it is not read.
             Some(_) = events.recv() => {}
@@ -271,21 +263,8 @@ async fn take_up(
     }
 }
 
-/// Returns the id of a session as it is written down. One with a secret in it stays in memory: so its conversation goes on after a
-/// crash of its agent, and not once the agent has left.
-pub(crate) fn written(id: &AcpSessionId, secrets: &Secrets, agent: &Name) -> Option<Hidden> {
-    let written = id.written(secrets);
-    if written.is_none() {
-        tracing::warn!(
-            "the id that {agent} gives its session holds a key or a token that it was given, and is not written down: once {agent} has \
-             left, its conversation cannot be taken up again"
-        );
-    }
-    written
-}
-
-/// Tells how an agent ended, with what it said last.
-pub(crate) fn told_exit(child: &Supervised, exit: &str, secrets: &Secrets) -> String {
+/// Says how an agent ended, with the end of its stderr.
+pub(crate) fn exit_report(child: &Supervised, exit: &str, secrets: &Secrets) -> String {
     format!("{exit}{}", stderr_shown(&child.stderr_tail(), secrets))
 }
 

@@ -1,13 +1,11 @@
 //! Assigning work: to a live agent's queue, or to a new agent of a profile.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::resume_agent::{Origin, told_return};
+use super::launch_source::{LaunchSource, resume_note};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Body, Event, Starting};
-use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation, Refusal};
-use crate::bus::state::{Permission, Task};
+use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
@@ -18,10 +16,11 @@ use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepOf;
 use crate::sys::random_ids;
-use crate::team::agent::lifetime::Begin;
+use crate::team::agent::context::AgentContext;
 use crate::team::agent::model_and_mode::{What, check};
+use crate::team::error::TeamError;
 use crate::team::launch::NewAgentIdentity;
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::team_handle::Team;
 
 /// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
 const ANNOUNCEMENTS: usize = 5;
@@ -60,15 +59,6 @@ pub struct Assigned {
     pub note: Option<String>,
 }
 
-/// A task as it is after waiting for it.
-#[derive(Clone, Debug)]
-pub struct Waited {
-    /// The task.
-    pub task: Task,
-    /// Whether its agent waits for an orchestrator's answer.
-    pub asks: bool,
-}
-
 /// Where an agent works.
 struct Ground {
     cwd: PathBuf,
@@ -90,17 +80,17 @@ impl Team {
         if let Some((session, name, cwd)) = live {
             return self.queue(assignment, prompt, session, name, cwd.as_deref()).await;
         }
-        let past = self.past(&assignment)?;
-        let origin = past.unwrap_or_else(|| Origin::of_profile(&assignment));
-        self.begin(assignment, prompt, origin).await
+        let ended = self.ended_agent(&assignment)?;
+        let source = ended.unwrap_or_else(|| LaunchSource::of_profile(&assignment.agent));
+        self.begin(assignment, prompt, source).await
     }
 
     /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
     pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
         let prompt = Bus::body(assignment.prompt.clone());
-        let origin = Origin::of_profile(&assignment);
-        self.begin(assignment, prompt, origin).await
+        let source = LaunchSource::of_profile(&assignment.agent);
+        self.begin(assignment, prompt, source).await
     }
 
     async fn queue(
@@ -140,15 +130,15 @@ impl Team {
         &self,
         assignment: Assignment,
         prompt: Body,
-        origin: Origin,
+        source: LaunchSource,
     ) -> Result<Assigned, TeamError> {
-        let profile = self.profile(&origin.profile, &assignment)?;
+        let profile = self.profile(&source.profile, &assignment)?;
         self.agreed([profile.name.as_str()])?;
         let needs = self.file_of(&profile.name);
         let program = self.inner.launch.program(&profile)?;
-        let Ground { cwd, root } = self.cwd_of(&assignment, &origin)?;
-        let wish = match (&origin.name, &assignment.name) {
-            (Some(name), _) if origin.made_up => NameChoice::Like(name.clone()),
+        let Ground { cwd, root } = self.cwd_of(&assignment, &source)?;
+        let choice = match (&source.name, &assignment.name) {
+            (Some(name), _) if source.is_generated => NameChoice::Like(name.clone()),
             (Some(name), _) => NameChoice::Chosen(name.clone()),
             (None, Some(name)) => NameChoice::Chosen(Name::parse(name)?),
             (None, None) => NameChoice::Like(profile.name.clone()),
@@ -157,9 +147,9 @@ impl Team {
         let starting = Starting {
             session,
             name: profile.name.clone(),
-            chosen: matches!(wish, NameChoice::Chosen(_)),
+            chosen: matches!(choice, NameChoice::Chosen(_)),
             profile: profile.name.to_string(),
-            model: assignment.model.clone().or(origin.model),
+            model: assignment.model.clone().or(source.model),
             cwd: cwd.to_string_lossy().into_owned(),
             roles: profile.roles.value.clone(),
             owner: self.inner.membership.session(),
@@ -174,39 +164,42 @@ impl Team {
             step: assignment.step,
         };
         self.bus().hold(session)?;
-        let ask = Operation::Start(Box::new(NewAgent { wish, starting }), Some(task));
-        if let Err(error) = self.announce(ask).await {
+        let operation = Operation::Start(Box::new(NewAgent { wish: choice, starting }), Some(task));
+        if let Err(error) = self.announce(operation).await {
             self.bus().release(session);
             return Err(error.into());
         }
         let (task, agent) = self.announced(session)?;
-        let called_back = origin.name.map(|name| told_return(&name, origin.earlier.as_ref()));
-        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(called_back).collect();
+        let resumed = source.name.map(|name| resume_note(&name, source.earlier.as_ref()));
+        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(resumed).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let identity = NewAgentIdentity { session, name: agent.clone(), token, cwd, root, needs };
-        self.start(Begin {
+        let secrets = self.inner.launch.secrets(&profile, &identity.token);
+        let limits = self.inner.config.limits();
+        let context = AgentContext {
             membership: self.inner.membership.clone(),
             launch: self.inner.launch.clone(),
             profile,
             program,
             identity,
-            hurry: self.hurry(),
-            human: self.inner.human.clone(),
-            stall: self.inner.config.limits().stall(),
-            output_per_second: self.inner.config.limits().output_per_second(),
-            earlier: origin.earlier,
+            secrets,
+            force_stop: self.force_stop(),
+            user: self.inner.user.clone(),
+            stall: limits.stall(),
+            output_per_second: limits.output_per_second(),
             offers: self.inner.offers.clone(),
-        });
+        };
+        self.start(context, source.earlier);
         Ok(Assigned { task, agent, note })
     }
 
     /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
     /// stands in the log has to be followed by the agent.
-    async fn announce(&self, ask: Operation) -> Result<(), BusError> {
+    async fn announce(&self, operation: Operation) -> Result<(), BusError> {
         let id = random_ids::command();
         let mut more = 1..ANNOUNCEMENTS;
         loop {
-            match self.inner.membership.ask_again(id, ask.clone()).await {
+            match self.inner.membership.ask_again(id, operation.clone()).await {
                 Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
                 outcome => return outcome.map(drop),
             }
@@ -244,12 +237,12 @@ impl Team {
         }
     }
 
-    /// Resolves where a new agent works. A conversation that is to be taken up again stays where it was.
-    fn cwd_of(&self, assignment: &Assignment, origin: &Origin) -> Result<Ground, TeamError> {
-        let ground = self.cwd(assignment.cwd.as_deref().or(origin.cwd.as_deref()))?;
-        match (&origin.name, &origin.cwd) {
+    /// Resolves where a new agent works. A conversation that is resumed stays where it was.
+    fn cwd_of(&self, assignment: &Assignment, source: &LaunchSource) -> Result<Ground, TeamError> {
+        let ground = self.cwd(assignment.cwd.as_deref().or(source.cwd.as_deref()))?;
+        match (&source.name, &source.cwd) {
             (Some(agent), Some(before))
-                if origin.earlier.is_some() && Path::new(before) != ground.cwd =>
+                if source.earlier.is_some() && Path::new(before) != ground.cwd =>
             {
                 Err(TeamError::OtherCwd { agent: agent.clone() })
             }
@@ -278,7 +271,7 @@ impl Team {
 
     /// Names the command that a project's own file brings, at its first start: the project's author chose it, not the user.
     fn note(&self, profile: &Profile, program: &Path) -> Option<String> {
-        if !profile.comes_from_project_file() || !self.tell_once(&profile.name) {
+        if !profile.comes_from_project_file() || !self.is_first_note(&profile.name) {
             return None;
         }
         let fields = profile.fields_from_project_file().join(", ");
@@ -290,24 +283,6 @@ impl Team {
         );
         tracing::warn!("{note}");
         Some(note)
-    }
-
-    /// Waits for the end of a task, or until it does not go on without an orchestrator's answer; returns how it is then.
-    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
-        let look = |bus: &Bus| {
-            bus.look(|state| {
-                let task = state.task(id).cloned()?;
-                let mut open = state.open_permissions().into_iter();
-                let is_told = |permission: &Permission| {
-                    permission.question.task.as_ref() == Some(id) && permission.notice.is_some()
-                };
-                let asks = open.any(is_told);
-                Some(Waited { task, asks })
-            })
-        };
-        let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
-        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over)).await;
-        look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
     }
 }
 

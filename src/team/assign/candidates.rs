@@ -1,4 +1,4 @@
-//! Who could be given work: profiles, with or without their program, and live members.
+//! The candidates for a piece of work: profiles, with or without their program, and live members; and the choice among them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::sys::process::{find_program, has_directory};
 use crate::team::launch::Launch;
 use crate::team::team_handle::Team;
 
-/// Everybody who could be asked to do something.
+/// The members and profiles that could be given work.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
     /// The profiles whose program is there.
@@ -28,7 +28,7 @@ pub struct Candidates {
     pub search_path: Option<OsString>,
 }
 
-/// Who is to get a piece of work.
+/// The member that gets a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignee {
     /// A live agent, whose queue it joins.
@@ -38,7 +38,7 @@ pub enum Assignee {
 }
 
 impl Candidates {
-    /// Returns the profiles of a configuration, where nobody is live.
+    /// Returns the profiles of a configuration, where no member is live.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
         let mut known =
             Self { search_path: launch.search_path().map(OsStr::to_owned), ..Self::default() };
@@ -77,30 +77,30 @@ impl Candidates {
 }
 
 impl Team {
-    /// Returns where agents work unless told otherwise: the project, or its like in the leader's own worktree. Links are resolved.
+    /// Returns where agents work unless the assignment says otherwise: the project, or its like in the leader's own worktree. Links are resolved.
     pub fn ground(&self) -> &Path {
         &self.inner.launch.ground
     }
 
-    /// Returns everybody who could be given work now.
-    pub fn known(&self) -> Candidates {
-        let mut known = Candidates::profiles(self.config(), &self.inner.launch);
+    /// Returns the members and profiles that could be given work now.
+    pub fn candidates(&self) -> Candidates {
+        let mut candidates = Candidates::profiles(self.config(), &self.inner.launch);
         self.bus().look(|state| {
             for live in state.live_sessions() {
                 match live.kind {
-                    MemberKind::Agent => known.agents.push(live.name.clone()),
-                    _ => known.others.push(live.name.clone()),
+                    MemberKind::Agent => candidates.agents.push(live.name.clone()),
+                    _ => candidates.others.push(live.name.clone()),
                 }
             }
         });
-        known
+        candidates
     }
 
-    /// Chooses who does a piece of work that names a profile or a live agent, so that work of one profile is done at once.
+    /// Chooses the assignee of work that names a profile or a live agent, so that pieces of work of one profile run in parallel.
     ///
-    /// A profile means any agent of it that this bridge started under a made-up name and that has nothing to do, else a new one.
+    /// A profile means any agent of it that this bridge started under a generated name and that has nothing to do, else a new one.
     /// Any other name of a live member means that member.
-    pub fn taker(&self, wanted: &str) -> Assignee {
+    pub fn assignee(&self, wanted: &str) -> Assignee {
         let new = || Assignee::New(wanted.to_owned());
         let Ok(name) = Name::parse(wanted) else {
             return new();
@@ -110,9 +110,9 @@ impl Team {
             let is_of = |live: &Session, profile: &Profile| {
                 live.profile.as_deref() == Some(profile.name.as_str())
             };
-            let made_up = |live: &Session| state.is_made_up(&live.name);
+            let is_generated = |live: &Session| state.is_made_up(&live.name);
             if let Some(live) = state.live(&name)
-                && profile.is_none_or(|profile| !(is_of(live, profile) && made_up(live)))
+                && profile.is_none_or(|profile| !(is_of(live, profile) && is_generated(live)))
             {
                 return Assignee::Live(live.name.clone());
             }
@@ -122,7 +122,7 @@ impl Team {
             let root = self.inner.launch.ground.to_string_lossy();
             let is_free = |live: &&&Session| {
                 is_of(live, profile)
-                    && made_up(live)
+                    && is_generated(live)
                     && live.owner == Some(self.inner.membership.session())
                     && live.cwd.as_deref() == Some(root.as_ref())
                     && live.stop.is_none()

@@ -1,35 +1,36 @@
-//! AgentSlot for one more agent where as many live as may: one that was started for steps of workflows and has nothing to do any more
-//! gives way.
+//! Frees a slot for one more agent where the limit of live agents is reached: an idle agent that was started for steps of workflows
+//! is retired.
 
 use crate::bus::rules::Operation;
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Activity;
 use crate::domain::time::Now;
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 
 /// How long a message may take to wake an idle agent, in milliseconds: it is woken at once, and its turn begins a moment later.
-/// What is unread for longer could not be brought.
+/// A message that is unread for longer could not be delivered.
 const WAKING_MS: i64 = 10_000;
 
-/// Why an agent ends that gives way.
+/// The reason that a retired agent is given.
 const REASON: &str = "its place is needed for a step of a workflow";
 
-/// Whether there will be a place for one more agent.
+/// Whether there will be a slot for one more agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentSlot {
     /// As soon as an agent has ended, or has nothing more to do.
     Soon,
-    /// Only when somebody ends an agent.
+    /// Only when an agent is ended by request.
     Never,
 }
 
 impl Team {
-    /// Makes room for one more agent, by ending one in good order that nobody needs now; or says whether there may be room later.
+    /// Frees a slot by retiring an idle agent gracefully; or says whether there may be a slot later.
     ///
-    /// It ends nobody whose name somebody chose, in a plan too, who had work of any other kind than steps of workflows, or for whom
-    /// anything waits. Of several it ends the one that has been idle longest, and none while another is ending.
-    pub async fn make_room(&self) -> Result<AgentSlot, TeamError> {
+    /// Never retires an agent with a chosen name, be it by a plan, with tasks other than workflow steps, or with anything pending. Of
+    /// several it retires the one that has been idle longest, and none while another is ending.
+    pub async fn free_a_slot(&self) -> Result<AgentSlot, TeamError> {
         self.bus().refresh()?;
         let me = self.inner.membership.session();
         let root = self.inner.launch.ground.to_string_lossy();
@@ -42,13 +43,13 @@ impl Team {
                 return (None, true);
             }
             let in_root = |live: &Session| live.cwd.as_deref() == Some(root.as_ref());
-            mine.retain(|live| in_root(live) && self.can_give_way(state, live));
+            mine.retain(|live| in_root(live) && self.can_retire(state, live));
             let spare = mine.into_iter().min_by_key(|live| live.last_ms);
             (spare.map(|live| live.name.clone()), works)
         });
         match spare {
             Some(agent) => {
-                tracing::info!("`{agent}` gives way to a step of another profile");
+                tracing::info!("`{agent}` is retired for a step of another profile");
                 self.shutdown_agent(agent.as_str(), Some(REASON.to_owned())).await?;
                 Ok(AgentSlot::Soon)
             }
@@ -81,11 +82,11 @@ impl Team {
         }
     }
 
-    fn can_give_way(&self, state: &State, live: &Session) -> bool {
+    fn can_retire(&self, state: &State, live: &Session) -> bool {
         state.is_at_rest(live) && self.is_for_steps(state, live)
     }
 
-    /// Says whether an agent was started for steps of workflows, and nobody means this very one.
+    /// Says whether an agent was started for steps of workflows, and no plan names this very one.
     fn is_for_steps(&self, state: &State, live: &Session) -> bool {
         let is_profile = self.config().profile(live.name.as_str()).is_ok();
         state.is_made_up(&live.name)
@@ -98,7 +99,7 @@ impl Team {
 fn has_work(state: &State, live: &Session, now: Now) -> bool {
     let now_ms = state.ran_to_ms(now);
     let waking = |sent_ms: i64| now_ms.saturating_sub(sent_ms) < WAKING_MS;
-    // A turn that was given up may never end.
+    // A turn whose task was abandoned may never end.
     if live.stuck && live.stop.is_none() {
         return false;
     }
@@ -136,17 +137,17 @@ mod tests {
     use crate::sys::clock;
 
     async fn join(bus: &Bus, name: &str) -> Membership {
-        let wish = NameChoice::Chosen(Name::parse(name).unwrap());
+        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(bus, Joining { wish, kind, roles }).await;
+        let joined = Membership::join(bus, Joining { wish: choice, kind, roles }).await;
         joined.unwrap()
     }
 
     #[tokio::test]
     async fn mail_is_on_its_way_for_a_while_of_the_machines_own_time_whatever_the_clock_says() {
         let time = Arc::new(Mutex::new(clock::now()));
-        let told = Arc::clone(&time);
-        let store = Store::new(Arc::new(move || *told.lock().unwrap()));
+        let shown = Arc::clone(&time);
+        let store = Store::new(Arc::new(move || *shown.lock().unwrap()));
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
         let mut call = ann.call();
@@ -157,7 +158,7 @@ mod tests {
         };
         assert!(works());
         time.lock().unwrap().wall_ms += 60 * 60 * 1000;
-        assert!(works(), "somebody has set the clock");
+        assert!(works(), "the clock was set");
         let waking_ms = WAKING_MS.unsigned_abs();
         time.lock().unwrap().tick.ms += waking_ms;
         assert!(!works(), "it could not be brought");

@@ -1,78 +1,35 @@
-//! Agents that have ended and are called back: by their name, or because their work was cut short.
+//! Agents that have ended and are resumed: by their name, or because their work was cut short.
 
 use std::collections::BTreeSet;
 
 use super::assign_task::{Assigned, Assignment};
-use crate::acp::AcpSessionId;
+use super::launch_source::LaunchSource;
 use crate::bus::Bus;
 use crate::bus::state::{EndedSession, ResumeInfo, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
-use crate::team::team_handle::{Team, TeamError};
-
-/// Where a new agent comes from.
-pub(crate) struct Origin {
-    /// Who is called back; none for somebody new.
-    pub(crate) name: Option<Name>,
-    /// Whether that name stays one that was made up.
-    pub(crate) made_up: bool,
-    pub(crate) profile: String,
-    pub(crate) cwd: Option<String>,
-    pub(crate) model: Option<String>,
-    /// The conversation to be taken up again.
-    pub(crate) earlier: Option<AcpSessionId>,
-}
-
-impl Origin {
-    pub(crate) fn of_profile(assignment: &Assignment) -> Self {
-        Self {
-            name: None,
-            made_up: true,
-            profile: assignment.agent.clone(),
-            cwd: None,
-            model: None,
-            earlier: None,
-        }
-    }
-
-    fn of_past(name: Name, past: &ResumeInfo, fresh: bool) -> Self {
-        let earlier = past.acp_session.as_deref().filter(|_| !fresh);
-        Self {
-            name: Some(name),
-            made_up: false,
-            profile: past.profile.clone(),
-            cwd: Some(past.cwd.clone()),
-            model: past.model.clone().filter(|_| !fresh),
-            earlier: earlier.map(AcpSessionId::from),
-        }
-    }
-}
-
-pub(crate) fn told_return(name: &Name, earlier: Option<&AcpSessionId>) -> String {
-    let conversation = if earlier.is_some() {
-        "`context` of its result says whether its conversation came back"
-    } else {
-        "its conversation begins anew"
-    };
-    format!("`{name}` is called back: {conversation}")
-}
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 
 impl Team {
-    /// Finds the ended agent that is to be called back: one of that name, unless a profile is called so and nobody insists.
-    pub(crate) fn past(&self, assignment: &Assignment) -> Result<Option<Origin>, TeamError> {
+    /// Finds the ended agent to resume: one of that name. A profile of that name goes first, unless the assignment says `resume`.
+    pub(crate) fn ended_agent(
+        &self,
+        assignment: &Assignment,
+    ) -> Result<Option<LaunchSource>, TeamError> {
         let is_profile = self.inner.config.profile(&assignment.agent).is_ok();
         let wanted = assignment.resume || (assignment.name.is_none() && !is_profile);
         let found = Name::parse(&assignment.agent).ok().and_then(|name| {
             self.bus().look(|state| {
                 let (left, past) = state.past_agent(&name)?;
-                Some(Origin::of_past(left.name.clone(), past, assignment.fresh))
+                Some(LaunchSource::of_ended(left.name.clone(), past, assignment.fresh))
             })
         });
         match found.filter(|_| wanted) {
             None if assignment.resume => Err(self.never_here(&assignment.agent)),
-            origin => Ok(origin),
+            source => Ok(source),
         }
     }
 
@@ -90,11 +47,11 @@ impl Team {
         }
     }
 
-    /// Calls back the agent whose session this was, to go on in its conversation, and assigns it the work.
+    /// Resumes the agent whose session this was, with its conversation, and assigns it the work.
     ///
-    /// The assignment names whom it is for: a profile, of which the agent has to be, or this very agent. Nothing when that cannot
-    /// be: it is not known any more, its name is taken, it never had a conversation, or something of it still runs.
-    pub async fn call_back(
+    /// The assignment names the profile that the agent has to be of, or this very agent. Returns none where the agent cannot be
+    /// resumed: it is not known any more, its name is taken, it never had a conversation, or a process of it still runs.
+    pub async fn resume_agent(
         &self,
         session: SessionId,
         assignment: Assignment,
@@ -105,15 +62,15 @@ impl Team {
             Some(profile) => past.profile == profile.name.as_str(),
             None => left.name.as_str().eq_ignore_ascii_case(&assignment.agent),
         };
-        let origin = self.bus().look(|state| {
+        let source = self.bus().look(|state| {
             let (left, past) = gone(state, session)?;
-            let can_return = past.acp_session.is_some() && state.live(&left.name).is_none();
-            (can_return && is_meant(left, past)).then(|| Origin {
-                made_up: state.member(&left.name).is_none() || state.is_made_up(&left.name),
-                ..Origin::of_past(left.name.clone(), past, assignment.fresh)
+            let can_resume = past.acp_session.is_some() && state.live(&left.name).is_none();
+            (can_resume && is_meant(left, past)).then(|| LaunchSource {
+                is_generated: state.member(&left.name).is_none() || state.is_made_up(&left.name),
+                ..LaunchSource::of_ended(left.name.clone(), past, assignment.fresh)
             })
         });
-        let Some(origin) = origin else {
+        let Some(source) = source else {
             return Ok(None);
         };
         // Two processes in one conversation would spoil it.
@@ -121,7 +78,7 @@ impl Team {
             return Ok(None);
         }
         let prompt = Bus::body(assignment.prompt.clone());
-        self.begin(assignment, prompt, origin).await.map(Some)
+        self.begin(assignment, prompt, source).await.map(Some)
     }
 }
 

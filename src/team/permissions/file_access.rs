@@ -2,31 +2,47 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ask::{Asker, Wanting};
+use super::ask::{question, survey};
+use super::effective_policy;
 use super::look_at_paths::PathsFound;
-use crate::acp::{FileAccess, FileQuestion, Touched};
+use super::open_questions::{Asker, OpenQuestions, Wanting};
+use super::shown_paths::shown_paths;
+use crate::acp::{AcpSessionId, FileAccess, FileQuestion, Touched};
 use crate::bus::event::Question;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
 use crate::sys::fs::contained_dir::Beneath;
-use crate::team::agent::actor::Actor;
+use crate::team::agent::context::AgentContext;
+use crate::team::turn::turn_record::Turn;
 
-impl Actor {
-    /// Takes in a wish for a file: fulfils it, refuses it, or asks.
-    pub(crate) fn consider_file(&mut self, asked: FileQuestion) {
+impl OpenQuestions {
+    /// Takes in a request for a file in the agent's session. Where the file really is decides whether it is had, refused, or asked for.
+    pub(crate) fn consider_file(
+        &mut self,
+        agent: &AgentContext,
+        session: &AcpSessionId,
+        turn: Option<&Turn>,
+        asked: FileQuestion,
+    ) {
         let request = asked.request();
-        let cancelled = self.turn.as_ref().is_some_and(|turn| turn.cancelled.is_some());
-        if request.session != self.acp.id || cancelled {
+        let cancelled = turn.is_some_and(|turn| turn.cancelled.is_some());
+        if request.session != *session || cancelled {
             // Dropped, it is refused: what it was for is over.
             return;
         }
         // The place itself, without a link: a link that is put there later is not followed.
-        let survey = self.survey(std::iter::once(request.path.as_path()));
-        self.questions.look(Wanting::File(asked), survey);
+        let survey = survey(agent, std::iter::once(request.path.as_path()));
+        self.look(Wanting::File(asked), survey);
     }
 
-    /// Goes on when it is known where the file is.
-    pub(crate) fn decide_file(&mut self, asked: FileQuestion, found: Option<PathsFound>) {
+    /// Continues when it is known where the file is.
+    pub(super) fn decide_file(
+        &mut self,
+        agent: &AgentContext,
+        turn: &mut Option<Turn>,
+        asked: FileQuestion,
+        found: Option<PathsFound>,
+    ) {
         let request = asked.request();
         let Some(found) = found else {
             let why = "the disk did not tell in time where this file is";
@@ -45,31 +61,37 @@ impl Actor {
             return asked.answer(Err(why.to_owned()));
         };
         if matches!(request.access, FileAccess::Read { .. }) {
-            return self.fulfil(asked, inner);
+            return self.access_file(agent, asked, inner);
         }
         let path = request.path.to_string_lossy().into_owned();
         let question = Question {
             kind: "edit".to_owned(),
-            paths: self.shown_paths("edit", &Touched::of_path(path.clone()), Some(&found)),
-            ..self.question_of(&format!("write {path}"), std::iter::empty())
+            paths: shown_paths(agent, "edit", &Touched::of_path(path.clone()), Some(&found)),
+            ..question(agent, turn.as_ref(), &format!("write {path}"), std::iter::empty())
         };
-        let decision = match judge(self.policy(), "edit", places, ground) {
-            Verdict::Allow => Decision::AllowOnce,
-            Verdict::Reject => Decision::Reject,
-            Verdict::Ask => return self.ask_somebody(question, Asker::Write(asked, inner)),
-        };
-        self.settle_question(question, Asker::Write(asked, inner), decision);
+        let decision =
+            match judge(effective_policy::of_turn(agent, turn.as_ref()), "edit", places, ground) {
+                Verdict::Allow => Decision::AllowOnce,
+                Verdict::Reject => Decision::Reject,
+                Verdict::Ask => return self.post(agent, question, Asker::Write(asked, inner)),
+            };
+        self.answer_by_policy(agent, turn, (question, Asker::Write(asked, inner)), decision);
     }
 
-    /// Does what is wished, off this thread: a disk may take its time.
-    pub(crate) fn fulfil(&mut self, asked: FileQuestion, inner: PathBuf) {
+    /// Reads or writes the file, off this thread: a disk may take its time.
+    pub(super) fn access_file(
+        &mut self,
+        agent: &AgentContext,
+        asked: FileQuestion,
+        inner: PathBuf,
+    ) {
         // What has ended is forgotten; a failure in it was answered by being dropped.
         while self.files.try_join_next().is_some() {}
         if self.files.len() >= limits::FILES_AT_ONCE {
             let why = "too many files are being read and written at once: try again";
             return asked.answer(Err(why.to_owned()));
         }
-        let project = self.identity.root.clone();
+        let project = agent.identity.root.clone();
         self.files.spawn_blocking(move || {
             let done = perform(&project, &inner, &asked.request().access);
             asked.answer(done);
@@ -79,23 +101,23 @@ impl Actor {
 
 /// Reads or writes a file below the project. The reason names no path: the agent knows it.
 fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, String> {
-    let told = |error: &dyn std::fmt::Display| format!("the file cannot be had: {error}");
-    let beneath = Beneath::open(project).map_err(|error| told(&error))?;
+    let failed = |error: &dyn std::fmt::Display| format!("the file cannot be had: {error}");
+    let beneath = Beneath::open(project).map_err(|error| failed(&error))?;
     match access {
         FileAccess::Read { line, limit } => {
             let bytes =
-                beneath.read(inner, limits::MAX_FILE_BYTES).map_err(|error| told(&error))?;
-            let text = String::from_utf8(bytes).map_err(|_| told(&"it is not text in UTF-8"))?;
+                beneath.read(inner, limits::MAX_FILE_BYTES).map_err(|error| failed(&error))?;
+            let text = String::from_utf8(bytes).map_err(|_| failed(&"it is not text in UTF-8"))?;
             Ok(lines(text, *line, *limit))
         }
         FileAccess::Write { content } if content.len() as u64 > limits::MAX_FILE_BYTES => {
             let limit = limits::MAX_FILE_BYTES;
-            Err(told(&format!("it would be longer than {limit} bytes")))
+            Err(failed(&format!("it would be longer than {limit} bytes")))
         }
         FileAccess::Write { content } => beneath
             .write(inner, content.as_bytes())
             .map(|()| String::new())
-            .map_err(|error| told(&error)),
+            .map_err(|error| failed(&error)),
     }
 }
 

@@ -106,7 +106,7 @@ fn named_by(file: &Path, line: &str) -> Option<PathBuf> {
 }
 
 fn line_of(file: &Path) -> Option<String> {
-    // ExaminedRequest at before it is opened: to open a pipe would wait for its writer.
+    // Looked at before it is opened: to open a pipe would wait for its writer.
     if !file.metadata().ok()?.is_file() {
         return None;
     }

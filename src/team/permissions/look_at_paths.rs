@@ -17,7 +17,7 @@ use crate::domain::timeouts;
 use crate::sys::fs::disk;
 use crate::sys::fs::real_path::{destination, resolve};
 
-/// PathExaminer of one agent that are under way at a time.
+/// Looks of one agent that are under way at a time.
 const LOOKS: usize = 4;
 
 /// What is to be looked at.
@@ -41,11 +41,11 @@ pub(crate) struct PathsFound {
     pub(crate) ground: Ground,
     /// Where the paths lead; `None` for one that cannot be told.
     pub(crate) places: Vec<Option<PathBuf>>,
-    /// The same for who is asked: also where a path would lead if what its links name was there.
+    /// The same as the user or orchestrator sees it: also where a path would lead if what its links name was there.
     pub(crate) leads: Vec<Option<PathBuf>>,
 }
 
-/// The looks of one agent.
+/// Takes the looks of one agent.
 #[derive(Clone)]
 pub(crate) struct PathExaminer {
     places: Arc<Semaphore>,
@@ -58,7 +58,7 @@ impl Default for PathExaminer {
 }
 
 impl PathExaminer {
-    /// PathExaminer. `None` where that takes too long, or there is too much to look at.
+    /// Looks at the paths. `None` where that takes too long, or there is too much to look at.
     pub(crate) async fn take(self, survey: Survey) -> Option<PathsFound> {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
@@ -87,7 +87,7 @@ impl PathExaminer {
 }
 
 impl Survey {
-    /// PathExaminer at the disk; gives up between two paths when it is late.
+    /// Looks at the disk; gives up between two paths when it is late.
     fn look(self, until: Instant) -> Option<PathsFound> {
         let (mut places, mut leads) = (Vec::new(), Vec::new());
         for path in &self.paths {

@@ -1,11 +1,11 @@
-//! The places of a question, as who is asked is shown them: what the agent calls them, and where they really lead.
+//! The places of a question, as the user or orchestrator sees them: what the agent calls them, and where they really lead.
 
 use super::look_at_paths::PathsFound;
 use crate::acp::Touched;
 use crate::domain::limits;
 use crate::domain::permission::{Policy, Verdict, judge};
 use crate::domain::text::redact::Hidden;
-use crate::team::agent::actor::Actor;
+use crate::team::agent::context::AgentContext;
 
 /// What is shown of a path where it leads elsewhere: so little that the place behind it is surely seen, too.
 const NAMED_CHARS: usize = 100;
@@ -13,61 +13,59 @@ const NAMED_CHARS: usize = 100;
 /// What is shown of an edit that is asked about wherever it is.
 const TOO_MANY_LINKS: &str = "… asked about anyway: a guarded directory has so many entries that the links in it are not all known";
 
-impl Actor {
-    /// Returns the places of a question as they are shown: `path -> place` where a path leads elsewhere, and `path -> ?` where
-    /// that cannot be told. Those come first for which somebody is asked; what is beyond [`limits::QUESTION_PATHS`] is a number. What
-    /// only may be a place is shown where somebody is asked for it, or where nothing else is named.
-    pub(crate) fn shown_paths(
-        &self,
-        kind: &str,
-        touched: &Touched,
-        found: Option<&PathsFound>,
-    ) -> Vec<String> {
-        let paths: Vec<_> = touched.all().collect();
-        let named = touched.paths().len();
-        let place_of = |at: usize| found.and_then(|found| found.places.get(at)?.clone());
-        let is_free = |at: &usize| {
-            let verdict =
-                found.map(|found| judge(Policy::Rules, kind, &[place_of(*at)], &found.ground));
-            verdict == Some(Verdict::Allow)
-        };
-        let mut order: Vec<usize> = (0..paths.len()).collect();
-        order.retain(|at| *at < named || named == 0 || !is_free(at));
-        order.sort_by_cached_key(is_free);
-        let mut shown: Vec<_> = order
-            .iter()
-            .take(limits::QUESTION_PATHS)
-            .map(|at| self.shown_path(paths[*at], *at, found))
-            .collect();
-        let more = order.len().saturating_sub(limits::QUESTION_PATHS);
-        if more > 0 {
-            shown.push(format!("… and {more} more"));
-        }
-        // Nobody's path is shown so: one that begins like it is in quotes.
-        if kind == "edit" && found.is_some_and(|found| !found.ground.knows_all_guarded) {
-            shown.push(TOO_MANY_LINKS.to_owned());
-        }
-        shown
+/// Returns the places of a question as they are shown: `path -> place` where a path leads elsewhere, and `path -> ?` where
+/// that cannot be told. Those that make it a question come first; what is beyond [`limits::QUESTION_PATHS`] is a number. What
+/// only may be a place is shown where it makes it a question, or where nothing else is named.
+pub(crate) fn shown_paths(
+    agent: &AgentContext,
+    kind: &str,
+    touched: &Touched,
+    found: Option<&PathsFound>,
+) -> Vec<String> {
+    let paths: Vec<_> = touched.all().collect();
+    let named = touched.paths().len();
+    let place_of = |at: usize| found.and_then(|found| found.places.get(at)?.clone());
+    let is_free = |at: &usize| {
+        let verdict =
+            found.map(|found| judge(Policy::Rules, kind, &[place_of(*at)], &found.ground));
+        verdict == Some(Verdict::Allow)
+    };
+    let mut order: Vec<usize> = (0..paths.len()).collect();
+    order.retain(|at| *at < named || named == 0 || !is_free(at));
+    order.sort_by_cached_key(is_free);
+    let mut shown: Vec<_> = order
+        .iter()
+        .take(limits::QUESTION_PATHS)
+        .map(|at| shown_path(agent, paths[*at], *at, found))
+        .collect();
+    let more = order.len().saturating_sub(limits::QUESTION_PATHS);
+    if more > 0 {
+        shown.push(format!("… and {more} more"));
     }
+    // Nobody's path is shown so: one that begins like it is in quotes.
+    if kind == "edit" && found.is_some_and(|found| !found.ground.knows_all_guarded) {
+        shown.push(TOO_MANY_LINKS.to_owned());
+    }
+    shown
+}
 
-    fn shown_path(&self, path: &str, at: usize, found: Option<&PathsFound>) -> String {
-        let leads = found.and_then(|found| found.leads.get(at)?.as_deref());
-        let named = self.secrets.hidden(path);
-        let as_named = self.identity.cwd.join(path);
-        let Some(place) = leads else {
-            return format!("{} -> ?", quoted(&in_short(&named, NAMED_CHARS)));
-        };
-        if as_named == place {
-            return quoted(&in_short(&named, limits::QUESTION_CHARS));
-        }
-        let inner = place.strip_prefix(&self.identity.root).unwrap_or(place);
-        let inner = match inner.to_string_lossy() {
-            here if here.is_empty() => ".".into(),
-            inner => inner,
-        };
-        let place = in_short(&self.secrets.hidden(inner), limits::QUESTION_CHARS);
-        format!("{} -> {}", quoted(&in_short(&named, NAMED_CHARS)), quoted(&place))
+fn shown_path(agent: &AgentContext, path: &str, at: usize, found: Option<&PathsFound>) -> String {
+    let leads = found.and_then(|found| found.leads.get(at)?.as_deref());
+    let named = agent.secrets.hidden(path);
+    let as_named = agent.identity.cwd.join(path);
+    let Some(place) = leads else {
+        return format!("{} -> ?", quoted(&in_short(&named, NAMED_CHARS)));
+    };
+    if as_named == place {
+        return quoted(&in_short(&named, limits::QUESTION_CHARS));
     }
+    let inner = place.strip_prefix(&agent.identity.root).unwrap_or(place);
+    let inner = match inner.to_string_lossy() {
+        here if here.is_empty() => ".".into(),
+        inner => inner,
+    };
+    let place = in_short(&agent.secrets.hidden(inner), limits::QUESTION_CHARS);
+    format!("{} -> {}", quoted(&in_short(&named, NAMED_CHARS)), quoted(&place))
 }
 
 /// Returns the beginning and the end of a long text.

@@ -2,14 +2,15 @@
 
 use crate::acp::AcpError;
 use crate::config::Profile;
-use crate::domain::task::{TaskError, error_class, retry_time};
+use crate::domain::task::TaskError;
+use crate::domain::task::{error_class, retry_time};
 
 /// What is known that an error does not tell itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advice<'a> {
     /// How to log in: the end of a sentence that begins "to log in,".
     pub(crate) login: Option<&'a str>,
-    /// When a limit that is used up begins anew, in seconds since 1970, if the agent has told.
+    /// When a limit that is used up begins anew, in seconds since 1970, if the agent has said so.
     pub(crate) resets_at: Option<f64>,
     /// The wall time.
     pub(crate) now_ms: i64,
@@ -62,8 +63,8 @@ impl<'a> Advice<'a> {
                 }
             }
             error_class::QUOTA | error_class::UNAVAILABLE => {
-                let told = || retry_time::at_ms(self.resets_at?, self.now_ms);
-                error.retry_ms = retry_time::retry_ms(words, self.now_ms).or_else(told);
+                let by_report = || retry_time::at_ms(self.resets_at?, self.now_ms);
+                error.retry_ms = retry_time::retry_ms(words, self.now_ms).or_else(by_report);
             }
             _ => {}
         }
@@ -91,14 +92,14 @@ mod tests {
     fn who_does_not_get_ready_is_told_of_with_the_setting_that_helps() {
         let error =
             AcpError::Deadline { method: "initialize".into(), after: Duration::from_mins(2) };
-        let told = advice().on_start(&error);
-        assert_eq!(told.class, "start");
+        let error = advice().on_start(&error);
+        assert_eq!(error.class, "start");
         assert!(
-            told.message.starts_with("it did not answer `initialize` within 120 s: "),
+            error.message.starts_with("it did not answer `initialize` within 120 s: "),
             "{}",
-            told.message
+            error.message
         );
-        assert!(told.message.contains("`start_seconds`"), "{}", told.message);
+        assert!(error.message.contains("`start_seconds`"), "{}", error.message);
         let refused = advice().on_start(&refused(-32000, "Authentication required", None));
         assert_eq!(refused.class, error_class::AUTH);
     }
@@ -119,10 +120,10 @@ mod tests {
         let error = advice().on(&refused(-32603, "Internal error", data));
         assert_eq!(error.class, error_class::QUOTA);
         assert_eq!(error.retry_ms, Some(NOW + 60_000));
-        let told = Advice { resets_at: Some(1_790_000_600.0), ..advice() };
-        let error = told.on(&refused(429, "slow down", None));
+        let advised = Advice { resets_at: Some(1_790_000_600.0), ..advice() };
+        let error = advised.on(&refused(429, "slow down", None));
         assert_eq!(error.retry_ms, Some(NOW + 600_000));
-        assert_eq!(told.on(&refused(400, "no", None)).retry_ms, None);
+        assert_eq!(advised.on(&refused(400, "no", None)).retry_ms, None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What git can tell of the files that a task changes: a look at its start and one at its end, each a bounded child process.
 //!
 //! A task's prompt waits for the first look, but not for long ([`HELD`]). A look writes nothing into the repository and runs nothing that the repository names. It
-//! fails without harm: then the result says what could not be told, and why. What it finds may be somebody else's doing.
+//! fails without harm: then the result says what is not known, and why. What it finds may be another's doing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -154,7 +154,7 @@ impl Repository {
         Some(Self { root: root.to_owned(), project: project.to_owned(), environment })
     }
 
-    /// Begins the look at a task's start; `done` is told when it is done.
+    /// Begins the look at a task's start; `done` gets the report when it is done.
     pub(crate) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
         let repository = self.clone();
         let hold = Hold { looked: CancellationToken::new(), late: Arc::default() };
@@ -171,7 +171,7 @@ impl Repository {
         Before { repository, looking: AbortOnDropHandle::new(looking), hold }
     }
 
-    /// PathExaminer at the working tree, and at files that are of interest anyway.
+    /// Looks at the working tree, and at files that are of interest anyway.
     async fn look(
         &self,
         also: &BTreeMap<String, super::git_compare::State>,
@@ -315,7 +315,7 @@ impl Before {
         self.hold.clone()
     }
 
-    /// PathExaminer again, and says what has changed since the start, by path from the project.
+    /// Looks again, and says what has changed since the start, by path from the project.
     pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
         let Self { repository, looking, hold } = self;
         let compared = async {

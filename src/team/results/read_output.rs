@@ -8,7 +8,8 @@ use crate::bus::storage::LogError;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::task::result::Details;
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 use crate::team::turn::transcript;
 
 /// A part of a task's output.
@@ -31,7 +32,7 @@ pub struct TaskOutput {
 }
 
 impl TaskOutput {
-    /// Says whether this is all that will ever come of the task: who has assigned it needs no other word of its end.
+    /// Says whether this is all that will ever come of the task: the member that has assigned it needs no notice of its end.
     pub fn is_the_end(&self) -> bool {
         self.task.status.is_final() && self.next_offset.is_none()
     }

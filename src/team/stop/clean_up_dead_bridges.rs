@@ -15,7 +15,8 @@ use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::domain::timeouts;
 use crate::supervisor::{Remains, end_remains};
-use crate::team::team_handle::{Team, TeamError};
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
 
 /// How often it looks while a shim is given time to end by itself.
 const SOON: Duration = Duration::from_secs(1);
@@ -118,7 +119,7 @@ fn without_bridge(state: &State) -> BTreeMap<SessionId, Option<Run>> {
     orphans.map(|session| (session.id, session.run.clone())).collect()
 }
 
-/// Names the processes that were written down; those of another boot are no more, and one without a start time is nobody.
+/// Names the processes that were written down; those of another boot are no more, and one without a start time names no process.
 fn processes(run: &Run, boot: u32) -> Vec<(u32, u64)> {
     let marks = run.shim.iter().chain([&run.agent]);
     let of_now = marks.filter(|_| run.boot == boot);
@@ -131,7 +132,7 @@ mod tests {
     use crate::domain::member::ProcessMark;
 
     #[test]
-    fn a_pid_without_its_start_time_or_of_another_boot_names_nobody() {
+    fn a_pid_without_its_start_time_or_of_another_boot_names_no_process() {
         let mark = |pid, started| ProcessMark { pid, started };
         let run = Run {
             boot: 1,

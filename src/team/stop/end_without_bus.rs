@@ -1,4 +1,4 @@
-//! The ends of a bridge's own agents, for when the bus takes no wish: what it holds itself it can end without an append.
+//! The ends of a bridge's own agents, for when the bus takes no request: what it holds itself it can end without an append.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ids::SessionId;
-use crate::sys::mutex::lock;
 
 /// The ends of all agents that have actors. Clones are the same.
 #[derive(Clone, Default)]
@@ -18,15 +17,15 @@ pub(crate) struct Ends {
 #[derive(Clone)]
 pub(crate) struct OwnEnd {
     /// Cancelled to end its processes at once.
-    pub(crate) wanted: CancellationToken,
+    pub(crate) force: CancellationToken,
     /// Cancelled when they are gone for good. What is to be written of them may be left.
     pub(crate) gone: CancellationToken,
 }
 
 impl Ends {
     /// Takes in an agent that begins; it ends at once with the whole team, too.
-    pub(crate) fn begin(&self, session: SessionId, hurry: &CancellationToken) -> OwnEnd {
-        let end = OwnEnd { wanted: hurry.child_token(), gone: CancellationToken::new() };
+    pub(crate) fn begin(&self, session: SessionId, force_stop: &CancellationToken) -> OwnEnd {
+        let end = OwnEnd { force: force_stop.child_token(), gone: CancellationToken::new() };
         self.with(|ends| ends.insert(session, end.clone()));
         end
     }
@@ -50,6 +49,6 @@ impl Ends {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut BTreeMap<SessionId, OwnEnd>) -> R) -> R {
-        act(&mut lock(&self.ends))
+        act(&mut crate::sys::mutex::lock(&self.ends))
     }
 }

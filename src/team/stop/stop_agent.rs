@@ -1,4 +1,4 @@
-//! Stopping an agent: in good order, or by signals at once; bounded either way.
+//! Stopping an agent: gracefully, or by signals at once; bounded either way.
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,23 +11,23 @@ use crate::supervisor::{StopPlan, Supervised};
 pub(crate) async fn stop(
     child: &Supervised,
     connection: Option<(&Connection, &AcpSessionId)>,
-    wanted: StopMode,
-    hurry: &CancellationToken,
+    mode: StopMode,
+    force_stop: &CancellationToken,
 ) -> Option<String> {
-    let stopped = match wanted {
+    let stopped = match mode {
         StopMode::AtOnce => tokio::select! {
             stopped = child.kill() => stopped,
-            () = hurry.cancelled() => child.stop(StopPlan::FORCED).await,
+            () = force_stop.cancelled() => child.stop(StopPlan::FORCED).await,
         },
         StopMode::Gracefully => tokio::select! {
-            stopped = in_order(child, connection) => stopped,
-            () = hurry.cancelled() => child.stop(StopPlan::FORCED).await,
+            stopped = gracefully(child, connection) => stopped,
+            () = force_stop.cancelled() => child.stop(StopPlan::FORCED).await,
         },
     };
     stopped.err().map(|error| error.to_string())
 }
 
-async fn in_order(
+async fn gracefully(
     child: &Supervised,
     connection: Option<(&Connection, &AcpSessionId)>,
 ) -> Result<crate::supervisor::Exit, crate::supervisor::StopError> {

@@ -18,7 +18,7 @@ use crate::domain::ids::CallId;
 pub(crate) struct Proof {
     given: Vec<DeliveredText>,
     /// Calls whose answers our tools gave before the last tool call ended: the next words prove that they were read.
-    told: Vec<CallId>,
+    answered: Vec<CallId>,
     /// What has been proven, and the bus does not know yet.
     proven: Vec<CallId>,
 }
@@ -88,9 +88,9 @@ impl Proof {
     }
 
     /// Notes the calls of our tools that have been answered, as a tool call has ended and no other runs.
-    pub(crate) fn told(&mut self, calls: impl IntoIterator<Item = CallId>) {
+    pub(crate) fn answered(&mut self, calls: impl IntoIterator<Item = CallId>) {
         let open: Vec<_> = calls.into_iter().filter(|call| !self.is_open(*call)).collect();
-        self.told = open;
+        self.answered = open;
     }
 
     /// Takes in what the agent says.
@@ -101,7 +101,7 @@ impl Proof {
             }
             let next = |given: &mut DeliveredText| given.stage == Stage::Next;
             self.proven.extend(self.given.extract_if(.., next).map(|given| given.call));
-            self.proven.append(&mut self.told);
+            self.proven.append(&mut self.answered);
         }
         if sign.calls_over {
             for given in &mut self.given {
@@ -120,7 +120,7 @@ impl Proof {
     /// Takes in the end of the turn, a good one or another; returns what was not taken back by anybody, and whether it was shown.
     pub(crate) fn end(&mut self, good: bool) -> Vec<(CallId, bool)> {
         // These are the tools' to account for, which know more.
-        self.told.clear();
+        self.answered.clear();
         let shown = |given: DeliveredText| {
             let by_its_end = good && given.spoken && matches!(given.stage, Stage::Taken(_));
             (given.call, by_its_end)
@@ -137,7 +137,6 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::domain::timeouts;
 
     const CALL: CallId = CallId(Uuid::nil());
     const WORDS: Sign = Sign { own: true, calls_over: false, ended_well: false };
@@ -215,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn words_prove_what_our_tools_told_before() {
+    fn words_prove_what_our_tools_answered_before() {
         let mut proof = Proof::default();
         proof.hear(CALLS_OVER, Instant::now());
-        proof.told([CALL]);
+        proof.answered([CALL]);
         assert!(!proof.is_open(CALL), "the next call proves it too");
         proof.hear(WORDS, Instant::now());
         assert_eq!(proof.end(false), [(CALL, true)]);
-        proof.told([CALL]);
+        proof.answered([CALL]);
         assert_eq!(proof.end(true), []);
     }
 

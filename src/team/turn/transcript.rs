@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::turn_record::Outcome;
+use super::outcome::Outcome;
 use crate::acp::{TokenUsage, Update};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::redact::Hidden;
@@ -26,18 +26,18 @@ pub(crate) fn of_taken(wall_ms: i64) -> String {
 /// Writes the line of the end: why, what went wrong, and the tokens of the turn where the agent tells.
 pub(crate) fn of_end(wall_ms: i64, outcome: &Outcome) -> String {
     let error = outcome.error.as_ref().map(|error| error.message.as_str());
-    let usage = outcome.usage.map(tokens_told);
+    let usage = outcome.usage.map(tokens);
     let body = json!({ "stop_reason": outcome.stop_reason, "error": error, "usage": usage });
     line(wall_ms, "end", &body)
 }
 
-fn tokens_told(usage: TokenUsage) -> Value {
+fn tokens(usage: TokenUsage) -> Value {
     json!({ "input": usage.input, "output": usage.output, "cached": usage.cached, "total": usage.total })
 }
 
 /// Writes the line of what git was seen to tell.
-pub(crate) fn of_git(wall_ms: i64, told: &str) -> String {
-    line(wall_ms, "git", &json!({ "told": told }))
+pub(crate) fn of_git(wall_ms: i64, report: &str) -> String {
+    line(wall_ms, "git", &json!({ "told": report }))
 }
 
 /// Writes the line of a permission question and its answer.
@@ -65,7 +65,7 @@ pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
                 .collect();
             ("plan", json!({ "entries": entries }))
         }
-        Update::Tokens(tokens) => ("tokens", tokens_told(*tokens)),
+        Update::Tokens(usage) => ("tokens", tokens(*usage)),
         Update::Usage { used, size, cost, .. } => {
             let cost = cost
                 .as_ref()
@@ -102,8 +102,8 @@ pub(crate) fn said(transcript: &str) -> String {
 fn line(wall_ms: i64, kind: &str, body: &Value) -> String {
     let mut whole = json!({ "at": iso8601(wall_ms), "kind": kind });
     if let (Some(whole), Some(body)) = (whole.as_object_mut(), body.as_object()) {
-        let told = body.iter().filter(|(_, value)| !value.is_null());
-        whole.extend(told.map(|(key, value)| (key.clone(), value.clone())));
+        let present = body.iter().filter(|(_, value)| !value.is_null());
+        whole.extend(present.map(|(key, value)| (key.clone(), value.clone())));
     }
     whole.to_string()
 }

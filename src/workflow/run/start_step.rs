@@ -20,7 +20,7 @@ pub(crate) async fn give(
         return given;
     }
     let is_profile = team.config().profile(step.wanted()).is_ok();
-    let assigned = match team.taker(step.wanted()) {
+    let assigned = match team.assignee(step.wanted()) {
         Assignee::Live(agent) => {
             let agent = agent.to_string();
             team.assign(Assignment { agent, ..assignment }).await
@@ -31,7 +31,7 @@ pub(crate) async fn give(
     };
     match assigned {
         Ok(_) => Ok(()),
-        Err(error) if is_limit(&error) => match team.make_room().await {
+        Err(error) if is_limit(&error) => match team.free_a_slot().await {
             Ok(AgentSlot::Soon) => Err(Blocker::Busy),
             Ok(AgentSlot::Never) => Err(Blocker::of(error)),
             Err(error) => {
@@ -68,7 +68,7 @@ async fn resume_conversation(
     if task.started_ms.is_some() {
         again.prompt = format!("{BEGUN_BEFORE}\n\n{}", assignment.prompt);
     }
-    let blocked = match team.call_back(task.session, again).await {
+    let blocked = match team.resume_agent(task.session, again).await {
         Ok(Some(_)) => return Some(Ok(())),
         Ok(None) => "no agent to resume".to_owned(),
         Err(error) => match Blocker::of(error) {

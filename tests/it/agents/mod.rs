@@ -1,7 +1,6 @@
 //! Agents as their orchestrator meets them: tasks, messages, permissions, results, crashes.
 
 pub(crate) mod failing_bus;
-pub(crate) mod failing_bus_model;
 pub(crate) mod messaging;
 pub(crate) mod mid_turn_delivery;
 pub(crate) mod permission_rules;

@@ -150,7 +150,7 @@ async fn lead(
 async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failure> {
     let workflow = match request {
         Request::Plan(written) => {
-            let plan = planned(written, &workflows.team().known())?;
+            let plan = planned(written, &workflows.team().candidates())?;
             workflows.create(plan).await?
         }
         Request::Resume(id) => workflows.resume(id).await?,

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::delivery::capabilities::SteerWhen;
+use crate::domain::timeouts;
 
 const STALL: Duration = Duration::from_mins(5);
 
-fn wishes() -> AgentOnBus {
+fn on_bus() -> AgentOnBus {
     AgentOnBus { live: true, ..AgentOnBus::default() }
 }
 
@@ -32,7 +33,7 @@ fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
     Situation {
         turn: Some(TurnSituation {
             cancelled,
-            given_up: false,
+            abandoned: false,
             asking: false,
             heard: now,
             stirred: now,
@@ -51,24 +52,24 @@ fn mail(newest: u64, urgent: Option<u64>) -> PendingMail {
 fn no_turn_begins_while_one_runs() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
-    let wishes = AgentOnBus { next_task: Some(task.clone()), mail: mail(9, None), ..wishes() };
+    let on_bus = AgentOnBus { next_task: Some(task.clone()), mail: mail(9, None), ..on_bus() };
     let rest = NextStep::Rest(Some(now + timeouts::LOOK_FOR_SIGN_OF_LIFE));
-    assert_eq!(next(&wishes, &busy(now, None)), rest);
-    assert_eq!(next(&wishes, &idle(now)), NextStep::Begin(task));
+    assert_eq!(next(&on_bus, &busy(now, None)), rest);
+    assert_eq!(next(&on_bus, &idle(now)), NextStep::Begin(task));
 }
 
 #[test]
 fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_task() {
     let now = Instant::now();
-    let wishes = AgentOnBus { mail: mail(9, None), ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), NextStep::Wake(9));
+    let on_bus = AgentOnBus { mail: mail(9, None), ..on_bus() };
+    assert_eq!(next(&on_bus, &idle(now)), NextStep::Wake(9));
     let just_woken = Situation { woken: Some(now), ..idle(now) };
     let later = now + timeouts::GATHER_MESSAGES;
-    assert_eq!(next(&wishes, &just_woken), NextStep::Rest(Some(later)));
+    assert_eq!(next(&on_bus, &just_woken), NextStep::Rest(Some(later)));
     let then = Situation { now: later, ..just_woken };
-    assert_eq!(next(&wishes, &then), NextStep::Wake(9));
+    assert_eq!(next(&on_bus, &then), NextStep::Wake(9));
     let task = TaskId::from_bits(1);
-    let with_task = AgentOnBus { next_task: Some(task.clone()), ..wishes };
+    let with_task = AgentOnBus { next_task: Some(task.clone()), ..on_bus };
     assert_eq!(next(&with_task, &then), NextStep::Begin(task));
 }
 
@@ -76,63 +77,63 @@ fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_tas
 fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_else() {
     let now = Instant::now();
     let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
-    let wishes = AgentOnBus { mail: mail(9, Some(9)), next_task: Some(second), ..wishes() };
+    let on_bus = AgentOnBus { mail: mail(9, Some(9)), next_task: Some(second), ..on_bus() };
     let running = busy(now, None);
-    assert_eq!(next(&wishes, &running), NextStep::Interrupt);
+    assert_eq!(next(&on_bus, &running), NextStep::Interrupt);
     let mut interrupted = running.clone();
     if let Some(turn) = &mut interrupted.turn {
         turn.interrupted = true;
     }
     assert_eq!(
-        next(&wishes, &interrupted),
+        next(&on_bus, &interrupted),
         NextStep::Rest(Some(now + timeouts::LOOK_FOR_SIGN_OF_LIFE)),
         "and it is not given up when it does not end"
     );
     assert_eq!(
-        next(&wishes, &busy(now, Some(now))),
+        next(&on_bus, &busy(now, Some(now))),
         NextStep::Rest(Some(now + grace_periods::CANCEL))
     );
     let cut = Situation { cut: Some(first.clone()), ..idle(now) };
-    assert_eq!(next(&wishes, &cut), NextStep::GoOn(first));
-    let stopping = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes };
+    assert_eq!(next(&on_bus, &cut), NextStep::Continue(first));
+    let stopping = AgentOnBus { stop: Some(StopMode::Gracefully), ..on_bus };
     assert_eq!(next(&stopping, &cut), NextStep::Stop(StopMode::Gracefully));
 }
 
 #[test]
 fn mail_is_steered_into_a_turn_that_is_not_cancelled() {
     let now = Instant::now();
-    let wishes = AgentOnBus { mail: mail(9, None), ..wishes() };
+    let on_bus = AgentOnBus { mail: mail(9, None), ..on_bus() };
     let reach = Reach { steer: Some(SteerWhen::Always), drains: false };
     let situation = |cancelled| Situation { reach, ..busy(now, cancelled) };
-    assert_eq!(next(&wishes, &situation(None)), NextStep::Steer);
+    assert_eq!(next(&on_bus, &situation(None)), NextStep::Steer);
     assert_eq!(
-        next(&wishes, &situation(Some(now))),
+        next(&on_bus, &situation(Some(now))),
         NextStep::Rest(Some(now + grace_periods::CANCEL))
     );
     let later = now + Duration::from_secs(1);
     let gathering = Situation { steer_after: Some(later), ..situation(None) };
-    assert_eq!(next(&wishes, &gathering), NextStep::Rest(Some(later)));
+    assert_eq!(next(&on_bus, &gathering), NextStep::Rest(Some(later)));
 }
 
 #[test]
 fn the_first_prompt_waits_for_the_tools_but_not_for_ever() {
     let now = Instant::now();
-    let wishes = AgentOnBus { next_task: Some(TaskId::from_bits(1)), unproven: true, ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), NextStep::Rest(Some(now + timeouts::TOOLS_LISTED)));
+    let on_bus = AgentOnBus { next_task: Some(TaskId::from_bits(1)), unproven: true, ..on_bus() };
+    assert_eq!(next(&on_bus, &idle(now)), NextStep::Rest(Some(now + timeouts::TOOLS_LISTED)));
     let late = Situation { now: now + timeouts::TOOLS_LISTED, ..idle(now) };
-    assert_eq!(next(&wishes, &late), NextStep::MissTools);
+    assert_eq!(next(&on_bus, &late), NextStep::MissTools);
 }
 
 #[test]
 fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
-    let wishes = AgentOnBus { next_task: Some(task.clone()), ..wishes() };
+    let on_bus = AgentOnBus { next_task: Some(task.clone()), ..on_bus() };
     let settled = now + Duration::from_millis(500);
     let early = Situation { settled: Some(settled), ..idle(now) };
-    assert_eq!(next(&wishes, &early), NextStep::Rest(Some(settled)));
+    assert_eq!(next(&on_bus, &early), NextStep::Rest(Some(settled)));
     let later = Situation { now: settled, ..early };
-    assert_eq!(next(&wishes, &later), NextStep::Begin(task));
+    assert_eq!(next(&on_bus, &later), NextStep::Begin(task));
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs()
     let now = Instant::now();
     let task = TaskId::from_bits(1);
     let fresh =
-        AgentOnBus { next_task: Some(task.clone()), fresh_task: Some(task.clone()), ..wishes() };
+        AgentOnBus { next_task: Some(task.clone()), fresh_task: Some(task.clone()), ..on_bus() };
     let used = Situation { renews: true, ..idle(now) };
     assert_eq!(next(&fresh, &used), NextStep::Renew);
     let running = Situation { renews: true, ..busy(now, None) };
@@ -153,39 +154,39 @@ fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs()
 }
 
 #[test]
-fn a_cancelled_turn_that_does_not_end_is_given_up() {
+fn a_cancelled_turn_that_does_not_end_is_abandoned() {
     let now = Instant::now();
-    let wishes = AgentOnBus { cancel: true, ..wishes() };
-    assert_eq!(next(&wishes, &busy(now, None)), NextStep::CancelTurn);
+    let on_bus = AgentOnBus { cancel: true, ..on_bus() };
+    assert_eq!(next(&on_bus, &busy(now, None)), NextStep::CancelTurn);
     assert_eq!(
-        next(&wishes, &busy(now, Some(now))),
+        next(&on_bus, &busy(now, Some(now))),
         NextStep::Rest(Some(now + grace_periods::CANCEL.min(timeouts::LOOK_FOR_SIGN_OF_LIFE)))
     );
-    assert_eq!(next(&wishes, &busy(now + grace_periods::CANCEL, Some(now))), NextStep::GiveUpTask);
+    assert_eq!(next(&on_bus, &busy(now + grace_periods::CANCEL, Some(now))), NextStep::AbandonTask);
 }
 
 #[test]
 fn a_graceful_stop_lets_the_turn_end_then_cancels_it_then_stops_all_the_same() {
     let now = Instant::now();
-    let wishes = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), NextStep::Stop(StopMode::Gracefully));
+    let on_bus = AgentOnBus { stop: Some(StopMode::Gracefully), ..on_bus() };
+    assert_eq!(next(&on_bus, &idle(now)), NextStep::Stop(StopMode::Gracefully));
     let running = Situation { stopping_since: Some(now), ..busy(now, None) };
-    assert_eq!(next(&wishes, &running), NextStep::Rest(Some(now + grace_periods::TURN)));
+    assert_eq!(next(&on_bus, &running), NextStep::Rest(Some(now + grace_periods::TURN)));
     let late = Situation { now: now + grace_periods::TURN, ..running };
-    assert_eq!(next(&wishes, &late), NextStep::CancelTurn);
+    assert_eq!(next(&on_bus, &late), NextStep::CancelTurn);
     let cancelled = busy(now + grace_periods::CANCEL_WHILE_STOPPING, Some(now));
-    assert_eq!(next(&wishes, &cancelled), NextStep::Stop(StopMode::Gracefully));
+    assert_eq!(next(&on_bus, &cancelled), NextStep::Stop(StopMode::Gracefully));
 }
 
 #[test]
 fn a_stop_does_not_wait_for_an_answer_to_a_question() {
     let now = Instant::now();
-    let wishes = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes() };
+    let on_bus = AgentOnBus { stop: Some(StopMode::Gracefully), ..on_bus() };
     let asking = Situation {
         stopping_since: Some(now),
         turn: Some(TurnSituation {
             cancelled: None,
-            given_up: false,
+            abandoned: false,
             asking: true,
             heard: now,
             stirred: now,
@@ -194,21 +195,21 @@ fn a_stop_does_not_wait_for_an_answer_to_a_question() {
         }),
         ..idle(now)
     };
-    assert_eq!(next(&wishes, &asking), NextStep::CancelTurn);
+    assert_eq!(next(&on_bus, &asking), NextStep::CancelTurn);
 }
 
 #[test]
 fn silence_is_told_once_and_its_end_too() {
     let now = Instant::now();
     let silent = Situation { now: now + STALL, ..busy(now, None) };
-    assert_eq!(next(&wishes(), &silent), NextStep::Stall);
-    let told = AgentOnBus { stalled: true, ..wishes() };
+    assert_eq!(next(&on_bus(), &silent), NextStep::Stall);
+    let told = AgentOnBus { stalled: true, ..on_bus() };
     assert_eq!(
         next(&told, &silent),
         NextStep::Rest(Some(now + STALL + timeouts::LOOK_FOR_SIGN_OF_LIFE))
     );
     assert_eq!(next(&told, &busy(now, None)), NextStep::Stir);
-    let waits = AgentOnBus { waits: true, ..wishes() };
+    let waits = AgentOnBus { waits: true, ..on_bus() };
     assert_eq!(
         next(&waits, &silent),
         NextStep::Rest(Some(now + STALL + timeouts::LOOK_FOR_SIGN_OF_LIFE))
@@ -218,7 +219,7 @@ fn silence_is_told_once_and_its_end_too() {
         turn.asking = true;
     }
     assert_eq!(
-        next(&wishes(), &asking),
+        next(&on_bus(), &asking),
         NextStep::Rest(Some(now + STALL + timeouts::LOOK_FOR_SIGN_OF_LIFE)),
         "it waits for us"
     );
@@ -230,48 +231,48 @@ fn signs_of_life_are_told_now_and_then() {
     let mut situation = busy(now, None);
     situation.now = now + timeouts::RECORD_SIGN_OF_LIFE;
     let quiet = NextStep::Rest(Some(situation.now + timeouts::LOOK_FOR_SIGN_OF_LIFE));
-    assert_eq!(next(&wishes(), &situation), quiet, "there was none");
+    assert_eq!(next(&on_bus(), &situation), quiet, "there was none");
     if let Some(turn) = &mut situation.turn {
         turn.heard = now + timeouts::RECORD_SIGN_OF_LIFE;
     }
-    assert_eq!(next(&wishes(), &situation), NextStep::Stir);
+    assert_eq!(next(&on_bus(), &situation), NextStep::Stir);
 }
 
 #[test]
 fn an_interrupted_task_goes_before_the_next() {
     let now = Instant::now();
     let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
-    let wishes = AgentOnBus { next_task: Some(second), ..wishes() };
+    let on_bus = AgentOnBus { next_task: Some(second), ..on_bus() };
     let situation = Situation { interrupted: Some(first.clone()), ..idle(now) };
-    assert_eq!(next(&wishes, &situation), NextStep::Resume(first));
+    assert_eq!(next(&on_bus, &situation), NextStep::Resume(first));
 }
 
 #[test]
 fn a_kill_waits_for_nothing() {
     let now = Instant::now();
-    let wishes = AgentOnBus { stop: Some(StopMode::AtOnce), ..wishes() };
-    assert_eq!(next(&wishes, &busy(now, None)), NextStep::Stop(StopMode::AtOnce));
+    let on_bus = AgentOnBus { stop: Some(StopMode::AtOnce), ..on_bus() };
+    assert_eq!(next(&on_bus, &busy(now, None)), NextStep::Stop(StopMode::AtOnce));
     assert_eq!(next(&AgentOnBus::default(), &busy(now, None)), NextStep::Abandon);
 }
 
 #[test]
 fn what_has_happened_is_written_before_anything_else_begins() {
     let now = Instant::now();
-    let wishes =
-        AgentOnBus { next_task: Some(TaskId::from_bits(1)), mail: mail(9, Some(9)), ..wishes() };
+    let on_bus =
+        AgentOnBus { next_task: Some(TaskId::from_bits(1)), mail: mail(9, Some(9)), ..on_bus() };
     let later = now + Duration::from_secs(1);
     let with =
         |situation: Situation, unwritten| Situation { unwritten: Some(unwritten), ..situation };
     for idle_or_not in [idle(now), busy(now, None)] {
         let due = with(idle_or_not.clone(), now);
-        assert_eq!(next(&wishes, &due), NextStep::Write);
+        assert_eq!(next(&on_bus, &due), NextStep::Write);
         let waiting = with(idle_or_not, later);
-        assert_eq!(next(&wishes, &waiting), NextStep::Rest(Some(later)));
+        assert_eq!(next(&on_bus, &waiting), NextStep::Rest(Some(later)));
     }
-    let stopping = AgentOnBus { stop: Some(StopMode::Gracefully), ..wishes.clone() };
+    let stopping = AgentOnBus { stop: Some(StopMode::Gracefully), ..on_bus.clone() };
     let unwritten = with(idle(now), now);
     assert_eq!(next(&stopping, &unwritten), NextStep::Stop(StopMode::Gracefully));
-    let cancelled = AgentOnBus { cancel: true, ..wishes };
+    let cancelled = AgentOnBus { cancel: true, ..on_bus };
     let running = with(busy(now, None), later);
     assert_eq!(next(&cancelled, &running), NextStep::CancelTurn, "that needs no bus");
 }

@@ -1,9 +1,10 @@
-//! PathExaminer with git at repositories that name programs to be run, each of which would leave a word of itself behind.
+//! Looks with git at repositories that name programs to be run, each of which would leave a word of itself behind.
 
 use std::fs;
 use std::process::{Command, Output};
 
 use super::*;
+use crate::domain::timeouts;
 
 /// A directory with everything that git is to run there, each of which would leave a file behind.
 struct Hostile {
@@ -98,7 +99,7 @@ impl Hostile {
         fs::write(git_dir.join("info/attributes"), attributes).unwrap();
     }
 
-    /// PathExaminer at a project before and after a change, and returns the paths that differ.
+    /// Looks at a project before and after a change, and returns the paths that differ.
     async fn look(&self, project: &str, change: impl FnOnce()) -> (Vec<String>, GitLook) {
         let repository = Repository::of(&self.path(project), &self.environment()).unwrap();
         let before = repository.look_before(|_| {});

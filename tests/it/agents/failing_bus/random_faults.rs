@@ -15,7 +15,7 @@ use cli_team_bridge::sys::random_ids;
 use cli_team_bridge::workflow::Workflows;
 use cli_team_bridge::workflow::plan::{Draft, StepDraft};
 
-use super::failing_bus::{Troupe, at_rest, was_prompted};
+use super::each_write::{Troupe, at_rest, was_prompted};
 use crate::bus::every_engine::name;
 use crate::support::{DEADLINE, PAUSE, Stage};
 

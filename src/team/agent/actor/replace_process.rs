@@ -1,0 +1,76 @@
+//! A new process in the place of an agent's: for profiles whose process mixes sessions up, when a task is to begin anew.
+//!
+//! The member stays the same: its name, its session on the bus, its mail, its queue. Dropped at any point, the actor holds the
+//! process that is there then, so a stop of the agent ends it.
+//!
+//! Methods of the actor: `replace_unless_stopped`.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::Actor;
+use crate::bus::rules::Operation;
+use crate::bus::state::StopMode;
+use crate::domain::member::Tools;
+use crate::domain::task::TaskError;
+use crate::domain::task::result::Context;
+use crate::team::agent::process_record::record_process;
+use crate::team::agent::start_process::{self, Continued, StartError};
+use crate::team::results::spending::Spending;
+use crate::team::stop::stop_agent;
+
+/// What became of it.
+pub(super) enum Replacement {
+    /// There is a new process, which has not shown its tools yet.
+    Done,
+    /// The agent was asked to end.
+    Stopped(StopMode),
+    /// There is no process any more, for this reason; the error is for the tasks that wait for it.
+    Failed(String, Option<TaskError>),
+}
+
+impl Actor {
+    /// Replaces the process, unless the agent is asked to end meanwhile.
+    pub(super) async fn replace_unless_stopped(&mut self) -> Replacement {
+        let agent = Arc::clone(&self.agent);
+        let failed = tokio::select! {
+            replaced = self.replace() => match replaced {
+                Ok(()) => return Replacement::Done,
+                Err(error) => error,
+            },
+            mode = agent.stop_requested(|_| true) => return Replacement::Stopped(mode),
+        };
+        // It may run still, and not be an agent.
+        let child = &self.process.child;
+        let left = stop_agent::stop(child, None, StopMode::AtOnce, &agent.force_stop).await;
+        let error = failed.task_error(agent.advice());
+        Replacement::Failed(left.unwrap_or_else(|| failed.to_string()), error)
+    }
+
+    async fn replace(&mut self) -> Result<(), StartError> {
+        let agent = Arc::clone(&self.agent);
+        let old = Some((&self.process.connection, &self.process.session.id));
+        let (child, mode) = (&self.process.child, StopMode::Gracefully);
+        if let Some(left) = stop_agent::stop(child, old, mode, &agent.force_stop).await {
+            tracing::warn!("of the old process of {}: {left}", agent.name());
+        }
+        // Before the new endpoint says that they are there.
+        agent.write(Operation::Tools { session: agent.session(), tools: Tools::Unproven }).await;
+        let (child, pipes) = start_process::spawn(&agent).await?;
+        self.process.child = child.clone();
+        record_process(&agent, &child).await;
+        self.process =
+            start_process::connect_to(&agent, child, pipes, Continued::default()).await?;
+        self.questions.forget_calls();
+        self.record_session().await;
+        self.session_since = Instant::now();
+        self.tools_since = None;
+        self.introduced = false;
+        self.used = false;
+        self.conversation = Context::New;
+        self.spending = Spending::Nothing;
+        self.announce().await;
+        Ok(())
+    }
+}

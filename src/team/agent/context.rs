@@ -1,0 +1,114 @@
+//! What never changes for an agent, whichever process it has: its identity, how it is started, where it is recorded.
+//!
+//! Every part of an agent's actor gets this, and nothing else that the parts share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::model_and_mode::Offers;
+use crate::bus::rules::Operation;
+use crate::bus::state::StopMode;
+use crate::bus::{Bus, BusError, Membership, Receipt};
+use crate::config::Profile;
+use crate::delivery::recipient::Reader;
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::name::Name;
+use crate::domain::text::redact::Secrets;
+use crate::team::launch::{Launch, NewAgentIdentity};
+use crate::team::permissions::user_reachable::UserReachable;
+use crate::team::results::error_advice::Advice;
+
+pub(crate) struct AgentContext {
+    /// The bridge's own membership, in whose name everything about the agent is written.
+    pub(crate) membership: Membership,
+    pub(crate) launch: Arc<Launch>,
+    pub(crate) profile: Profile,
+    pub(crate) program: PathBuf,
+    pub(crate) identity: NewAgentIdentity,
+    /// What must not be written down of what the agent is given.
+    pub(crate) secrets: Secrets,
+    /// Cancelled to end the agent at once.
+    pub(crate) force_stop: CancellationToken,
+    pub(crate) user: UserReachable,
+    /// How long a turn may be without a sign of life.
+    pub(crate) stall: Duration,
+    /// Bytes a second that are read of the agent's stdout.
+    pub(crate) output_per_second: u64,
+    /// Where the agent reports the models that it offers.
+    pub(crate) offers: Offers,
+}
+
+impl AgentContext {
+    pub(crate) fn bus(&self) -> &Bus {
+        self.membership.bus()
+    }
+
+    pub(crate) fn session(&self) -> SessionId {
+        self.identity.session
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        &self.identity.name
+    }
+
+    pub(crate) fn wall_ms(&self) -> i64 {
+        self.bus().now().wall_ms
+    }
+
+    pub(crate) fn advice(&self) -> Advice<'_> {
+        Advice::of(&self.profile, self.wall_ms())
+    }
+
+    /// Returns the agent as the reader of texts.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        let prefix = self.profile.tool_prefix.as_ref();
+        let prefix = prefix.map_or("", |prefix| prefix.value.as_str());
+        Reader::new(self.name(), prefix)
+    }
+
+    /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; an error
+    /// goes to the log.
+    pub(crate) async fn write(&self, operation: Operation) -> Option<Receipt> {
+        match self.membership.ask(operation).await {
+            Ok(receipt) => Some(receipt),
+            Err(BusError::Refused(refusal)) => {
+                tracing::debug!("about {}: {refusal}", self.name());
+                None
+            }
+            Err(error) => {
+                tracing::warn!("about {}: {error}", self.name());
+                None
+            }
+        }
+    }
+
+    /// Writes a line into a transcript.
+    pub(crate) fn transcribe(&self, transcript: &TaskId, line: String) {
+        let line = self.secrets.hidden(line);
+        self.bus().transcript(transcript, line.as_str());
+    }
+
+    /// Waits for a request to stop the agent that `counts`, or until its session is gone.
+    pub(crate) async fn stop_requested(&self, counts: impl Fn(StopMode) -> bool) -> StopMode {
+        let mut changes = self.bus().changes();
+        loop {
+            let requested = self.bus().look(|state| match state.session(self.session()) {
+                Some(live) => live.stop,
+                None => Some(StopMode::AtOnce),
+            });
+            if let Some(mode) = requested.filter(|mode| counts(*mode)) {
+                return mode;
+            }
+            let closing = tokio::select! {
+                outcome = changes.changed() => outcome.is_err(),
+                () = self.force_stop.cancelled() => true,
+            };
+            if closing {
+                return StopMode::AtOnce;
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Which processes an agent has, as the bus records it, so that they are found when this bridge is dead.
+
+use super::context::AgentContext;
+use crate::acp::AcpSessionId;
+use crate::bus::BusError;
+use crate::bus::event::Runs;
+use crate::bus::rules::Operation;
+use crate::domain::member::ProcessMark;
+use crate::domain::text::redact::Hidden;
+use crate::supervisor::Supervised;
+
+/// Records a process that has just been spawned. Where the bus does not take it, the mark in the environment of the processes still
+/// finds them.
+pub(crate) async fn record_process(agent: &AgentContext, child: &Supervised) {
+    match agent.membership.ask(of_process(agent, child, None)).await {
+        Ok(_) | Err(BusError::Refused(_)) => {}
+        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
+    }
+}
+
+/// Returns what records a process with its ACP session.
+pub(crate) fn of_session(
+    agent: &AgentContext,
+    child: &Supervised,
+    session: &AcpSessionId,
+) -> Operation {
+    let id = session.written(&agent.secrets);
+    if id.is_none() {
+        let name = agent.name();
+        // It stays in memory: a crash of the agent does not end the conversation, its leave does.
+        tracing::warn!(
+            "the id that {name} gives its session holds a key or a token that it was given, and is not written down: once {name} has \
+             left, its conversation cannot be taken up again"
+        );
+    }
+    of_process(agent, child, id)
+}
+
+fn of_process(agent: &AgentContext, child: &Supervised, acp_session: Option<Hidden>) -> Operation {
+    let mark = |(pid, started)| ProcessMark { pid, started };
+    Operation::Runs(Box::new(Runs {
+        session: agent.session(),
+        agent: mark((child.pid(), child.start_time())),
+        shim: child.shim().map(mark),
+        acp_session: acp_session.map(Hidden::into),
+        place: agent.launch.place(),
+    }))
+}

@@ -1,0 +1,128 @@
+//! Why the team did not do what it was asked, in a sentence for a model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::project_trust::{Consent, UnreadableYes};
+use crate::bus::BusError;
+use crate::bus::rules::Refusal;
+use crate::config::UnknownProfile;
+use crate::domain::missing_program::MissingProgram;
+use crate::domain::name::{Name, NameError};
+
+/// Why the team did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    /// The bus did not.
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// Neither a live member nor a profile has that name.
+    #[error("`{name}` is neither a live agent nor a profile{}", known(.nearest, .profiles))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names like it.
+        nearest: Vec<String>,
+        /// All profiles.
+        profiles: Vec<String>,
+    },
+    /// There is no such profile to start an agent from.
+    #[error(transparent)]
+    Profile(#[from] UnknownProfile),
+    /// The program of a profile is not there.
+    #[error(transparent)]
+    Program(#[from] MissingProgram),
+    /// The project's own file says what would run, and the user has not said yes to it.
+    #[error("{_0}")]
+    Unagreed(Arc<Consent>),
+    /// Whether the user has said yes to a file of the project cannot be read now.
+    #[error("{what}, and {why}. Try again when it can be read")]
+    UnreadableYes {
+        /// What is not done, in one sentence's part.
+        what: String,
+        /// Why it cannot be read.
+        #[source]
+        why: UnreadableYes,
+    },
+    /// The name for a new agent is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The place to work is not one.
+    #[error(
+        "cwd {given:?} {problem}: name a directory inside the project, relative to its root, or in a worktree of its repository"
+    )]
+    Cwd {
+        /// As it was given.
+        given: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The agent does not offer the model.
+    #[error("`{agent}` cannot take this task: {problem}")]
+    Model {
+        /// Whose.
+        agent: Name,
+        /// Which models it offers.
+        problem: String,
+    },
+    /// Nobody of that name has been here, as far as is remembered.
+    #[error("no ended agent is called `{name}`{}", ended(.nearest))]
+    NeverHere {
+        /// The name.
+        name: String,
+        /// Names like it, else all.
+        nearest: Vec<String>,
+    },
+    /// A live agent stays where it is.
+    #[error(
+        "`{agent}` works in another directory: assign without `cwd`, or start a new agent with `name`"
+    )]
+    OtherCwd {
+        /// Whose.
+        agent: Name,
+    },
+    /// The bridge that holds the agent does not answer.
+    #[error("the bridge `{bridge}` that holds `{agent}` did not act within {} s; it may be stopped or overloaded", .after.as_secs())]
+    Silent {
+        /// The agent.
+        agent: Name,
+        /// The bridge.
+        bridge: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+}
+
+fn known(nearest: &[String], profiles: &[String]) -> String {
+    let quoted = |names: &[String]| {
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    match nearest {
+        [] => format!("; profiles: {}", quoted(profiles)),
+        names => format!(": did you mean {}?", quoted(names)),
+    }
+}
+
+fn ended(names: &[String]) -> String {
+    if names.is_empty() {
+        return ": assign without `resume` to start one".to_owned();
+    }
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!(": there are {}", names.join(", "))
+}
+
+impl TeamError {
+    /// Returns the sentence for a model: without any path of the bus.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Bus(error) => error.told(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl From<Refusal> for TeamError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Bus(refusal.into())
+    }
+}

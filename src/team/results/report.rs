@@ -1,0 +1,86 @@
+//! The result of a task besides its output: what is asked before its turn, and how the answers are put together after it.
+
+use std::collections::BTreeMap;
+
+use super::changed_files::{PathBase, changes, files};
+use super::collect::Collected;
+use super::failed_calls::failed_calls;
+use super::git_query::Repository;
+use super::spending::Spending;
+use crate::acp::{TokenUsage, ToolCalls};
+use crate::bus::event::TaskReport;
+use crate::domain::ids::TaskId;
+use crate::domain::task::result::{Context, Details, GitLook};
+use crate::team::agent::context::AgentContext;
+use crate::team::permissions::look_at_paths::PathExaminer;
+use crate::team::turn::transcript;
+
+/// Begins to collect for a task's turn, whose prompt waits for git's first look ([`Collected::hold`]).
+pub(crate) fn begin(agent: &AgentContext, task: &TaskId, context: Context) -> Collected {
+    let repository = Repository::of(&agent.identity.root, &agent.launch.environment);
+    let before = repository.map(|repository| {
+        let (bus, task) = (agent.bus().clone(), task.clone());
+        repository.look_before(move |report| {
+            let line = transcript::of_git(bus.now().wall_ms, report);
+            bus.transcript(&task, &line);
+        })
+    });
+    Collected::begin(context, before)
+}
+
+/// The words and calls of a turn that has ended, as far as its result is made of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub(crate) output: &'a str,
+    pub(crate) calls: &'a ToolCalls,
+    /// The tokens of the turn, where its end tells them.
+    pub(crate) usage: Option<TokenUsage>,
+}
+
+/// Puts together the result of a turn, with its details as a text of their own. Once the agent is asked to end, git is not waited
+/// for any more.
+pub(crate) async fn put_together(
+    agent: &AgentContext,
+    mut collected: Collected,
+    said: Said<'_>,
+    spending: &mut Spending,
+    examiner: PathExaminer,
+) -> (TaskReport, Option<String>) {
+    let cost = spending.grow(collected.spent());
+    let (by_git, git) = match collected.before.take() {
+        Some(before) => tokio::select! {
+            compared = before.compare() => compared,
+            _ = agent.stop_requested(|_| true) => {
+                let why = "the agent's end was asked for before git had looked again";
+                (BTreeMap::new(), GitLook::Partly(why.to_owned()))
+            }
+        },
+        None => (BTreeMap::new(), GitLook::Absent),
+    };
+    let base = PathBase {
+        project: agent.identity.root.clone(),
+        cwd: agent.identity.cwd.clone(),
+        bus: agent.launch.bus_dir.clone(),
+    };
+    let all = said.calls.all();
+    let by_calls = all.iter().copied().flat_map(changes).collect();
+    let failed_calls = failed_calls(&all, &collected.refused, &agent.secrets);
+    let by_calls = base.shown_all(by_calls, examiner).await;
+    let details = Details {
+        files: files(by_calls, by_git),
+        failed_calls,
+        calls_left_out: said.calls.forgotten(),
+        git,
+    };
+    let report = TaskReport {
+        context: collected.context,
+        usage: collected.usage(said.usage, cost),
+        last_words: collected.last_words(said.output),
+        details: None,
+    };
+    let details = (!details.is_empty()).then(|| {
+        let text = serde_json::to_string(&details).expect("details are plain data");
+        agent.secrets.hidden(text).into()
+    });
+    (report, details)
+}

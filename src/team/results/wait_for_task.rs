@@ -1,0 +1,35 @@
+//! Waits for a task: until it is over, or needs an orchestrator's answer.
+
+use std::time::Duration;
+
+use crate::bus::Bus;
+use crate::bus::rules::Refusal;
+use crate::bus::state::Task;
+use crate::domain::ids::TaskId;
+use crate::team::error::TeamError;
+use crate::team::permissions::asks_orchestrator::asks_orchestrator;
+use crate::team::team_handle::Team;
+
+/// A task as it is after waiting for it.
+#[derive(Clone, Debug)]
+pub struct Waited {
+    /// The task.
+    pub task: Task,
+    /// Whether its agent waits for an orchestrator's answer.
+    pub asks: bool,
+}
+
+impl Team {
+    /// Waits for the end of a task, or until it does not continue without an orchestrator's answer; returns how it is then.
+    pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
+        let look = |bus: &Bus| {
+            bus.look(|state| {
+                let task = state.task(id).cloned()?;
+                Some(Waited { task, asks: asks_orchestrator(state, id) })
+            })
+        };
+        let is_over = |waited: &Waited| waited.asks || waited.task.status.is_final();
+        self.until(limit, |bus| look(bus).as_ref().is_none_or(is_over)).await;
+        look(self.bus()).ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
+    }
+}

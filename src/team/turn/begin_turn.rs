@@ -1,0 +1,309 @@
+//! How a turn of an agent begins: with a task, with the rest of one, or with mail.
+//!
+//! Methods of the actor: `begin_task`, `resume_task` (behind a crash), `continue_task` (behind a message that ended its turn) and
+//! `begin_wake`.
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::outcome::Outcome;
+use super::receive_mail::{self, ReceivedMail};
+use super::transcript;
+use super::turn_record::Turn;
+use crate::acp::PromptOutcome;
+use crate::bus::rules::Operation;
+use crate::bus::state::Task;
+use crate::bus::storage::LogError;
+use crate::bus::{BusError, LoadedMessage};
+use crate::delivery::introduction;
+use crate::delivery::methods::wake_idle::{self, Tried};
+use crate::delivery::methods::{before_task, interrupt};
+use crate::domain::ids::{CallId, TaskId};
+use crate::domain::member::Tools;
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
+use crate::domain::permission::Policy;
+use crate::domain::task::result::Context;
+use crate::domain::task::{TaskError, TaskStatus};
+use crate::sys::random_ids;
+use crate::team::agent::actor::Actor;
+use crate::team::agent::model_and_mode::{What, choose};
+use crate::team::agent::pending_writes;
+use crate::team::agent::start_process::{AgentProcess, set_mode};
+use crate::team::agent::start_timeout::patient;
+use crate::team::permissions::effective_policy;
+use crate::team::results::report;
+use crate::team::results::spending::Spending;
+
+/// What the prompt says to an agent that continues a task after a crash.
+const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
+                       on from there.";
+
+/// How often a prompt is read again that cannot be read: over six seconds.
+const READS_AGAIN: u32 = 5;
+
+impl Actor {
+    pub(crate) async fn begin_task(&mut self, id: TaskId) {
+        match self.agent.membership.ask(Operation::StartTask(id.clone())).await {
+            Ok(_) => {}
+            // It was cancelled meanwhile.
+            Err(BusError::Refused(_)) => return,
+            Err(error) => {
+                tracing::warn!("failed to begin {id}: {error}");
+                return;
+            }
+        }
+        let task = self.agent.bus().look(|state| state.task(&id).cloned());
+        let Some(task) = task else { return };
+        if let Err(outcome) = self.prepare(&task).await {
+            self.finish(id, outcome, String::new()).await;
+            return;
+        }
+        let text = match self.prompt_of(&task).await {
+            Ok(text) => text,
+            Err(error) => {
+                let outcome = Outcome::error(TaskStatus::Failed, "bus", &error.told());
+                self.finish(id, outcome, String::new()).await;
+                return;
+            }
+        };
+        let call = random_ids::call();
+        let ReceivedMail { messages, more, .. } =
+            self.receive_mail(call, DeliveryMethod::Inject).await;
+        let introduction = self.introduction();
+        let prompt = before_task::task_prompt(
+            introduction.as_deref(),
+            &messages,
+            self.agent.reader(),
+            more,
+            &text,
+        );
+        self.begin_turn(Some(id), prompt, call, &messages);
+    }
+
+    /// Reads what a task is to do, again where that fails: descriptors that have run out, or a disk that hangs for a moment, are no end
+    /// of a task.
+    pub(crate) async fn prompt_of(&self, task: &Task) -> Result<String, BusError> {
+        let mut pauses = (1..=READS_AGAIN).map(pending_writes::pause);
+        loop {
+            let text = self.agent.bus().text(task.prompt);
+            match (text, pauses.next()) {
+                (Err(BusError::Log(LogError::Io { .. })), Some(pause)) => {
+                    tokio::time::sleep(pause).await;
+                }
+                (text, _) => return text,
+            }
+        }
+    }
+
+    /// Continues the task in whose turn an earlier process ended, if its session could be resumed; else ends it.
+    pub(crate) async fn resume_task(&mut self, id: TaskId) {
+        self.interrupted = None;
+        let task = self.agent.bus().look(|state| state.task(&id).cloned());
+        let Some(task) = task else { return };
+        if task.cancel_asked {
+            self.finish(id, Outcome::plain(TaskStatus::Cancelled), String::new()).await;
+            return;
+        }
+        let text = self.prompt_of(&task).await;
+        let (true, Ok(text)) = (self.process.resumed, text) else {
+            let message = "the agent has crashed and was started again, without its session";
+            let outcome = Outcome::error(TaskStatus::Interrupted, "crashed", message);
+            self.finish(id, outcome, String::new()).await;
+            return;
+        };
+        if let Err(error) = self.enter_mode(effective_policy::of_task(&self.agent, &task)).await {
+            self.finish(id, Outcome::failed(error), String::new()).await;
+            return;
+        }
+        let resume = Operation::ResumeTask(id.clone());
+        match self.agent.membership.ask_again(self.resuming, resume).await {
+            Ok(_) => {}
+            // It is over.
+            Err(BusError::Refused(_)) => return,
+            Err(error) => {
+                tracing::warn!("failed to go on with {id}: {error}");
+                self.interrupted = Some(id);
+                return;
+            }
+        }
+        let call = random_ids::call();
+        let ReceivedMail { messages, more, .. } =
+            self.receive_mail(call, DeliveryMethod::Inject).await;
+        let prompt =
+            before_task::task_prompt(Some(RESUMED), &messages, self.agent.reader(), more, &text);
+        self.begin_turn(Some(id), prompt, call, &messages);
+    }
+
+    /// Continues the task whose turn was ended for a message: with the message, and with the prompt of the task.
+    pub(crate) async fn continue_task(&mut self, id: TaskId) {
+        let Some(earlier) = self.mid_turn.take_interrupted() else {
+            return;
+        };
+        let task = self.agent.bus().look(|state| state.task(&id).cloned());
+        let Some(task) = task else { return };
+        let entered = self.enter_mode(effective_policy::of_task(&self.agent, &task)).await;
+        let outcome = match (entered, self.prompt_of(&task).await) {
+            _ if task.cancel_asked => Outcome::plain(TaskStatus::Cancelled),
+            (Err(error), _) => Outcome::failed(error),
+            (Ok(()), Ok(text)) => {
+                let call = random_ids::call();
+                let ReceivedMail { messages, more, .. } =
+                    self.receive_mail(call, DeliveryMethod::Inject).await;
+                let prompt = interrupt::again_prompt(&messages, self.agent.reader(), more, &text);
+                self.begin_turn(Some(id), prompt, call, &messages);
+                if let Some(turn) = &mut self.turn {
+                    turn.continue_from(earlier);
+                }
+                return;
+            }
+            (Ok(()), Err(error)) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
+        };
+        self.finish(id, outcome, earlier.output).await;
+    }
+
+    /// Prepares the session as the task asks: a new one, another mode, another model.
+    async fn prepare(&mut self, task: &Task) -> Result<(), Outcome> {
+        let policy = effective_policy::of_task(&self.agent, task);
+        if task.fresh && self.used {
+            let servers = std::slice::from_ref(&self.process.endpoint);
+            let beginning = self.process.connection.new_session(&self.agent.identity.cwd, servers);
+            let limit = self.agent.profile.start.value;
+            let session = patient(&self.process.child, limit, "session/new", beginning).await;
+            let mut session =
+                session.map_err(|error| Outcome::failed(self.agent.advice().on(&error)))?;
+            let set = set_mode(&self.agent, &self.process.connection, &mut session, policy).await;
+            // In the wrong mode the new session is not used at all.
+            set.map_err(Outcome::failed)?;
+            self.process.session = session;
+            self.questions.forget_calls();
+            self.agent.offers.note(self.agent.session(), &self.process.session);
+            self.introduced = false;
+            self.used = false;
+            self.conversation = Context::New;
+            self.spending = Spending::Nothing;
+            self.record_session().await;
+            // The new session has to find the tools anew, and some agents show them late.
+            tokio::time::sleep(self.agent.profile.settle.value).await;
+        }
+        self.enter_mode(policy).await.map_err(Outcome::failed)?;
+        let default = self.agent.profile.default_model.as_ref().filter(|_| !self.used);
+        let default = default.map(|model| model.value.clone());
+        if let Some(model) = task.model.clone().or(default) {
+            let AgentProcess { connection, session, .. } = &self.process;
+            let chosen =
+                choose(What::Model, &model, connection, session, self.agent.advice()).await;
+            chosen.map_err(Outcome::failed)?;
+            let model = self.agent.secrets.hidden(model);
+            self.process.session.note_model(&model);
+            let (session, model) = (self.agent.session(), model.into());
+            self.record(Operation::Model { session, model }).await;
+        }
+        Ok(())
+    }
+
+    /// Puts the session into the mode of a policy, unless it is in it. An agent may have left the one it was put into.
+    pub(crate) async fn enter_mode(&mut self, policy: Policy) -> Result<(), TaskError> {
+        let wanted = self.agent.profile.mode_under(policy);
+        if wanted.is_none_or(|wanted| self.process.session.is_put_into(wanted)) {
+            return Ok(());
+        }
+        let AgentProcess { connection, session, .. } = &mut self.process;
+        set_mode(&self.agent, connection, session, policy).await
+    }
+
+    pub(crate) async fn begin_wake(&mut self, newest: u64) {
+        if let Err(error) = self.enter_mode(self.agent.profile.permissions.value).await {
+            let name = self.agent.name();
+            tracing::warn!("{name} is not woken: {}", error.message);
+            let wake = self.wake(&[], newest);
+            self.mid_turn.tried.add(wake);
+            return;
+        }
+        let call = random_ids::call();
+        self.mid_turn.woken = Some(Instant::now());
+        let ReceivedMail { messages, more, failed } =
+            self.receive_mail(call, DeliveryMethod::Prompt).await;
+        if messages.is_empty() {
+            if failed {
+                // It stays unread, and wakes the agent later.
+                self.mid_turn.wake_later();
+            }
+            // Else another process was faster. Mail that is unread again, as of a request that is open again, wakes the agent then.
+            self.rest().await;
+            return;
+        }
+        let wake = self.wake(&messages, newest);
+        let introduction = self.introduction();
+        let prompt =
+            wake_idle::wake_prompt(introduction.as_deref(), &messages, self.agent.reader(), more);
+        self.begin_turn(None, prompt, call, &messages);
+        if let Some(turn) = &mut self.turn {
+            turn.wake = wake;
+        }
+    }
+
+    /// Returns the mail of a wake that has these messages in its prompt, and was begun for mail up to that place.
+    fn wake(&self, messages: &[LoadedMessage], newest: u64) -> Tried {
+        let bus = self.agent.bus();
+        bus.look(|state| Tried::by(state, self.agent.name(), messages, newest))
+    }
+
+    pub(crate) fn begin_turn(
+        &mut self,
+        task: Option<TaskId>,
+        prompt: String,
+        call: CallId,
+        messages: &[LoadedMessage],
+    ) {
+        // A wake is no task, but its transcript needs a name of the same kind.
+        let transcript = task
+            .clone()
+            .unwrap_or_else(|| TaskId::from_bits(random_ids::session().0.as_u64_pair().1));
+        let line = transcript::of_prompt(self.agent.wall_ms(), self.agent.name().as_str(), &prompt);
+        self.agent.transcribe(&transcript, line);
+        let (connection, session) =
+            (self.process.connection.clone(), self.process.session.id.clone());
+        let collected =
+            task.as_ref().map(|task| report::begin(&self.agent, task, self.conversation));
+        let collected = collected.unwrap_or_default();
+        let (hold, recall) = (collected.hold(), CancellationToken::new());
+        let recalled = recall.clone();
+        let prompting = tokio::spawn(async move {
+            if let Some(hold) = hold
+                && recalled.run_until_cancelled(hold.wait()).await.is_none()
+            {
+                return Ok(PromptOutcome::unsent());
+            }
+            connection.prompt(&session, &prompt).await
+        });
+        let mut turn = Turn::new(task, transcript, AbortOnDropHandle::new(prompting));
+        turn.collected = collected;
+        turn.recall = recall;
+        turn.prompt_call = (!messages.is_empty()).then_some(call);
+        self.turn = Some(turn);
+        self.introduced = true;
+        self.used = true;
+        self.conversation = Context::Kept;
+    }
+
+    fn introduction(&self) -> Option<String> {
+        if self.introduced {
+            return None;
+        }
+        let (name, session) = (self.agent.name(), self.agent.session());
+        let (mates, tools) = self.agent.bus().look(|state| {
+            let mates: Vec<Name> =
+                state.live_sessions().iter().map(|live| live.name.clone()).collect();
+            let tools = state.session(session).is_some_and(|live| live.tools != Tools::Missing);
+            (mates, tools)
+        });
+        let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
+        Some(introduction::introduce(self.agent.reader(), &mates, tools))
+    }
+
+    async fn receive_mail(&mut self, call: CallId, method: DeliveryMethod) -> ReceivedMail {
+        receive_mail::receive(&self.agent, &mut self.unwritten, call, method).await
+    }
+}

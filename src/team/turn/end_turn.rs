@@ -1,0 +1,209 @@
+//! How a turn of an agent ends: cancelled, interrupted for a message, abandoned, or by itself; and what that means for the bus.
+//!
+//! Methods of the actor: `cancel_turn`, `interrupt`, `abandon_task`, `end_turn` and `finish`.
+
+use tokio::time::Instant;
+
+use super::outcome::Outcome;
+use super::receive_mail;
+use super::tool_answers::shown_by_tools;
+use super::transcript;
+use super::turn_record::Turn;
+use crate::acp::{AcpError, PromptOutcome, TokenUsage, ToolCalls};
+use crate::bus::event::{Body, TaskReport};
+use crate::bus::rules::{Ending, Operation};
+use crate::domain::ids::{CallId, TaskId};
+use crate::domain::limits;
+use crate::domain::member::Activity;
+use crate::domain::task::TaskStatus;
+use crate::domain::task::error_class;
+use crate::team::agent::actor::Actor;
+use crate::team::agent::pending_writes::End;
+use crate::team::results::collect::Collected;
+use crate::team::results::error_advice::Advice;
+use crate::team::results::report::{self, Said};
+
+impl Actor {
+    pub(crate) async fn cancel_turn(&mut self) {
+        self.recall();
+        let cancelled = self.process.connection.cancel(&self.process.session.id).await;
+        if let Err(error) = cancelled {
+            // Then the connection is over, and the prompt's own end says so.
+            tracing::debug!("failed to cancel a turn: {error}");
+        }
+        // After the cancel, so that the agent does not take them for answers.
+        self.drop_questions().await;
+        if let Some(turn) = &mut self.turn {
+            turn.cancelled = Some(Instant::now());
+        }
+    }
+
+    /// Ends the turn for a message; the end of the turn then says how it continues.
+    pub(crate) async fn interrupt(&mut self) {
+        self.recall();
+        if let Err(error) = self.process.connection.cancel(&self.process.session.id).await {
+            // Then the connection is over, and the prompt's own end says so.
+            tracing::debug!("failed to interrupt a turn: {error}");
+        }
+        // After the cancel, so that the agent does not take them for answers.
+        self.drop_questions().await;
+        if let Some(turn) = &mut self.turn {
+            turn.interrupted = Some(Instant::now());
+        }
+    }
+
+    /// Keeps the prompt of the turn back, if it is not on its way yet: the agent would take it for one that is not cancelled.
+    pub(crate) fn recall(&self) {
+        if let Some(turn) = &self.turn {
+            turn.recall.cancel();
+        }
+    }
+
+    /// Ends a task whose agent does not end its turn. The turn still counts as running: no other may begin.
+    pub(crate) async fn abandon_task(&mut self) {
+        // First of all, so that no process takes the agent for free when its task ends.
+        self.record(Operation::Stuck(self.agent.session())).await;
+        let Some(turn) = &mut self.turn else { return };
+        turn.abandoned = true;
+        let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
+        let (collected, calls) = (std::mem::take(&mut turn.collected), turn.calls.clone());
+        if let Some(task) = task {
+            let message = "the agent does not end its turn: kill_agent ends the agent";
+            let outcome = Outcome::error(TaskStatus::Cancelled, error_class::SILENT, message);
+            let report = self.report(collected, None, &output, &calls).await;
+            self.finish_with(task, outcome, output, report).await;
+        }
+    }
+
+    /// Takes in the end of a turn. Returns whether the agent's connection is over.
+    pub(crate) async fn end_turn(&mut self, ended: Result<PromptOutcome, AcpError>) -> bool {
+        // What the agent said before its answer waits already.
+        while let Some(event) = self.process.events.try_recv() {
+            self.hear(event);
+        }
+        self.drop_questions().await;
+        self.questions.record_repeated(&self.agent).await;
+        let Some(mut turn) = self.turn.take() else {
+            return false;
+        };
+        let advice = Advice { resets_at: turn.collected.resets_at, ..self.agent.advice() };
+        let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
+        let outcome = Outcome::of(&ended, asked, advice);
+        let outcome = if turn.failing.is_some() {
+            outcome.of_failing(&turn.output, advice, &self.agent.secrets)
+        } else {
+            outcome
+        };
+        // Whatever is made of it for the task: our tools' calls in it ended with it.
+        let ended_as = outcome.status;
+        let outcome = if asked || turn.abandoned {
+            outcome
+        } else {
+            outcome.of_refused(&turn.collected.refused_titles())
+        };
+        let line = transcript::of_end(self.agent.wall_ms(), &outcome);
+        self.agent.transcribe(&turn.transcript, line);
+        let interrupted = turn.was_interrupted(&outcome);
+        // What was in a prompt that was ended for a message is prompted again.
+        let seen = turn.alive && outcome.proves_taking() && !interrupted;
+        self.settle(&turn, seen, ended_as).await;
+        self.end_deliveries(ended_as).await;
+        if outcome.gone {
+            // The death writes the end of the task, and knows more about it.
+            return true;
+        }
+        let continues = interrupted && turn.task.is_some();
+        if interrupted {
+            turn.collected.note_interrupted(outcome.usage);
+            self.mid_turn.keep_interrupted(turn);
+        } else {
+            self.conclude(turn, outcome).await;
+        }
+        if !continues {
+            self.rest().await;
+        }
+        false
+    }
+
+    /// Writes what the end of a turn means for its task, or for the mail that it was about.
+    async fn conclude(&mut self, mut turn: Turn, outcome: Outcome) {
+        match turn.task {
+            Some(task) if !turn.abandoned => {
+                let Turn { collected, output, calls, .. } = turn;
+                let report = self.report(collected, outcome.usage, &output, &calls).await;
+                self.finish_with(task, outcome, output, report).await;
+            }
+            Some(_) => self.record(Operation::Free(self.agent.session())).await,
+            None => {
+                self.spending.grow(turn.collected.spent());
+                if outcome.error.is_some() || !turn.alive {
+                    self.mid_turn.tried.add(turn.wake);
+                }
+            }
+        }
+    }
+
+    /// Says on the bus that the agent has nothing to do, unless that is known.
+    pub(super) async fn rest(&mut self) {
+        let session = self.agent.session();
+        let running = self.agent.bus().look(|state| {
+            state.session(session).is_some_and(|live| live.activity == Activity::Running)
+        });
+        // The end of a task that is not written yet leaves it running.
+        if running || !self.unwritten.is_empty() {
+            self.record(Operation::Activity { session, activity: Activity::Idle }).await;
+        }
+    }
+
+    /// Says what became of the messages that went into the prompt, and of those that the model took by tools in its turn.
+    async fn settle(&mut self, turn: &Turn, seen: bool, status: TaskStatus) {
+        if let Some(call) = turn.prompt_call {
+            self.settle_call(call, seen).await;
+        }
+        // The answer of a tool in a turn that was cancelled may not have reached the model any more.
+        if seen && status != TaskStatus::Cancelled {
+            let mut shown = shown_by_tools(&self.agent, turn).await;
+            shown.retain(|call| !self.mid_turn.holds(*call));
+            for call in shown {
+                self.settle_call(call, seen).await;
+            }
+        }
+    }
+
+    pub(crate) async fn finish(&mut self, id: TaskId, outcome: Outcome, output: String) {
+        let report = TaskReport { context: Some(self.conversation), ..TaskReport::default() };
+        self.finish_with(id, outcome, output, (report, None)).await;
+    }
+
+    async fn finish_with(
+        &mut self,
+        id: TaskId,
+        outcome: Outcome,
+        output: String,
+        (report, details): (TaskReport, Option<String>),
+    ) {
+        let Outcome { status, stop_reason, error, .. } = outcome;
+        let error = error.map(|error| error.written(&self.agent.secrets));
+        let word = |text: String| self.agent.secrets.hidden(text).clipped(limits::WORD_BYTES);
+        let stop_reason = stop_reason.map(word);
+        let ending =
+            Ending { status, output: Body::Text(String::new()), stop_reason, error, report };
+        let end = End::new(id, ending, self.agent.secrets.hidden(output).into());
+        self.unwritten.record_end(&self.agent.membership, End { details, ..end }).await;
+    }
+
+    async fn report(
+        &mut self,
+        collected: Collected,
+        usage: Option<TokenUsage>,
+        output: &str,
+        calls: &ToolCalls,
+    ) -> (TaskReport, Option<String>) {
+        let (said, examiner) = (Said { output, calls, usage }, self.questions.looks());
+        report::put_together(&self.agent, collected, said, &mut self.spending, examiner).await
+    }
+
+    async fn settle_call(&mut self, call: CallId, seen: bool) {
+        receive_mail::settle(&self.agent, &mut self.unwritten, call, seen).await;
+    }
+}

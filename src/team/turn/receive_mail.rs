@@ -1,0 +1,78 @@
+//! Receives unread messages for an agent's model, and settles whether the model has seen them.
+
+use crate::bus::rules::Operation;
+use crate::bus::{BusError, LoadedMessage};
+use crate::delivery::methods::{before_task, wake_idle};
+use crate::domain::ids::CallId;
+use crate::domain::messaging::DeliveryMethod;
+use crate::team::agent::context::AgentContext;
+use crate::team::agent::pending_writes::Unwritten;
+
+/// Unread messages that were received for the model.
+#[derive(Default)]
+pub(crate) struct ReceivedMail {
+    pub(crate) messages: Vec<LoadedMessage>,
+    /// How many are left.
+    pub(crate) more: usize,
+    /// Whether some of those cannot be read now.
+    pub(crate) failed: bool,
+}
+
+/// Receives unread messages: those whose texts can be read. What the bus cannot deliver now stays unread.
+pub(crate) async fn receive(
+    agent: &AgentContext,
+    unwritten: &mut Unwritten,
+    call: CallId,
+    method: DeliveryMethod,
+) -> ReceivedMail {
+    let (bus, session) = (agent.bus(), agent.session());
+    if let Err(error) = bus.refresh() {
+        tracing::warn!("about {}: {error}", agent.name());
+    }
+    let pick = match method {
+        DeliveryMethod::Prompt => wake_idle::pick(agent.profile.prompt_bytes.value),
+        _ => before_task::pick(),
+    };
+    let readable = bus.readable(session, &pick, &[]);
+    let pick = readable.pick(pick);
+    let take = Operation::Take { session, call, way: method, pick };
+    if !readable.is_empty() {
+        match agent.membership.ask(take).await {
+            Ok(_) => {}
+            Err(BusError::Refused(_)) => return ReceivedMail::default(),
+            Err(error) => {
+                tracing::warn!("failed to take messages for a prompt: {error}");
+                // The delivery may be on the bus, and its messages are not shown.
+                settle(agent, unwritten, call, false).await;
+                return ReceivedMail { failed: true, ..ReceivedMail::default() };
+            }
+        }
+    }
+    let failed = readable.failed.is_some();
+    bus.look(|state| ReceivedMail {
+        more: state.unread(agent.name()).count(),
+        messages: readable.delivered(state, session, call),
+        failed,
+    })
+}
+
+/// Says whether there are unread messages, so that nothing is written where there are none.
+pub(crate) fn has_unread(agent: &AgentContext) -> bool {
+    let bus = agent.bus();
+    if let Err(error) = bus.refresh() {
+        tracing::warn!("about {}: {error}", agent.name());
+        return false;
+    }
+    bus.look(|state| state.unread(agent.name()).next().is_some())
+}
+
+/// Records whether the model has seen what a call delivered. Unseen messages are requeued.
+pub(crate) async fn settle(
+    agent: &AgentContext,
+    unwritten: &mut Unwritten,
+    call: CallId,
+    seen: bool,
+) {
+    let session = agent.session();
+    unwritten.record(&agent.membership, Operation::Settle { session, call, seen }).await;
+}

@@ -1,0 +1,57 @@
+//! Which answers of our own tools an agent can have had: those that were written before its turn showed a sign of them.
+
+use std::collections::BTreeSet;
+
+use super::turn_record::Turn;
+use crate::domain::ids::CallId;
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::timeouts;
+use crate::team::agent::context::AgentContext;
+
+/// Returns the calls of our tools that delivered messages, or have claimed requests, and whose answers nothing has proven yet.
+pub(crate) fn held_by_tools(agent: &AgentContext) -> Vec<CallId> {
+    let (bus, session) = (agent.bus(), agent.session());
+    if let Err(error) = bus.refresh() {
+        // Then a later call proves it, or the end of the turn.
+        tracing::debug!("about {}: {error}", agent.name());
+    }
+    let by_tools = [DeliveryMethod::Pull, DeliveryMethod::Piggyback].into_iter();
+    bus.look(|state| {
+        let holding = by_tools.flat_map(|method| state.calls_handed_by(session, method));
+        let claims = state.session(session).map(|agent| agent.unheard.values());
+        let calls: BTreeSet<_> = holding.chain(claims.into_iter().flatten().copied()).collect();
+        calls.into_iter().collect()
+    })
+}
+
+/// Says whether a call has come to its agent as far as can be known: that of a tool when its answer was written.
+pub(crate) fn is_written(agent: &AgentContext, call: CallId) -> bool {
+    let is_open = held_by_tools(agent).contains(&call);
+    !is_open || agent.bus().look(|state| state.is_written(agent.session(), call))
+}
+
+/// Returns the calls of our tools whose answers the good end of a turn proves, and no words before it: their answers were
+/// written, and the agent can have had them. A call that has failed, whose endpoint has died, or whose agent has ceased to wait
+/// for it has brought it nothing.
+pub(crate) async fn shown_by_tools(agent: &AgentContext, turn: &Turn) -> Vec<CallId> {
+    let (bus, session) = (agent.bus(), agent.session());
+    let mut calls = held_by_tools(agent);
+    calls.retain(|call| turn.can_have_had(*call));
+    let mut changes = bus.changes();
+    let are_known = || {
+        bus.look(|state| {
+            let is_open = |call: &CallId| state.holds(session, *call);
+            let mut open = calls.iter().filter(|call| is_open(call));
+            open.all(|call| state.is_written(session, *call))
+        })
+    };
+    let known = async {
+        // An error means that the bus is closed, and with it the turn is over anyway.
+        while !are_known() && changes.changed().await.is_ok() {}
+    };
+    if tokio::time::timeout(timeouts::ANSWER_RECORDED, known).await.is_err() {
+        tracing::debug!("an answer to {} was not written", agent.name());
+    }
+    calls.retain(|call| bus.look(|state| state.is_written(session, *call)));
+    calls
+}
