@@ -3,267 +3,43 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod members;
+mod messages;
+mod requests;
+mod tasks;
+mod permissions;
+mod workflows;
+mod health;
 mod addressees;
-mod task_ending;
+mod body;
 mod entry;
 mod skippable;
 mod texts;
-mod unheard_claims;
-mod workflows;
-mod answer_written;
-
-use serde::{Deserialize, Serialize};
 
 pub use self::addressees::Addressees;
-pub use self::answer_written::AnswerWritten;
+pub use self::body::Body;
 pub use self::entry::Entry;
+pub use self::health::Runs;
+pub use self::members::{Joined, Starting};
+pub use self::messages::{AnswerWritten, MessageSent};
+pub use self::permissions::{PermissionAnswered, PermissionAsked, Question};
+pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};
 pub use self::skippable::Skip;
-pub use self::task_ending::{Finished, TaskReport};
-pub use self::unheard_claims::{ProvenClaim, UnheardClaim};
+pub use self::tasks::{Finished, TaskAssigned, TaskReport};
 pub use self::workflows::{
     Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
 };
+
+use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::{
     CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::member::{Activity, Departure, Tools};
+use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
-use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
-
-/// A text of somebody: in the event itself, or in a blob when it is long.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Body {
-    /// The text itself.
-    Text(String),
-    /// Where the text is.
-    Blob {
-        /// The name of the blob.
-        id: uuid::Uuid,
-        /// The length of the text in bytes.
-        bytes: u64,
-    },
-}
-
-impl Body {
-    /// Returns the length of the text in bytes.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Self::Text(text) => text.len() as u64,
-            Self::Blob { bytes, .. } => *bytes,
-        }
-    }
-}
-
-/// An agent is about to be started by a bridge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Starting {
-    /// The life that begins.
-    pub session: SessionId,
-    /// Its name.
-    pub name: Name,
-    /// Whether somebody chose the name, so that its mail waits for its return.
-    pub chosen: bool,
-    /// The profile it is started from.
-    pub profile: String,
-    /// The model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Where it works.
-    pub cwd: String,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
-    /// The session of the bridge that holds it.
-    pub owner: SessionId,
-    /// SHA-256 of the token that its endpoints must show, as 64 hex digits.
-    pub token_hash: String,
-}
-
-/// A member is there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Joined {
-    /// The life that begins, or that `Starting` announced.
-    pub session: SessionId,
-    /// Its name.
-    pub name: Name,
-    /// Whether somebody chose the name.
-    pub chosen: bool,
-    /// What kind of member it is.
-    pub kind: MemberKind,
-    /// The model it says it uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
-    /// Its process, for people.
-    pub pid: u32,
-    /// The process that its server serves, as far as known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<ProcessMark>,
-}
-
-/// The processes of an agent, so that what is left of it can be found when its bridge is dead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Runs {
-    /// Whose.
-    pub session: SessionId,
-    /// The agent itself.
-    pub agent: ProcessMark,
-    /// The process that guards it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shim: Option<ProcessMark>,
-    /// The agent's own id of its ACP session, once it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acp_session: Option<String>,
-    /// Which bus directory they were started for, as device and inode: a copy of this log names processes of another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-}
-
-/// A message is on the bus.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageSent {
-    /// Its id.
-    pub id: MessageId,
-    /// What it is.
-    pub kind: MessageKind,
-    /// Who speaks.
-    pub from: Author,
-    /// Whom it is shown to be for.
-    pub audience: Audience,
-    /// Whose inboxes it is in.
-    pub to: Addressees,
-    /// The request that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<RequestId>,
-    /// The task that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// Who claimed the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed_by: Option<Name>,
-    /// The message that it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_to: Option<MessageId>,
-    /// The first message of its thread; itself when it begins one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<MessageId>,
-    /// The tasks of whose ends it tells, in the place of the notice about each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ends: Vec<TaskId>,
-    /// How much it matters to who works on something else.
-    #[serde(default, skip_serializing_if = "Priority::is_normal")]
-    pub priority: Priority,
-    /// What it says.
-    pub body: Body,
-}
-
-/// A request is open, and its message is in the inboxes of `to`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestOpened {
-    /// Its id.
-    pub id: RequestId,
-    /// The id of the message that shows it.
-    pub message: MessageId,
-    /// Who asks.
-    pub from: Name,
-    /// Who was live.
-    pub to: Addressees,
-    /// What needs doing.
-    pub description: Body,
-    /// What is known so far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Body>,
-    /// Milliseconds after which an unclaimed request is nudged.
-    pub nudge_ms: u64,
-    /// Milliseconds of open time after which it expires.
-    pub ttl_ms: u64,
-}
-
-/// Work is given to an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskAssigned {
-    /// Its id.
-    pub id: TaskId,
-    /// The agent's session.
-    pub session: SessionId,
-    /// The agent's name.
-    pub agent: Name,
-    /// Who assigned it.
-    pub by: Name,
-    /// What to do.
-    pub prompt: Body,
-    /// The model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Whether it begins a new session of the agent.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fresh: bool,
-    /// What the agent may do in it; the profile says so where the task does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permissions: Option<Policy>,
-    /// The workflow whose step it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<WorkflowId>,
-}
-
-/// What an agent wants to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The agent's session.
-    pub session: SessionId,
-    /// The agent's name.
-    pub agent: Name,
-    /// The task in whose turn it asks; none in a turn with mail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// The kind of the tool, in ACP's words.
-    pub kind: String,
-    /// What people are shown, in the agent's words.
-    pub title: String,
-    /// The places that it is about, as the agent names them, and where they lead if that is elsewhere.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-}
-
-/// An agent asks for permission, and waits for the answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PermissionAsked {
-    /// Its id.
-    pub id: PermissionId,
-    /// What for.
-    pub question: Question,
-    /// What may be answered.
-    pub offers: Vec<Decision>,
-    /// Milliseconds after which it is answered with no.
-    pub timeout_ms: u64,
-}
-
-/// A question for permission has its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PermissionAnswered {
-    /// Which.
-    pub id: PermissionId,
-    /// What was said.
-    pub decision: Decision,
-    /// Who or what it comes from.
-    pub by: Decider,
-    /// The orchestrator that said it, or whose user did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Name>,
-    /// The question, where nobody had to be asked: then this is all there is of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<Question>,
-    /// How many questions this stands for, where they are several; `question` is the last of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub times: Option<u64>,
-}
 
 /// A fact on the bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

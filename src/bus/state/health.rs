@@ -1,11 +1,29 @@
-//! How events about an agent's processes and about signs of life change the state.
+//! The processes of agents and their signs of life, and how the events about them change the state.
+
+use serde::{Deserialize, Serialize};
 
 use super::apply::At;
-use super::{Due, Run, State, size_bounds};
+use super::{Due, State, size_bounds};
 use crate::bus::event::{Event, Runs};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::{Activity, Tools};
+use crate::domain::member::{Activity, ProcessMark, Tools};
+
+/// The processes of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The boot in which they run: in another one they are no more.
+    pub boot: u32,
+    /// The agent itself.
+    pub agent: ProcessMark,
+    /// The process that guards it.
+    pub shim: Option<ProcessMark>,
+    /// The agent's own id of its ACP session.
+    pub acp_session: Option<String>,
+    /// The bus directory that they were started for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
 
 impl State {
     /// Takes the events that are about health; others are not for here.

@@ -1,11 +1,46 @@
 //! Questions for permission: open until the first answer, which is the only one.
 
+use serde::{Deserialize, Serialize};
+
 use super::apply::At;
-use super::{Due, Permission, PermissionAnswer, State};
-use crate::bus::event::{Event, PermissionAnswered, PermissionAsked};
-use crate::domain::ids::{PermissionId, SessionId};
+use super::{Due, State};
+use crate::bus::event::{Event, PermissionAnswered, PermissionAsked, Question};
+use crate::domain::ids::{MessageId, PermissionId, SessionId};
 use crate::domain::limits;
+use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
+
+/// A question for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permission {
+    /// Its id.
+    pub id: PermissionId,
+    /// Its place among all.
+    pub seq: u64,
+    /// What for.
+    pub question: Question,
+    /// What may be answered.
+    pub offers: Vec<Decision>,
+    /// When, in wall time.
+    pub asked_ms: i64,
+    /// How long it is open, in milliseconds.
+    pub timeout_ms: u64,
+    /// The notice that told an orchestrator.
+    pub notice: Option<MessageId>,
+    /// The answer.
+    pub answer: Option<PermissionAnswer>,
+}
+
+/// What was said to a question for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionAnswer {
+    /// What.
+    pub decision: Decision,
+    /// Who or what it comes from.
+    pub by: Decider,
+    /// The orchestrator that said it, or whose user did.
+    pub name: Option<Name>,
+}
 
 impl State {
     /// Returns a question for permission, if the state still has it.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Chunked, Delivery, Message, Request, Session, State};
+use crate::bus::state::{Chunked, Delivery, Message, Request, Session, State};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
@@ -42,7 +42,7 @@ impl Unanswered {
 
 impl State {
     /// Takes in a request, in place of another of that id if there is one.
-    pub(super) fn put_request(&mut self, request: Request) {
+    pub(in crate::bus::state) fn put_request(&mut self, request: Request) {
         if let Some(before) = self.requests.get(&request.id) {
             self.unanswered.remove(before);
         }
@@ -51,7 +51,7 @@ impl State {
     }
 
     /// Changes a request; says whether there is one.
-    pub(super) fn change_request(
+    pub(in crate::bus::state) fn change_request(
         &mut self,
         id: &RequestId,
         change: impl FnOnce(&mut Request),
@@ -66,14 +66,14 @@ impl State {
     }
 
     /// Forgets a request.
-    pub(super) fn forget_request(&mut self, id: &RequestId) {
+    pub(in crate::bus::state) fn forget_request(&mut self, id: &RequestId) {
         if let Some(request) = self.requests.remove(id) {
             self.unanswered.remove(&request);
         }
     }
 
     /// Finds anew what follows from the requests. Those of older snapshots do not know the place of their message.
-    pub(super) fn rebuild_unanswered(&mut self) {
+    pub(in crate::bus::state) fn rebuild_unanswered(&mut self) {
         self.unanswered = Unanswered::default();
         let older = self.requests.values().filter(|request| request.seq == 0);
         let older: Vec<_> = older.map(|request| request.id.clone()).collect();
@@ -122,7 +122,7 @@ impl State {
     }
 
     /// Forgets of the newcomers those who have been shown everything.
-    pub(super) fn look_after_newcomers(&mut self) {
+    pub(in crate::bus::state) fn look_after_newcomers(&mut self) {
         let mut newcomers = std::mem::take(&mut self.newcomers);
         newcomers.retain(|id| {
             let session = self.sessions.get(id);

@@ -1,7 +1,7 @@
 //! The header of a message, as it follows from the event that put it on the bus: made here alone, for whoever needs one.
 
-use super::{BodyRef, Deliveries, Message};
-use crate::bus::event::{Body, MessageSent, RequestOpened};
+use crate::bus::event::{MessageSent, RequestOpened};
+use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::bus::storage::LogPosition;
 use crate::domain::message::{Audience, Author, MessageKind, Priority};
 
@@ -23,14 +23,6 @@ impl Origin {
     pub(in crate::bus) fn body(self, bytes: u64) -> BodyRef {
         let Self { place, index, .. } = self;
         BodyRef { place, index, bytes }
-    }
-}
-
-impl RequestOpened {
-    /// Returns the length of description and context together.
-    pub(in crate::bus) fn bytes(&self) -> u64 {
-        let context = self.context.as_ref().map_or(0, Body::bytes);
-        self.description.bytes().saturating_add(context)
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! It is kept by adding and subtracting. Where a log has given a number twice, which no rules do, it has to be found anew.
 
-use super::{Member, Message, State};
+use crate::bus::state::{Member, Message, State};
 
 impl Member {
     /// Puts a message into the inbox. Says whether the sum is still known.
     #[must_use]
-    pub(super) fn receive(&mut self, message: &Message) -> bool {
+    pub(in crate::bus::state) fn receive(&mut self, message: &Message) -> bool {
         let before = self.unread.insert(message.seq, message.id.clone());
         // Wrapping, so that taking out what was put in always leads back.
         self.unread_bytes = self.unread_bytes.wrapping_add(message.body.bytes);
@@ -16,7 +16,7 @@ impl Member {
 
     /// Takes a message out of the inbox, if it is there. Says whether the sum is still known.
     #[must_use]
-    pub(super) fn lose(&mut self, message: &Message) -> bool {
+    pub(in crate::bus::state) fn lose(&mut self, message: &Message) -> bool {
         let Some(gone) = self.unread.remove(&message.seq) else {
             return true;
         };
@@ -27,7 +27,7 @@ impl Member {
 
 impl State {
     /// Finds the sums of all inboxes anew.
-    pub(super) fn rebuild_inboxes(&mut self) {
+    pub(in crate::bus::state) fn rebuild_inboxes(&mut self) {
         let names: Vec<_> = self.members.keys().cloned().collect();
         for name in names {
             let Some(member) = self.members.get_mut(&name) else {

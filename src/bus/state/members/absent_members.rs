@@ -1,6 +1,6 @@
 //! Names that nobody has now: their mail waits for whoever takes them up again.
 
-use super::{Due, State, Watch};
+use crate::bus::state::{Due, State, Watch};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
@@ -26,7 +26,7 @@ impl State {
     }
 
     /// Says whether a task still has to end whose end a name is told: that notice is then mail for whoever takes the name up.
-    pub(super) fn has_tasks_by(&self, name: &Name) -> bool {
+    pub(in crate::bus::state) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {
             let ids = session.running.iter().chain(&session.queue);
             ids.filter_map(|id| self.tasks.get(id))
@@ -55,7 +55,7 @@ impl State {
     }
 
     /// Returns when the first absent name is given up, in milliseconds of the boot, if the machine runs until then.
-    pub(super) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
+    pub(in crate::bus::state) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
         let until = *self.absent.values().min()?;
         let watch = self.watch.after(now);
         let seen_ms = watch.wall_ms().min(now.wall_ms);
@@ -69,7 +69,11 @@ impl State {
     /// Notes that nobody has a name any more, and that its mail waits from a wall time on, if it does: or from what the log has seen,
     /// which is behind after a long pause, and ahead where the wall clock was set back. Of too many, the one that has waited
     /// longest is given up.
-    pub(super) fn name_is_absent(&mut self, name: &Name, waits_from_ms: Option<i64>) {
+    pub(in crate::bus::state) fn name_is_absent(
+        &mut self,
+        name: &Name,
+        waits_from_ms: Option<i64>,
+    ) {
         let until = waits_from_ms.map_or(AT_ONCE, |from_ms| {
             let from_ms = from_ms.max(self.watch.wall_ms());
             from_ms.saturating_add_unsigned(limits::ABSENT_MAIL_MS)
@@ -84,7 +88,7 @@ impl State {
     }
 
     /// Takes over what an older version wrote: it had timers for the absent, and did not know how late it was.
-    pub(super) fn rebuild_absent(&mut self) {
+    pub(in crate::bus::state) fn rebuild_absent(&mut self) {
         if !self.watch.has_begun() {
             let messages = self.messages.values().map(|message| message.sent_ms);
             let sessions = self.sessions.values().map(|session| session.last_ms);

@@ -1,9 +1,9 @@
 //! Claims of agents that hang on the answer of a call. They have the timer of what a call was handed until that answer is written:
 //! who was told may work for hours without a word.
 
-use super::apply::At;
-use super::{Due, Session, State};
 use crate::bus::event::{ProvenClaim, UnheardClaim};
+use crate::bus::state::apply::At;
+use crate::bus::state::{Due, Session, State};
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::request::RequestStatus;
@@ -28,7 +28,7 @@ impl State {
         session.is_some_and(|session| session.unheard.contains_key(request))
     }
 
-    pub(super) fn claim_unheard(&mut self, unheard: &UnheardClaim, at: &At) {
+    pub(in crate::bus::state) fn claim_unheard(&mut self, unheard: &UnheardClaim, at: &At) {
         let UnheardClaim { session, call, request, .. } = unheard;
         let is_held = self.requests.get(request).is_some_and(|request| {
             let owner = request.owner.as_ref();
@@ -47,7 +47,7 @@ impl State {
     }
 
     /// Notes that a session knows of its claim. What the call was handed by which it claimed stays as it is.
-    pub(super) fn claim_known(&mut self, known: &ProvenClaim) {
+    pub(in crate::bus::state) fn claim_known(&mut self, known: &ProvenClaim) {
         let holder = self.sessions.get_mut(&known.session);
         if let Some(call) = holder.and_then(|holder| holder.unheard.remove(&known.request)) {
             self.let_go(known.session, call);
@@ -55,7 +55,7 @@ impl State {
     }
 
     /// Notes that nothing hangs on an answer any more about this request: it is answered, or open.
-    pub(super) fn end_unheard(&mut self, request: &RequestId) {
+    pub(in crate::bus::state) fn end_unheard(&mut self, request: &RequestId) {
         let owner = self.requests.get(request).and_then(|one| one.owner.clone());
         let Some(session) = owner.map(|owner| owner.session) else {
             return;
@@ -68,7 +68,7 @@ impl State {
 
     /// Stops the timer of a call on which nothing hangs any more, or only a claim whose answer was written; and forgets in the
     /// first case that it was.
-    pub(super) fn let_go(&mut self, session: SessionId, call: CallId) {
+    pub(in crate::bus::state) fn let_go(&mut self, session: SessionId, call: CallId) {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;
         };

@@ -1,11 +1,40 @@
-//! How a task ends, and what came of it.
+//! What the events of tasks store: the assignment, and the end with its results.
 
 use serde::{Deserialize, Serialize};
 
 use super::Body;
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
+use crate::domain::name::Name;
+use crate::domain::permission::Policy;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::task_result::{Context, Usage};
+
+/// Work is given to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskAssigned {
+    /// Its id.
+    pub id: TaskId,
+    /// The agent's session.
+    pub session: SessionId,
+    /// The agent's name.
+    pub agent: Name,
+    /// Who assigned it.
+    pub by: Name,
+    /// What to do.
+    pub prompt: Body,
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether it begins a new session of the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+    /// What the agent may do in it; the profile says so where the task does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Policy>,
+    /// The workflow whose step it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
+}
 
 /// A task is at its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

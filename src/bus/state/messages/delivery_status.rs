@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Delivery;
+use crate::bus::state::Delivery;
 use crate::domain::name::Name;
 
 /// One entry an addressee, in the order of the names.
@@ -19,13 +19,13 @@ impl Deliveries {
     }
 
     /// Returns the same, to be changed.
-    pub(super) fn get_mut(&mut self, name: &Name) -> Option<&mut Delivery> {
+    pub(in crate::bus::state) fn get_mut(&mut self, name: &Name) -> Option<&mut Delivery> {
         let at = self.find(name).ok()?;
         Some(&mut self.0[at].1)
     }
 
     /// Says how far it has come with an addressee, who may be new.
-    pub(super) fn insert(&mut self, name: Name, delivery: Delivery) {
+    pub(in crate::bus::state) fn insert(&mut self, name: Name, delivery: Delivery) {
         match self.find(&name) {
             Ok(at) => self.0[at].1 = delivery,
             Err(at) => {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Delivery, Due, Message, State, Wait};
-use crate::bus::event::{Addressees, AnswerWritten};
+use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
 use crate::bus::state::apply::At;
+use crate::bus::state::{Delivery, Due, Message, State, Wait};
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
@@ -13,7 +13,19 @@ use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 
 impl State {
-    pub(super) fn message_arrives(&mut self, mut message: Message, to: &Addressees) {
+    pub(in crate::bus::state) fn message_sent(&mut self, sent: &MessageSent, at: &At) {
+        if sent.kind == MessageKind::Notice {
+            for id in sent.task.iter().chain(&sent.ends) {
+                if let Some(task) = self.tasks.get_mut(id) {
+                    task.notice = Some(sent.id.clone());
+                }
+            }
+        }
+        let message = Message::sent(sent, at.origin());
+        self.message_arrives(message, &sent.to);
+    }
+
+    pub(in crate::bus::state) fn message_arrives(&mut self, mut message: Message, to: &Addressees) {
         let id = message.id.clone();
         if let Author::Member(from) = &mut message.from {
             self.share(from);
@@ -37,7 +49,7 @@ impl State {
         }
     }
 
-    pub(super) fn put_into_inboxes(&mut self, id: &MessageId, to: &Addressees) {
+    pub(in crate::bus::state) fn put_into_inboxes(&mut self, id: &MessageId, to: &Addressees) {
         let to = self.lacking(id, to);
         let Some(message) = self.messages.get_mut(id) else {
             return;
@@ -75,7 +87,11 @@ impl State {
     }
 
     /// Returns the members who need not see a message any more, by an event that says so.
-    pub(super) fn in_inbox_of(&self, id: &MessageId, members: &Addressees) -> Vec<Name> {
+    pub(in crate::bus::state) fn in_inbox_of(
+        &self,
+        id: &MessageId,
+        members: &Addressees,
+    ) -> Vec<Name> {
         let but = match members {
             Addressees::Named(names) => return names.clone(),
             Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
@@ -91,7 +107,7 @@ impl State {
             .collect()
     }
 
-    pub(super) fn message_handed(
+    pub(in crate::bus::state) fn message_handed(
         &mut self,
         ids: &[MessageId],
         member: &Name,
@@ -139,7 +155,7 @@ impl State {
     }
 
     /// Gives back what a call was handed.
-    pub(super) fn message_returned(&mut self, session: SessionId, call: CallId) {
+    pub(in crate::bus::state) fn message_returned(&mut self, session: SessionId, call: CallId) {
         let (name, ids) = self.take_handed(session, call);
         let Some(name) = name else { return };
         for id in ids {
@@ -160,7 +176,7 @@ impl State {
 
     /// Marks what a call was handed as seen, also when it has been given back meanwhile and nobody else took it; and what it has
     /// claimed as known to be so.
-    pub(super) fn message_seen(&mut self, session: SessionId, call: CallId) {
+    pub(in crate::bus::state) fn message_seen(&mut self, session: SessionId, call: CallId) {
         if let Some(holder) = self.sessions.get_mut(&session) {
             holder.unheard.retain(|_, by| *by != call);
         }
@@ -180,7 +196,7 @@ impl State {
     }
 
     /// Notes that the answer of a call has been written.
-    pub(super) fn answer_written(&mut self, written: &AnswerWritten) {
+    pub(in crate::bus::state) fn answer_written(&mut self, written: &AnswerWritten) {
         let AnswerWritten { session, call, .. } = *written;
         if self.holds(session, call)
             && let Some(holder) = self.sessions.get_mut(&session)
@@ -203,7 +219,7 @@ impl State {
     }
 
     /// Ends the delivery of a message to one member.
-    pub(super) fn settle(&mut self, id: &MessageId, name: &Name, outcome: Delivery) {
+    pub(in crate::bus::state) fn settle(&mut self, id: &MessageId, name: &Name, outcome: Delivery) {
         let Some(message) = self.messages.get_mut(id) else {
             return;
         };
@@ -236,7 +252,7 @@ impl State {
         self.end_message_if_settled(id);
     }
 
-    pub(super) fn end_message_if_settled(&mut self, id: &MessageId) {
+    pub(in crate::bus::state) fn end_message_if_settled(&mut self, id: &MessageId) {
         if !self.is_ended(id) {
             return;
         }
@@ -285,7 +301,7 @@ impl State {
         messages.chain(requests).chain(tasks).chain(workflows).min()
     }
 
-    pub(super) fn wait_started(
+    pub(in crate::bus::state) fn wait_started(
         &mut self,
         session: SessionId,
         wait: Wait,
@@ -303,7 +319,7 @@ impl State {
         holder.waits.push(wait);
     }
 
-    pub(super) fn wait_ended(&mut self, session: SessionId, call: CallId) {
+    pub(in crate::bus::state) fn wait_ended(&mut self, session: SessionId, call: CallId) {
         self.timers.stop(&Due::Wait(session, call));
         if let Some(holder) = self.sessions.get_mut(&session) {
             holder.waits.retain(|wait| wait.call != call);
