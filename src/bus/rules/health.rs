@@ -4,12 +4,11 @@ use super::command::Broken;
 use super::decision::Decision;
 use super::event_writer::Writer;
 use super::members::leaders_of;
-use super::messages::give_back;
 use super::notice::{notice, quoted};
 use super::refusal::Refusal;
 use super::requests;
-use super::tasks;
-use super::workflows;
+use super::tasks::{ended, write_finished};
+use super::workflows::tell_hung;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
 use crate::domain::error_class;
@@ -81,8 +80,8 @@ pub(super) fn stuck(
         agent.name
     );
     for task in agent.queue.iter().filter_map(|id| writer.state.task(id)) {
-        let ending = tasks::ended(TaskStatus::Interrupted, error_class::STUCK, why.clone());
-        tasks::write_finished(writer, task, &ending);
+        let ending = ended(TaskStatus::Interrupted, error_class::STUCK, why.clone());
+        write_finished(writer, task, &ending);
     }
     Ok(())
 }
@@ -111,15 +110,15 @@ pub(super) fn crash(
     let agent = writer.acts_for(me, session)?;
     writer.push(Event::AgentCrashed { session, detail: detail.to_owned() });
     for call in agent.handed.keys() {
-        give_back(writer, session, *call);
+        writer.requeue(session, *call);
     }
     let running = agent.running.as_ref();
     if let Some(task) = running.and_then(|id| writer.state.task(id))
         && broken == Broken::Interrupted
     {
         let why = format!("{} has crashed and is started again: {detail}", agent.name);
-        let ending = tasks::ended(TaskStatus::Interrupted, "crashed", why);
-        tasks::write_finished(writer, task, &ending);
+        let ending = ended(TaskStatus::Interrupted, "crashed", why);
+        write_finished(writer, task, &ending);
     }
     let text =
         notice![agent.name, " has crashed and is started again: ", quoted(detail, usize::MAX)];
@@ -159,7 +158,7 @@ pub(super) fn hung(
             ];
             let others = listening_orchestrators(state, session);
             writer.notice_to_each(&others, &text);
-            workflows::tell_hung(writer, session, others);
+            tell_hung(writer, session, others);
             Ok(())
         })?;
     }

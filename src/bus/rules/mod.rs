@@ -4,21 +4,19 @@
 //! exactly-once because it is decided here, under the log's lock.
 
 mod command;
-mod wake_whom;
+mod refusal;
+mod notice;
+mod event_writer;
 mod decision;
-mod overdue;
-mod health;
 mod members;
 mod messages;
-mod notice;
-mod permissions;
-mod delivery_proofs;
-mod refusal;
 mod requests;
-mod session_summary;
 mod tasks;
+mod permissions;
 mod workflows;
-mod event_writer;
+mod health;
+mod overdue;
+mod wake_whom;
 
 #[cfg(test)]
 mod tests;
@@ -27,16 +25,15 @@ pub use self::command::{
     Approval, AskedFirst, Broken, Command, Ending, NameChoice, NewAgent, NewItems, NewMember,
     NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
-pub use self::delivery_proofs::unsaid_by_hooks;
-pub use self::messages::{known_member, picked};
+pub use self::members::session_summary::is_wanted as is_summary_wanted;
+pub use self::messages::{known_member, picked, unsaid_by_hooks};
 pub use self::refusal::Refusal;
-pub use self::session_summary::is_wanted as is_summary_wanted;
 pub use self::wake_whom::concerned;
 
 use self::decision::Decision;
-use self::delivery_proofs::Untold;
 use self::event_writer::Writer;
-use self::session_summary::Heir;
+use self::members::session_summary::{self, Heir};
+use self::requests::Untold;
 use super::state::State;
 use super::storage::Proposal;
 use crate::domain::ids::SessionId;
@@ -84,7 +81,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             }
         }
         Operation::TellEnds(session) => decision.step(|writer| {
-            session_summary::tell(writer, *session, &[], session_summary::Heir::Yes);
+            session_summary::tell(writer, *session, &[], Heir::Yes);
             Ok(())
         })?,
         Operation::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
@@ -99,11 +96,11 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         }
         Operation::EndCalls(session) => {
             decision.step(|writer| write_asked(writer, command))?;
-            delivery_proofs::end_untold(&mut decision, state, *session, Untold::All)?;
+            requests::end_untold(&mut decision, state, *session, Untold::All)?;
         }
         Operation::Settle { session, call, seen: false } => {
             decision.step(|writer| write_asked(writer, command))?;
-            delivery_proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
+            requests::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
         }
         _ => decision.step(|writer| write_asked(writer, command))?,
     }
@@ -158,11 +155,11 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
             messages::settle(writer, me, *session, *call, *seen)
         }
         Operation::AnswerWritten(call) => {
-            delivery_proofs::note_written(writer, me, *call);
+            messages::note_written(writer, me, *call);
             Ok(())
         }
         Operation::EndHooks(calls) => {
-            delivery_proofs::end_hooks(writer, me, calls);
+            messages::end_hooks(writer, me, calls);
             Ok(())
         }
         Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
@@ -174,13 +171,13 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
             requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
         }
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
-        Operation::Release(id, call) => delivery_proofs::release(writer, me, (id, *call)),
+        Operation::Release(id, call) => requests::release(writer, me, (id, *call)),
         Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Operation::StartTask(id) => tasks::start(writer, me, id),
         Operation::ResumeTask(id) => tasks::resume(writer, me, id),
         Operation::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Operation::CancelTask(id) => tasks::cancel(writer, me, id),
-        Operation::TakeNotice(call, id) => delivery_proofs::take_notice(writer, me, *call, id),
+        Operation::TakeNotice(call, id) => messages::take_notice(writer, me, *call, id),
         Operation::AskPermission(new) => permissions::ask(writer, me, new),
         Operation::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))

@@ -1,13 +1,10 @@
 //! What happens by itself when its time has come, written by whichever process looks first.
 
 use super::decision::Decision;
-use super::delivery_proofs::{self, Untold};
 use super::event_writer::Writer;
-use super::members;
-use super::messages;
-use super::permissions;
 use super::refusal::Refusal;
-use super::requests;
+use super::requests::{Untold, end_untold};
+use super::{members, permissions, requests};
 use crate::bus::event::Event;
 use crate::bus::state::{Due, State};
 use crate::domain::limits;
@@ -37,7 +34,7 @@ pub(super) fn write_due(
             Ok(())
         })?;
         if let Due::Handed(session, call) = due {
-            delivery_proofs::end_untold(decision, state, *session, Untold::Unwritten(*call))?;
+            end_untold(decision, state, *session, Untold::Unwritten(*call))?;
         }
     }
     for newcomer in state.newcomers() {
@@ -45,7 +42,7 @@ pub(super) fn write_due(
             break;
         }
         decision.step(|writer| {
-            members::show_open_requests(writer, newcomer);
+            requests::show_open_requests(writer, newcomer);
             Ok(())
         })?;
     }
@@ -58,7 +55,7 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
         Due::Nudge(request) => requests::nudge(writer, request),
         Due::Expire(request) => requests::expire(writer, request, true),
         Due::Reopen(request) => requests::reopen(writer, request),
-        Due::Handed(session, call) => messages::give_back(writer, *session, *call),
+        Due::Handed(session, call) => writer.requeue(*session, *call),
         Due::Wait(session, call) => {
             writer.push(Event::WaitEnded { session: *session, call: *call })
         }

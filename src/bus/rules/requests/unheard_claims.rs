@@ -1,70 +1,21 @@
-//! Rules of proofs: which answers were written, and what is given back that was never shown.
+//! Claims whose claimer may not have been told of them: they depend on the answer of the call that claimed, and end with it.
 
-use super::decision::Decision;
-use super::event_writer::Writer;
-use super::messages::{give_back, seen_call};
-use super::refusal::Refusal;
-use super::requests;
-use crate::bus::event::{AnswerWritten, Event, ProvenClaim, Skip, UnheardClaim};
-use crate::bus::state::{Delivery, Session, State};
-use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::message::DeliveryMethod;
+use super::reopen::reopen_as;
+use crate::bus::event::{Event, ProvenClaim, Skip, UnheardClaim};
+use crate::bus::rules::decision::Decision;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Session, State};
+use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::request::RequestStatus;
 
-/// Writes that the answer of a call of this session has been written, as long as that matters.
-pub(super) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
-    let state = writer.state;
-    if state.holds(me, call) && !state.is_written(me, call) {
-        writer.push(Event::AnswerWritten(AnswerWritten { session: me, call, skip: Skip }));
-    }
-}
-
-/// Gives back what these calls of hooks were handed and have not said: they run no more.
-pub(super) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, calls: &[CallId]) {
-    let unsaid = unsaid_by_hooks(writer.state, me);
-    for call in calls.iter().filter(|call| unsaid.contains(call)) {
-        give_back(writer, me, *call);
-    }
-}
-
-/// Returns the calls of hooks that hold messages which they have not said, as far as is known.
-pub fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
-    let mut calls = state.calls_handed_by(session, DeliveryMethod::Hook);
-    calls.retain(|call| !state.is_written(session, *call));
-    calls
-}
-
-/// Hands the notice of a task's end to the call that brings its result to who assigned it: so the notice counts as seen when the
-/// result does, and comes back when that is not shown.
-pub(super) fn take_notice(
-    writer: &mut Writer<'_>,
-    me: SessionId,
-    call: CallId,
-    id: &TaskId,
-) -> Result<(), Refusal> {
-    let state = writer.state;
-    let holder = writer.session(me)?;
-    let task = state.task(id);
-    let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
-    let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
-    let notice = notice.and_then(|notice| state.message(notice));
-    // One that tells of other tasks, too, is not read with the result of one.
-    let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
-    let Some(notice) = notice else { return Ok(()) };
-    if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {
-        writer.push(Event::MessageHanded {
-            ids: vec![notice.id.clone()],
-            member: holder.name.clone(),
-            session: me,
-            call,
-            way: DeliveryMethod::Piggyback,
-        });
-    }
-    Ok(())
-}
-
 /// Writes on the answer of which call the claim of an agent hangs: of a new claim, or of one that it may not know of.
-pub(super) fn hang(writer: &mut Writer<'_>, session: SessionId, call: CallId, id: &RequestId) {
+pub(in crate::bus::rules) fn hang(
+    writer: &mut Writer<'_>,
+    session: SessionId,
+    call: CallId,
+    id: &RequestId,
+) {
     writer.push(Event::ClaimUnheard(UnheardClaim {
         session,
         call,
@@ -74,7 +25,7 @@ pub(super) fn hang(writer: &mut Writer<'_>, session: SessionId, call: CallId, id
 }
 
 /// Lets a claim hang on the answer of a later call that has claimed the same, unless the agent knows that it has it.
-pub(super) fn hang_on_later(
+pub(in crate::bus::rules) fn hang_on_later(
     writer: &mut Writer<'_>,
     holder: &Session,
     call: CallId,
@@ -90,13 +41,13 @@ pub(super) fn hang_on_later(
 
 /// Says whether the same command proves the answer of a call.
 fn is_seen_now(writer: &Writer<'_>, session: SessionId, call: CallId) -> bool {
-    let mut seen_now = writer.events.iter().filter_map(seen_call);
+    let mut seen_now = writer.seen_calls();
     seen_now.any(|seen| seen == (session, call))
 }
 
 /// Writes that a session knows what it has claimed, as it writes in the thread of the request. That proves nothing else of the answer
 /// on which the claim hangs.
-pub(super) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
+pub(in crate::bus::rules) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
     let of_thread = |id: &RequestId| {
         let request = writer.state.request(id);
         request.is_some_and(|request| request.message == *thread)
@@ -115,7 +66,7 @@ pub(super) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &Message
 
 /// Says which claims of a session end that hang on the answer of a call.
 #[derive(Clone, Copy)]
-pub(super) enum Untold {
+pub(in crate::bus::rules) enum Untold {
     /// All of them.
     All,
     /// Those of this call.
@@ -139,7 +90,7 @@ impl Untold {
 
 /// Opens the requests again whose claims nobody was told of. That is a step of its own, behind the one that gives back what the call
 /// was handed: one of the messages may be the request itself.
-pub(super) fn end_untold(
+pub(in crate::bus::rules) fn end_untold(
     decision: &mut Decision<'_>,
     state: &State,
     session: SessionId,
@@ -160,7 +111,7 @@ pub(super) fn end_untold(
 
 /// Gives up a claim because the answer of this call did not come to its claimer. An agent's hangs on the call that the state names, or
 /// on none; that of others on the call that asks.
-pub(super) fn release(
+pub(in crate::bus::rules) fn release(
     writer: &mut Writer<'_>,
     me: SessionId,
     (id, call): (&RequestId, CallId),
@@ -180,6 +131,6 @@ fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
         request.status == RequestStatus::Claimed && owner.is_some_and(|owner| owner.session == me)
     });
     if is_mine {
-        requests::reopen_as(writer, id, "was not told that it had won it");
+        reopen_as(writer, id, "was not told that it had won it");
     }
 }

@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::event_writer::Writer;
-use super::notice::{Notice, notice};
 use crate::bus::event::Event;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::{Notice, notice};
 use crate::bus::state::{Message, Session, State, Task};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
@@ -25,21 +25,21 @@ pub fn is_wanted(state: &State, name: &Name) -> bool {
 
 /// Whether a session is told of the tasks of dead orchestrators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heir {
+pub(in crate::bus::rules) enum Heir {
     Yes,
     No,
 }
 
 impl Heir {
     /// Tells by its roles whether an orchestrator can be one: not without anybody who reads its mail.
-    pub(super) fn of(roles: &[String]) -> Self {
+    pub(in crate::bus::rules) fn of(roles: &[String]) -> Self {
         if roles.iter().any(|role| role == PLAN_ROLE) { Self::No } else { Self::Yes }
     }
 }
 
 /// Tells the orchestrators that are there of the agents that ended with their bridge, and of all tasks that have ended; one of them
 /// of those of dead ones.
-pub(super) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
+pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let live = writer.state.live_sessions().into_iter();
     let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
     let orchestrators: Vec<_> = orchestrators.collect();
@@ -57,7 +57,12 @@ pub(super) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
 /// Puts one notice in the place of those about ended tasks that a session has not read, where there are several, and another one in
 /// the place of those that it inherits: if it ends without having read that, somebody else is told in its place. Those for which the
 /// append has no room stay as they are, for the next one.
-pub(super) fn tell(writer: &mut Writer<'_>, session: SessionId, gone: &[Name], heir: Heir) {
+pub(in crate::bus::rules) fn tell(
+    writer: &mut Writer<'_>,
+    session: SessionId,
+    gone: &[Name],
+    heir: Heir,
+) {
     let state = writer.state;
     let Some(reader) = state.session(session) else {
         return;
