@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A text of somebody: in the event itself, or in a blob when it is long.
+/// A text: in the event itself, or in a blob if it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {

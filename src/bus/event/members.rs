@@ -9,11 +9,11 @@ use crate::domain::name::Name;
 /// An agent is about to be started by a bridge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starting {
-    /// The life that begins.
+    /// The session that begins.
     pub session: SessionId,
     /// Its name.
     pub name: Name,
-    /// Whether somebody chose the name, so that its mail waits for its return.
+    /// Whether the name was chosen, so that its mail waits for its return.
     pub chosen: bool,
     /// The profile it is started from.
     pub profile: String,
@@ -31,14 +31,14 @@ pub struct Starting {
     pub token_hash: String,
 }
 
-/// A member is there.
+/// A member has joined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joined {
-    /// The life that begins, or that `Starting` announced.
+    /// The session that begins, or that `Starting` announced.
     pub session: SessionId,
     /// Its name.
     pub name: Name,
-    /// Whether somebody chose the name.
+    /// Whether the name was chosen.
     pub chosen: bool,
     /// What kind of member it is.
     pub kind: MemberKind,

@@ -16,7 +16,7 @@ pub struct MessageSent {
     pub kind: MessageKind,
     /// Who speaks.
     pub from: Author,
-    /// Whom it is shown to be for.
+    /// To whom it is addressed, as it is shown.
     pub audience: Audience,
     /// Whose inboxes it is in.
     pub to: Addressees,
@@ -35,24 +35,24 @@ pub struct MessageSent {
     /// The first message of its thread; itself when it begins one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
-    /// The tasks of whose ends it tells, in the place of the notice about each.
+    /// The tasks whose ends it reports, instead of one notice for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<TaskId>,
-    /// How much it matters to who works on something else.
+    /// How urgent it is for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
     /// What it says.
     pub body: Body,
 }
 
-/// The answer with what a call was handed has been written to its client, whole. It proves nothing by itself; without it the end of
-/// a turn and the next hook prove nothing either.
+/// The whole answer of a call, with its messages, has been written to its client. It proves nothing by itself; without it the end of a
+/// turn and the next hook prove nothing either.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerWritten {
     /// Whose call it is.
     pub session: SessionId,
     /// Which.
     pub call: CallId,
-    /// Older versions take all that was handed over for written.
+    /// Older versions assume that every delivery was written.
     pub skip: Skip,
 }

@@ -27,7 +27,7 @@ pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};
 pub use self::skippable::Skip;
 pub use self::tasks::{Finished, TaskAssigned, TaskReport};
 pub use self::workflows::{
-    Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
+    Created, Resumed, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
 };
 
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub enum Event {
         /// Which.
         model: String,
     },
-    /// The bridge of an agent hands it messages by these ways now; its tools have ways of their own.
+    /// The bridge of an agent delivers messages by these methods now; its tools have methods of their own.
     MemberWays {
         /// Whose.
         session: SessionId,
@@ -87,14 +87,14 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// The time to wait for the return of a name is over.
+    /// The mail of an absent name has waited for its full time.
     MemberForgotten {
         /// Which name.
         name: Name,
     },
     /// See [`Runs`].
     AgentRuns(Runs),
-    /// Nothing is left of an agent whose bridge died.
+    /// No process is left of an agent whose bridge died.
     AgentSwept {
         /// Which.
         session: SessionId,
@@ -109,7 +109,7 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
-    /// An agent does not end a turn whose task was given up: it takes no work.
+    /// An agent does not end a turn whose task was abandoned: it takes no work.
     AgentStuck {
         /// Which.
         session: SessionId,
@@ -130,7 +130,7 @@ pub enum Event {
         /// How it ended.
         detail: String,
     },
-    /// Somebody has watched the heartbeat of a session stand still.
+    /// The heartbeat of a session stands still.
     MemberHung {
         /// Which.
         session: SessionId,
@@ -140,7 +140,7 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
-    /// The limits are others now.
+    /// The limits have changed.
     LimitsSet(TeamLimits),
     /// See [`MessageSent`].
     MessageSent(MessageSent),
@@ -151,27 +151,27 @@ pub enum Event {
         /// Whose.
         to: Addressees,
     },
-    /// Messages are given to one call of one session.
+    /// Messages are delivered to one call of one session.
     MessageHanded {
         /// Which, oldest first.
         ids: Vec<MessageId>,
         /// Whose inbox they come from.
         member: Name,
-        /// The session that takes them.
+        /// The session that gets them.
         session: SessionId,
         /// The call that carries them.
         call: CallId,
         /// How.
         way: DeliveryMethod,
     },
-    /// What a call was handed is unread again.
+    /// The messages of a call are unread again.
     MessageReturned {
         /// The session.
         session: SessionId,
         /// The call.
         call: CallId,
     },
-    /// What a call was handed has been taken by the model, and so has what else its answer told.
+    /// The model has received the answer of a call, with its messages and its claim.
     MessageSeen {
         /// The session.
         session: SessionId,
@@ -180,14 +180,14 @@ pub enum Event {
     },
     /// See [`AnswerWritten`].
     AnswerWritten(AnswerWritten),
-    /// A message need not be seen any more by these.
+    /// A message is withdrawn from these inboxes.
     MessageSuperseded {
         /// Which.
         id: MessageId,
         /// By whom.
         members: Addressees,
     },
-    /// A message will not be seen any more by this member.
+    /// A message to this member is abandoned.
     MessageExpired {
         /// Which.
         id: MessageId,
@@ -209,7 +209,7 @@ pub enum Event {
         /// How long at the most, in milliseconds.
         timeout_ms: u64,
     },
-    /// A call waits no longer, and has nothing.
+    /// A call stops waiting without a message.
     WaitEnded {
         /// The session.
         session: SessionId,
@@ -218,7 +218,7 @@ pub enum Event {
     },
     /// See [`RequestOpened`].
     RequestOpened(RequestOpened),
-    /// An unclaimed request was brought to mind.
+    /// The members were reminded of an unclaimed request.
     RequestNudged {
         /// Which.
         id: RequestId,
@@ -236,7 +236,7 @@ pub enum Event {
     ClaimUnheard(UnheardClaim),
     /// See [`ProvenClaim`].
     ClaimKnown(ProvenClaim),
-    /// A request's owner is gone, or was never told of its claim.
+    /// A request is open again: its owner has left, or never heard of its claim.
     RequestReopened {
         /// Which.
         id: RequestId,
@@ -248,7 +248,7 @@ pub enum Event {
         /// The answer.
         message: MessageId,
     },
-    /// Nobody answers a request any more.
+    /// A request has ended without an answer.
     RequestExpired {
         /// Which.
         id: RequestId,
@@ -260,12 +260,12 @@ pub enum Event {
         /// Which.
         id: TaskId,
     },
-    /// A task goes on in a session that was taken up again.
+    /// A task goes on in a resumed session.
     TaskResumed {
         /// Which.
         id: TaskId,
     },
-    /// Somebody asks for the end of a running task.
+    /// A member asks for the end of a running task.
     TaskCancelAsked {
         /// Which.
         id: TaskId,
@@ -274,7 +274,7 @@ pub enum Event {
     },
     /// See [`Finished`].
     TaskFinished(Finished),
-    /// Somebody asks for the end of an agent.
+    /// A member asks for the end of an agent.
     StopAsked {
         /// Whose.
         session: SessionId,
@@ -286,7 +286,7 @@ pub enum Event {
     },
     /// See [`PermissionAsked`].
     PermissionAsked(PermissionAsked),
-    /// A message tells an orchestrator of a question.
+    /// An orchestrator was notified of a question.
     PermissionTold {
         /// Which question.
         id: PermissionId,
@@ -299,7 +299,7 @@ pub enum Event {
     WorkflowCreated(Created),
     /// See [`Resumed`].
     WorkflowResumed(Resumed),
-    /// Somebody asks for the end of a workflow.
+    /// A member asks for the end of a workflow.
     WorkflowCancelAsked {
         /// Which.
         id: WorkflowId,
@@ -319,13 +319,14 @@ pub enum Event {
     StepApproved(StepApproved),
     /// See [`StepStarted`].
     StepStarted(StepStarted),
-    /// See [`StepSpread`].
-    StepSpread(StepSpread),
+    /// See [`StepExpanded`].
+    #[serde(rename = "step_spread")]
+    StepExpanded(StepExpanded),
     /// See [`StepReturned`].
     StepReturned(StepReturned),
     /// See [`StepEnded`].
     StepEnded(StepEnded),
-    /// A segment could not be synced; what stands before this is a copy of it.
+    /// A segment could not be synced; the lines before this are a copy of it.
     SegmentFailed {
         /// The first seq of the segment.
         segment: u64,
@@ -348,7 +349,7 @@ impl Event {
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }
                 | Self::AnswerWritten(_)
-                // They follow from how tasks ended, and are found again. What somebody refused does not.
+                // They follow from how tasks ended, and are found again. The refusal of an approval is not.
                 | Self::StepReturned(_)
                 | Self::StepEnded(StepEnded {
                     status: StepStatus::Done,
@@ -359,7 +360,7 @@ impl Event {
         )
     }
 
-    /// Says whether the event changes who is here.
+    /// Says whether the event changes the list of live members.
     pub fn changes_roster(&self) -> bool {
         matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
     }

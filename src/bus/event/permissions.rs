@@ -50,10 +50,10 @@ pub struct PermissionAnswered {
     /// The orchestrator that said it, or whose user did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name>,
-    /// The question, where nobody had to be asked: then this is all there is of it.
+    /// The question, if a policy answered it: then no other event has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
-    /// How many questions this stands for, where they are several; `question` is the last of them.
+    /// How many questions this stands for, if several; `question` is the last of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The texts of events, wherever they are: one list for all who read, keep or remove them.
+//! The texts of events: one list for all code that reads, keeps or removes them.
 
 use super::{Body, Event};
 
@@ -19,7 +19,7 @@ impl Event {
                 [&finished.output].into_iter().chain(details).collect()
             }
             Self::WorkflowCreated(created) => vec![&created.prompts],
-            Self::StepSpread(spread) => vec![&spread.items],
+            Self::StepExpanded(expanded) => vec![&expanded.items],
             Self::MemberStarting(_)
             | Self::MemberJoined(_)
             | Self::MemberActivity { .. }

@@ -96,9 +96,9 @@ impl World {
                     self.join(handle, NameChoice::Chosen(heir), vec![dead]);
                 }
             }
-            ModelStep::Bury => {
+            ModelStep::Reap => {
                 let dead = self.dead.clone();
-                drop(self.ask(handle, None, Operation::Bury(dead)));
+                drop(self.ask(handle, None, Operation::Reap(dead)));
             }
             ModelStep::Hang(who) => {
                 let hung = choose(&self.sessions, who).into_iter().collect();
@@ -425,7 +425,7 @@ impl World {
 
     /// Time passes until nothing is due any more: then nobody waits, holds or is waited for.
     pub(super) fn let_all_time_pass(&mut self) {
-        let _ = self.ask(0, None, Operation::Bury(self.dead.clone()));
+        let _ = self.ask(0, None, Operation::Reap(self.dead.clone()));
         for _ in 0..ENDLESS {
             let (log, replica) = &mut self.handles[0];
             log.catch_up(replica).unwrap();

@@ -8,7 +8,7 @@ use crate::domain::limits;
 use crate::domain::request::RequestStatus;
 use crate::domain::time::{Now, Tick};
 
-/// Where and when an event stands.
+/// Where an event stands in the log, and when it happened.
 pub(super) struct At {
     pub(super) seq: u64,
     pub(super) ts: i64,
@@ -142,7 +142,7 @@ impl State {
             | Event::StepAsked(_)
             | Event::StepApproved(_)
             | Event::StepStarted(_)
-            | Event::StepSpread(_)
+            | Event::StepExpanded(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_) => self.workflow_event(event, at),
             Event::SegmentFailed { .. } => {}

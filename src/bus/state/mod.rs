@@ -90,15 +90,15 @@ pub struct State {
     pub(crate) commands: VecDeque<CommandId>,
     #[serde(skip)]
     pub(crate) command_set: BTreeSet<CommandId>,
-    /// What is due when.
+    /// The deadlines.
     pub(crate) timers: Timers,
-    /// How much time has passed, for what counts in days.
+    /// How much time has passed, for deadlines of days.
     #[serde(default)]
     pub(crate) watch: Watch,
-    /// Names that nobody has now, and until when their mail waits, by the watch and by the wall clock.
+    /// Names without a session, and until when their mail waits, by the watch and by the wall clock.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) absent: BTreeMap<Name, i64>,
-    /// Agents that were found dead, until nothing is left of them, with how they ran as far as that is known.
+    /// Dead agents whose processes may still run, with those processes as far as known.
     #[serde(default)]
     pub(crate) unswept: BTreeMap<SessionId, Option<Run>>,
     /// The limits of the team.
@@ -112,7 +112,7 @@ impl State {
         self.limits
     }
 
-    /// Rebuilds what a snapshot leaves out because it follows from the rest.
+    /// Rebuilds the fields that a snapshot leaves out because they follow from the others.
     pub fn rebuild(&mut self) {
         self.command_set = self.commands.iter().copied().collect();
         self.rebuild_unanswered();

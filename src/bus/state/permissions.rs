@@ -1,4 +1,4 @@
-//! Questions for permission: open until the first answer, which is the only one.
+//! Questions for permission: each is open until its first and only answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,13 +25,13 @@ pub struct Permission {
     pub asked_ms: i64,
     /// How long it is open, in milliseconds.
     pub timeout_ms: u64,
-    /// The notice that told an orchestrator.
+    /// The notice to an orchestrator.
     pub notice: Option<MessageId>,
     /// The answer.
     pub answer: Option<PermissionAnswer>,
 }
 
-/// What was said to a question for permission.
+/// The answer to a question for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionAnswer {
     /// What.
@@ -48,7 +48,7 @@ impl State {
         self.permissions.get(id)
     }
 
-    /// Returns the questions that nobody has answered, oldest first.
+    /// Returns the unanswered questions, oldest first.
     pub fn open_permissions(&self) -> Vec<&Permission> {
         let mut open: Vec<_> =
             self.permissions.values().filter(|permission| permission.answer.is_none()).collect();
@@ -56,7 +56,7 @@ impl State {
         open
     }
 
-    /// Returns the questions of a session that nobody has answered, oldest first.
+    /// Returns the unanswered questions of a session, oldest first.
     pub fn open_permissions_of(&self, session: SessionId) -> Vec<&Permission> {
         let mut open = self.open_permissions();
         open.retain(|permission| permission.question.session == session);
@@ -112,7 +112,7 @@ impl State {
         self.answer(&answered.id, answer);
     }
 
-    /// The agent is gone, and its questions with it.
+    /// Ends the questions of an agent that has left.
     pub(super) fn permissions_end(&mut self, session: SessionId) {
         let open: Vec<_> = self
             .open_permissions_of(session)

@@ -70,7 +70,7 @@ pub struct Task {
     /// Whether the event of its end tells of files and failed calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_details: bool,
-    /// The notice that told its assigner.
+    /// The notice to its assigner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<MessageId>,
 }
@@ -86,7 +86,7 @@ impl State {
         self.tasks.values().filter(move |task| task.session == session)
     }
 
-    /// Says whether the end of a task is asked for and nobody hears that: the bridge that holds its agent hangs.
+    /// Says whether a task was cancelled while the bridge that holds its agent hangs.
     pub fn is_unheard(&self, task: &Task) -> bool {
         let owner = self.session(task.session).and_then(|agent| agent.owner);
         let hangs = |owner| self.session(owner).is_some_and(|bridge| bridge.hung);

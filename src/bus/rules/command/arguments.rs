@@ -9,25 +9,25 @@ use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{PlanFile, Step, StepOf};
 
-/// A wish for a name.
+/// The name that a member asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameChoice {
-    /// This one, because somebody chose it.
+    /// Exactly this one, which a person or an agent chose.
     Chosen(Name),
-    /// This one or, where it is taken, one like it.
+    /// This one or, if it is taken, a generated one like it.
     Like(Name),
 }
 
-/// A new life that a bridge wants to begin.
+/// An agent that a bridge starts.
 #[derive(Clone, Debug)]
 pub struct NewAgent {
-    /// The name it should have; `starting.name` is overwritten by what it gets.
+    /// The name it should have; `starting.name` is overwritten with the name it gets.
     pub wish: NameChoice,
     /// Everything else.
     pub starting: Starting,
 }
 
-/// A new life that joins by itself.
+/// A session that joins by itself.
 #[derive(Clone, Debug)]
 pub struct NewMember {
     /// Its session.
@@ -44,9 +44,9 @@ pub struct NewMember {
     pub pid: u32,
     /// The process that its server serves, as far as known.
     pub client: Option<ProcessMark>,
-    /// Sessions whose presence was found free: they have left, whatever the log says.
+    /// Sessions whose presence no process holds: they have left, whatever the log says.
     pub dead: Vec<SessionId>,
-    /// What the bus is called now that was here before, was not made here, and was put aside.
+    /// The new name of a bus that was here before, was not made here, and was put aside.
     pub put_aside: Option<String>,
 }
 
@@ -65,7 +65,7 @@ pub struct NewTask {
     pub step: Option<StepOf>,
 }
 
-/// A workflow that an orchestrator wants to lead. Its steps name each other without a circle.
+/// A workflow that an orchestrator begins. Its dependencies have no circle.
 #[derive(Clone, Debug)]
 pub struct NewWorkflow {
     /// What it is called.
@@ -78,7 +78,7 @@ pub struct NewWorkflow {
     pub plan_file: Option<PlanFile>,
 }
 
-/// A list that a step is done for.
+/// The list that a step is expanded for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewItems {
     /// How many items it has.
@@ -87,7 +87,7 @@ pub struct NewItems {
     pub items: Body,
 }
 
-/// What is said to a step that asks for approval.
+/// The answer to a step that asks for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
     /// It may begin.
@@ -96,7 +96,7 @@ pub enum Approval {
     Refused(Option<String>),
 }
 
-/// A question for permission that somebody has to answer.
+/// A question for permission that a person or an orchestrator has to answer.
 #[derive(Clone, Debug)]
 pub struct NewQuestion {
     /// What for.
@@ -105,7 +105,7 @@ pub struct NewQuestion {
     pub offers: Vec<Decision>,
     /// Milliseconds after which it is answered with no.
     pub timeout_ms: u64,
-    /// Who is asked.
+    /// Who is asked first.
     pub to: AskedFirst,
 }
 
@@ -118,7 +118,7 @@ pub enum AskedFirst {
     Orchestrator,
 }
 
-/// Who says what to a question for permission.
+/// An answer to a question for permission, and who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionReply {
     /// The orchestrator itself.
@@ -147,14 +147,14 @@ pub struct Ending {
 pub enum Broken {
     /// It has ended as interrupted.
     Interrupted,
-    /// It stays, because the agent may be able to take its session up again.
+    /// It stays, because the agent may be able to resume its session.
     Kept,
 }
 
-/// Which unread messages to take.
+/// Which unread messages to deliver.
 #[derive(Clone, Debug)]
 pub struct Pick {
-    /// Only these; none stands for all. Whoever shows messages has read their texts before.
+    /// Only these; `None` stands for all. A call that shows messages has read their texts before.
     pub only: Option<Vec<MessageId>>,
     /// Only from this member.
     pub from: Option<Name>,
@@ -164,6 +164,6 @@ pub struct Pick {
     pub limit: usize,
     /// At most so many bytes of text, but always one message.
     pub bytes: usize,
-    /// What a long message counts at the most, because only its head is shown.
+    /// The most that a long message counts, because only its beginning is shown.
     pub head_bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! The list of everything that can be asked of a bus.
+//! The list of everything that can be asked of a bus; `arguments` has what the operations are given.
 
 mod arguments;
 
@@ -18,31 +18,31 @@ use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::workflow::{StepMove, StepOf};
 
-/// One command: who asks for what.
+/// One command: an operation, and the session that asks for it.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The same id is the same command, however often it is tried.
     pub id: CommandId,
     /// The session that asks; none for what is merely due.
     pub by: Option<SessionId>,
-    /// Earlier calls of that session whose answers its model has taken, as this new call proves.
+    /// Earlier calls of that session whose answers its model has received, as this new call proves.
     pub taken: Vec<CallId>,
-    /// What for.
+    /// What it asks for.
     pub ask: Operation,
 }
 
-/// What is asked for.
+/// One thing that can be asked of a bus.
 #[derive(Clone, Debug)]
 pub enum Operation {
     /// Writes what is due.
     Due,
-    /// Tells this orchestrator of tasks that ended while it was away and for which the append with which it joined had no room.
+    /// Notifies this orchestrator of tasks that ended while it was away, if the append with which it joined had no room for that.
     TellEnds(SessionId),
-    /// Says that an agent does not end a turn whose task was given up, and ends what waits behind that.
+    /// Says that an agent does not end a turn whose task was abandoned, and ends the tasks that wait behind it.
     Stuck(SessionId),
     /// Says that such a turn has ended after all.
     Free(SessionId),
-    /// Notes that this session's model has taken what it was handed, and nothing else.
+    /// Notes that this session's model has received its messages, and nothing else.
     Taken,
     /// A peer or an orchestrator joins.
     Join(Box<NewMember>),
@@ -57,7 +57,7 @@ pub enum Operation {
         /// Its process.
         pid: u32,
     },
-    /// A bridge says by which ways it hands its agent messages.
+    /// A bridge says by which methods it delivers messages to its agent.
     Ways {
         /// The agent.
         session: SessionId,
@@ -78,7 +78,7 @@ pub enum Operation {
         /// Which.
         model: String,
     },
-    /// Somebody says whether an agent has our tools.
+    /// A process of an agent says whether the agent has our tools.
     Tools {
         /// The agent.
         session: SessionId,
@@ -94,11 +94,11 @@ pub enum Operation {
         /// What there is to say about it.
         detail: Option<String>,
     },
-    /// Sessions whose presence was found free have left.
-    Bury(Vec<SessionId>),
+    /// These sessions have left: no process holds their presence.
+    Reap(Vec<SessionId>),
     /// A bridge says which processes its agent has.
     Runs(Box<Runs>),
-    /// Nothing is left of an agent that was found dead.
+    /// No process is left of an agent that was found dead.
     Swept(SessionId),
     /// A bridge says that its agent shows signs of life.
     Stir(SessionId),
@@ -113,7 +113,7 @@ pub enum Operation {
         /// What becomes of the task in its turn.
         task: Broken,
     },
-    /// Somebody has watched the heartbeats of these sessions stand still for so long, in milliseconds.
+    /// A process has watched the heartbeats of these sessions stand still for so long, in milliseconds.
     Hung(Vec<SessionId>, u64),
     /// The heartbeats of these sessions move again.
     Back(Vec<SessionId>),
@@ -127,12 +127,12 @@ pub enum Operation {
         body: Body,
         /// The message or request that it answers, as it was written.
         reply_to: Option<String>,
-        /// How much it matters to who works on something else.
+        /// How urgent it is for a member that works on something else.
         priority: Priority,
     },
     /// Sends a message to everyone.
     Broadcast(Body),
-    /// Takes unread messages for a call.
+    /// Delivers unread messages by a call.
     Take {
         /// Whose: its own session, or an agent of this bridge.
         session: SessionId,
@@ -143,23 +143,23 @@ pub enum Operation {
         /// Which, and how many.
         pick: Pick,
     },
-    /// Says what became of what a call was handed: seen, or given back.
+    /// Says what became of the messages of a call: read, or to be requeued.
     Settle {
         /// Whose call: its own session's, or an agent's of this bridge.
         session: SessionId,
         /// Which.
         call: CallId,
-        /// Whether the model has taken it.
+        /// Whether the model has received them.
         seen: bool,
     },
-    /// Says that the answer of a call with what it was handed has been written to its client.
+    /// Says that the answer of a call, with its messages, has been written to its client.
     AnswerWritten(CallId),
-    /// Says that these calls of hooks run no more: what they were handed and have not said is unread again.
+    /// Says that these calls of hooks have ended: the messages that they have not printed are requeued.
     EndHooks(Vec<CallId>),
-    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and read
-    /// their answers no more. What they were handed, and nothing has proven to be taken, is unread again.
+    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and do not read
+    /// their answers. Their messages are requeued unless something proves that they were read.
     EndCalls(SessionId),
-    /// Begins to wait, or takes what fits already.
+    /// Begins to wait, unless a fitting message is there already.
     Wait {
         /// The call.
         call: CallId,
@@ -170,7 +170,7 @@ pub enum Operation {
         /// How long, in milliseconds. Zero looks once.
         timeout_ms: u64,
     },
-    /// Stops waiting. Refused with `AlreadyHanded` when a message has come.
+    /// Stops waiting. Refused with `AlreadyHanded` if a message was delivered.
     EndWait {
         /// The call.
         call: CallId,
@@ -188,7 +188,7 @@ pub enum Operation {
     },
     /// Claims a request. The answer of this call tells the claimer.
     Claim(RequestId, CallId),
-    /// Gives up a claim because its claimer has not had the answer of this call, unless it knows of the claim otherwise.
+    /// Releases a claim because its claimer did not get the answer of this call, unless it knows of the claim otherwise.
     Release(RequestId, CallId),
     /// Assigns work to a live agent.
     Assign {
@@ -203,19 +203,19 @@ pub enum Operation {
     ResumeTask(TaskId),
     /// A bridge says how a task ended.
     FinishTask(TaskId, Box<Ending>),
-    /// Somebody wants the end of a task.
+    /// A member asks for the end of a task.
     CancelTask(TaskId),
-    /// The result of a task goes to who assigned it, as the answer of this call: the notice of its end goes with it.
+    /// The answer of this call brings the result of a task to its assigner. The notice of its end goes with it.
     TakeNotice(CallId, TaskId),
     /// A bridge says that its agent asks for permission.
     AskPermission(Box<NewQuestion>),
-    /// A bridge says what a policy has answered to its agent, and to how many such questions, where they were several.
+    /// A bridge records what a policy answered to its agent, and to how many such questions if there were several.
     RecordPermission(Box<Question>, Decision, Option<u64>),
     /// An orchestrator, or its user, answers a question for permission.
     AnswerPermission(PermissionId, PermissionReply),
-    /// A user was asked in vain: an orchestrator is told of the question.
+    /// The user did not answer: an orchestrator is notified of the question.
     TellPermission(PermissionId),
-    /// A bridge says that its agent does not wait for these answers any more.
+    /// A bridge says that its agent no longer waits for these answers.
     EndPermissions {
         /// The agent.
         session: SessionId,
@@ -224,17 +224,17 @@ pub enum Operation {
     },
     /// An orchestrator begins to lead a workflow.
     CreateWorkflow(Box<NewWorkflow>),
-    /// Who leads a workflow says what happens to its steps, in this order.
+    /// The leader of a workflow says what happens to its steps, in this order.
     MoveSteps(WorkflowId, Vec<(Name, StepMove)>),
-    /// Who leads a workflow does a step for each item of a list.
-    SpreadStep(StepOf, NewItems),
-    /// An orchestrator wants the end of a workflow.
+    /// The leader of a workflow expands a step for the items of a list.
+    ExpandStep(StepOf, NewItems),
+    /// An orchestrator asks for the end of a workflow.
     CancelWorkflow(WorkflowId),
     /// An orchestrator says whether a step that asks for it may begin.
     ApproveStep(StepOf, Approval),
-    /// An orchestrator goes on with an interrupted workflow.
+    /// An orchestrator takes over an interrupted workflow.
     ResumeWorkflow(WorkflowId),
-    /// Somebody wants the end of an agent.
+    /// A member asks for the end of an agent.
     Stop {
         /// Its name, as it was written.
         agent: String,
@@ -246,7 +246,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the texts of others in it, which may be long.
+    /// Returns the texts in it that members wrote, which may be long.
     pub fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {
             Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],
@@ -259,8 +259,8 @@ impl Operation {
                 std::iter::once(&mut ending.output).chain(details).collect()
             }
             Self::CreateWorkflow(new) => vec![&mut new.prompts],
-            Self::SpreadStep(_, new) => vec![&mut new.items],
-            // What else is asked for has no text, or a short one of ours.
+            Self::ExpandStep(_, new) => vec![&mut new.items],
+            // The other operations have no text, or a short one of ours.
             _ => Vec::new(),
         }
     }

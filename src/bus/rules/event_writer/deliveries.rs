@@ -1,4 +1,4 @@
-//! What becomes of messages in inboxes: handed to a call that waits, unread again, withdrawn.
+//! What becomes of messages in inboxes: delivered to a waiting call, requeued, withdrawn.
 
 use super::Writer;
 use crate::bus::event::{Addressees, Event};
@@ -10,9 +10,9 @@ use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 
 impl Writer<'_> {
-    /// Hands a message that is just being posted to the oldest fitting wait of each addressee; a shutdown ends the others too. Of
-    /// very many who wait, those who were not answered find it themselves.
-    pub(in crate::bus::rules) fn hand_to_waits(&mut self, message: &Message, to: &[Name]) {
+    /// Delivers a new message to the oldest fitting wait of each addressee. A shutdown ends the other waits, too. Of very many that wait,
+    /// those without an answer find the message themselves.
+    pub(in crate::bus::rules) fn deliver_to_waits(&mut self, message: &Message, to: &[Name]) {
         for name in to {
             if self.handed >= limits::HANDED_AT_ONCE {
                 return;
@@ -66,12 +66,12 @@ impl Writer<'_> {
                     members: name.to_vec().into(),
                 });
             } else {
-                self.hand_to_waits(message, name);
+                self.deliver_to_waits(message, name);
             }
         }
     }
 
-    /// Withdraws a message from those who have not been handed it.
+    /// Withdraws a message from all inboxes in which it is unread.
     pub(in crate::bus::rules) fn supersede(&mut self, id: &MessageId) {
         let Some(message) = self.state.message(id) else {
             return;

@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Hands nothing to the waits of a session any more.
+    /// Delivers nothing more to the waits of a session.
     pub(super) fn deafen(&mut self, session: SessionId) {
         self.deaf = Some(session);
     }

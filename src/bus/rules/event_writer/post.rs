@@ -31,7 +31,7 @@ impl Post {
         Self::from(kind, Author::Member(from), to, body)
     }
 
-    /// A message of the bridge itself: there are no others, so that none says what somebody else has written.
+    /// A message of the bridge itself. Only a `Notice` becomes one, so no words of others pass for the bridge's.
     pub(in crate::bus::rules) fn notice(to: Name, notice: Notice) -> Self {
         let body = Body::Text(notice.into_text());
         Self::from(MessageKind::Notice, Author::Bridge, to, body)
@@ -56,7 +56,7 @@ impl Post {
 }
 
 impl Writer<'_> {
-    /// Posts a message, and hands it to a call of each addressee that waits for it.
+    /// Posts a message, and delivers it to one waiting call of each addressee.
     pub(in crate::bus::rules) fn post(&mut self, post: Post) -> MessageId {
         let id = self.message_id();
         let to = post.to.clone();
@@ -77,16 +77,16 @@ impl Writer<'_> {
         };
         let message = Message::sent(&sent, Origin::default());
         self.push(Event::MessageSent(sent));
-        self.hand_to_waits(&message, &to);
+        self.deliver_to_waits(&message, &to);
         id
     }
 
-    /// Tells a member something from the bus itself, if anybody of that name can ever read it.
+    /// Sends a notice to a member, if a session of that name can ever read it.
     pub(in crate::bus::rules) fn notice(&mut self, to: &Name, notice: Notice) {
         self.tell(Post::notice(to.clone(), notice));
     }
 
-    /// Tells a member of the ends of tasks, in the place of the notice about each.
+    /// Sends a notice about the ends of several tasks, instead of one about each.
     pub(in crate::bus::rules) fn notice_of_ends(
         &mut self,
         to: &Name,
@@ -98,7 +98,7 @@ impl Writer<'_> {
         self.tell(post);
     }
 
-    /// Tells several members the same: very many of them by one message.
+    /// Sends the same notice to several members: to very many as one message.
     pub(in crate::bus::rules) fn notice_to_each(&mut self, names: &[Name], notice: &Notice) {
         if names.len() <= limits::NOTICES_AT_ONCE {
             for name in names {
@@ -115,7 +115,7 @@ impl Writer<'_> {
         self.post(post);
     }
 
-    /// Tells a member something about a request, so that who waits for news of it is answered.
+    /// Sends a notice about a request, which ends a wait for news of it.
     pub(in crate::bus::rules) fn notice_about(
         &mut self,
         request: &RequestId,

@@ -1,4 +1,4 @@
-//! Who gets a message: who can ever read it, whose inbox has room, and how an event names very many.
+//! The recipients of a message: which members can ever read it, which inboxes have room, and how an event names very many.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 
 impl Writer<'_> {
-    /// Says in an event whose inboxes are meant: very many are named as all live members but some.
+    /// Names the addressees of a message: very many as all live members but some.
     pub(in crate::bus::rules) fn addressees(&self, names: Vec<Name>) -> Addressees {
         if names.len() <= limits::NAMED_AT_ONCE {
             return Addressees::Named(names);
@@ -25,7 +25,7 @@ impl Writer<'_> {
         Addressees::AllBut(others.into_iter().cloned().collect())
     }
 
-    /// Says whether a notice to a member gets into its inbox.
+    /// Says whether a member's inbox accepts a notice.
     pub(in crate::bus::rules) fn hears(&self, name: &Name) -> bool {
         self.reaches(name) && self.has_room(name, limits::NOTICE_ROOM)
     }
@@ -38,7 +38,7 @@ impl Writer<'_> {
         self.state.member(name).is_none_or(fits)
     }
 
-    /// Says whether anybody of that name can ever read a message: the name is known, and does not end right now.
+    /// Says whether a session of that name can ever read a message: the name is known, and does not end with this decision.
     pub(in crate::bus::rules) fn reaches(&self, name: &Name) -> bool {
         let lasts = |member: &Member| {
             member.chosen || self.leaving.is_none() || member.session != self.leaving
@@ -46,7 +46,7 @@ impl Writer<'_> {
         self.state.member(name).is_some_and(lasts)
     }
 
-    /// Returns the names of all live members but one, and but who is just leaving.
+    /// Returns the names of all live members but one, without a session that is just leaving.
     pub(in crate::bus::rules) fn everyone_but(&self, name: &Name) -> Vec<Name> {
         let sessions = self.state.live_sessions().into_iter();
         sessions
@@ -56,9 +56,9 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// Keeps of all live members those whose inbox has room, and who can hear. Where very many have not, they are told all the
-    /// same: an inbox above its limit does less harm than a line that is too long to be written.
-    pub(in crate::bus::rules) fn who_have_room(&self, everyone: Vec<Name>) -> Vec<Name> {
+    /// Keeps the members whose inbox has room. If very many have none, the rest of them gets the message anyway: an inbox above its
+    /// limit does less harm than a line that is too long to be written.
+    pub(in crate::bus::rules) fn with_room(&self, everyone: Vec<Name>) -> Vec<Name> {
         let mut left_out = 0;
         let gets = |name: &Name| {
             let gets = self.has_room(name, 1);

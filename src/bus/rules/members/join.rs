@@ -5,7 +5,7 @@ use crate::bus::rules::command::{NameChoice, NewAgent, NewMember, NewTask};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::rules::requests::{all_open, write_shown};
+use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
@@ -23,12 +23,12 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         pid: new.pid,
         client: new.client,
     }));
-    write_shown(writer, &name, &all_open(writer.state, &name));
+    show_requests(writer, &name, &claimable_by(writer.state, &name));
     Ok(())
 }
 
-/// Tells a newcomer that a bus was put aside: in the append of its joining, so that it is not lost where that one fails.
-pub(in crate::bus::rules) fn tell_put_aside(
+/// Notifies a newcomer that another bus was put aside. The notice is part of the append with which it joins, so it cannot get lost.
+pub(in crate::bus::rules) fn notify_put_aside(
     writer: &mut Writer<'_>,
     newcomer: SessionId,
     aside: &str,
@@ -62,15 +62,15 @@ pub(in crate::bus::rules) fn start(
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
-    write_shown(writer, &name, &all_open(writer.state, &name));
+    show_requests(writer, &name, &claimable_by(writer.state, &name));
     if let Some(task) = task {
         write_assigned(writer, &by.name, (session, &name), task)?;
     }
     Ok(())
 }
 
-/// Puts the dead holder of the name that a newcomer wants before the others: with very many dead not all are buried at once.
-pub(in crate::bus::rules) fn holders_first(state: &State, new: &NewMember) -> Vec<SessionId> {
+/// Sorts the dead holder of the name that a newcomer wants to the front: very many dead sessions are not all reaped in one append.
+pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<SessionId> {
     let (NameChoice::Chosen(wished) | NameChoice::Like(wished)) = &new.wish;
     let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *wished);
     let mut dead = new.dead.clone();
@@ -78,7 +78,7 @@ pub(in crate::bus::rules) fn holders_first(state: &State, new: &NewMember) -> Ve
     dead
 }
 
-/// Finds the name that a wish gets. A made-up name never takes one that mail is waiting for.
+/// Finds a free name. A generated name is never one whose mail waits for a chosen member.
 fn free_name(state: &State, wish: &NameChoice) -> Result<Name, Refusal> {
     match wish {
         NameChoice::Chosen(name) => match state.live(name) {

@@ -1,13 +1,13 @@
-//! Leaving: what ends with a session, what passes to others, and who is told.
+//! Leaving: what ends with a session, what passes to others, and which members are notified.
 
-use super::undelivered_mail::{drop_what_never_waits, give_up_mail};
+use super::undelivered_mail::{abandon_mail, drop_obsolete_mail};
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{end_with_team, withdraw_own};
 use crate::bus::rules::tasks::end_work;
-use crate::bus::rules::workflows::tell_left;
+use crate::bus::rules::workflows::notify_left;
 use crate::bus::rules::{permissions, requests};
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
@@ -22,22 +22,22 @@ pub(in crate::bus::rules) fn leave(
     detail: Option<&str>,
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
-    write_left(writer, leaving, (departure, detail), Told::Alone);
+    write_left(writer, leaving, (departure, detail), EndNotice::Own);
     Ok(())
 }
 
-/// Whether an agent's end has a notice of its own.
+/// How the leaders of an agent are notified of its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::bus::rules) enum Told {
-    Alone,
-    Together,
+pub(in crate::bus::rules) enum EndNotice {
+    Own,
+    InSummary,
 }
 
 pub(in crate::bus::rules) fn write_left(
     writer: &mut Writer<'_>,
     session: &Session,
     (departure, detail): (Departure, Option<&str>),
-    told: Told,
+    told: EndNotice,
 ) {
     permissions::end_all(writer, session.id);
     writer.push(Event::MemberLeft {
@@ -54,12 +54,12 @@ pub(in crate::bus::rules) fn write_left(
         withdraw_own(writer, &session.name);
     }
     if is_chosen || departure.leaves_mail_waiting(session.kind) {
-        drop_what_never_waits(writer, session, is_chosen);
+        drop_obsolete_mail(writer, session, is_chosen);
     } else {
-        give_up_mail(writer, &session.name, "has left");
+        abandon_mail(writer, &session.name, "has left");
     }
     end_with_team(writer, session);
-    if session.kind == MemberKind::Agent && !stopped && told == Told::Alone {
+    if session.kind == MemberKind::Agent && !stopped && told == EndNotice::Own {
         let what = notice![session.name, " ", departed(departure)];
         let told = match detail {
             Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
@@ -67,7 +67,7 @@ pub(in crate::bus::rules) fn write_left(
         };
         writer.notice_to_each(&leaders_of(writer.state, session), &told);
     }
-    tell_left(writer, session);
+    notify_left(writer, session);
 }
 
 fn departed(departure: Departure) -> &'static str {
@@ -79,7 +79,7 @@ fn departed(departure: Departure) -> &'static str {
     }
 }
 
-/// Names who has to know of an agent's end: the bridge that held it, else every orchestrator.
+/// Returns the members that are notified of an agent's end: the bridge that held it, else every orchestrator.
 pub(in crate::bus::rules) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
     if let Some(owner) = agent.owner.and_then(|owner| state.session(owner)) {
         return vec![owner.name.clone()];

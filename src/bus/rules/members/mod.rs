@@ -8,9 +8,9 @@ mod reap;
 mod undelivered_mail;
 pub(super) mod session_summary;
 
-pub(super) use self::join::{holders_first, join, start, tell_put_aside};
+pub(super) use self::join::{join, name_holder_first, notify_put_aside, start};
 pub(super) use self::leave::{leaders_of, leave};
-pub(super) use self::reap::bury;
+pub(super) use self::reap::reap;
 pub(super) use self::report::{activity, model, ready, tools, ways};
 pub(super) use self::stop::stop;
 pub(super) use self::undelivered_mail::end_mail;

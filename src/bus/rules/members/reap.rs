@@ -1,6 +1,6 @@
-//! Sessions whose processes are gone: whoever finds them writes that they have left.
+//! Reaping sessions whose processes are gone.
 
-use super::leave::{Told, write_left};
+use super::leave::{EndNotice, write_left};
 use super::session_summary::tell_all;
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::refusal::Refusal;
@@ -8,9 +8,9 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Departure;
 
-/// Writes that sessions whose presence nobody holds have left. Those that left already are passed over; very many take several
-/// appends, as whoever finds the dead looks again.
-pub(in crate::bus::rules) fn bury(
+/// Writes that sessions have left whose presence no process holds. Those that left before are skipped. Very many take several appends:
+/// the process that found them looks again.
+pub(in crate::bus::rules) fn reap(
     decision: &mut Decision<'_>,
     sessions: &[SessionId],
 ) -> Result<(), Refusal> {
@@ -22,11 +22,11 @@ pub(in crate::bus::rules) fn bury(
         decision.step(|writer| {
             if let Some(session) = writer.state.session(*id) {
                 let ends_too = session.owner.is_some_and(|owner| sessions.contains(&owner));
-                let is_orphan = ends_too || is_without_bridge(writer.state, session);
+                let is_orphan = ends_too || lost_its_bridge(writer.state, session);
                 if is_orphan {
                     gone.push(session.name.clone());
                 }
-                let told = if is_orphan { Told::Together } else { Told::Alone };
+                let told = if is_orphan { EndNotice::InSummary } else { EndNotice::Own };
                 write_left(writer, session, (Departure::Dead, None), told);
             }
             Ok(())
@@ -41,7 +41,7 @@ pub(in crate::bus::rules) fn bury(
     Ok(())
 }
 
-fn is_without_bridge(state: &State, agent: &Session) -> bool {
+fn lost_its_bridge(state: &State, agent: &Session) -> bool {
     let owner = agent.owner;
     owner.is_some_and(|owner| state.session(owner).is_none())
 }

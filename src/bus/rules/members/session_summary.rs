@@ -1,10 +1,10 @@
-//! One notice in the place of many: what an orchestrator is told of tasks that ended while it was away, or together with a bridge.
+//! One notice instead of many: an orchestrator's summary of the tasks that ended while it was away, or together with a bridge.
 //!
-//! What a dead orchestrator would be told of its tasks is told to whoever leads next, whatever its name: the dead one comes back under
-//! another name, or not at all. One that has left in good order may be back any time, and its mail waits for it alone, but for what it
-//! was told in the place of a dead one.
+//! The notices for a dead orchestrator go to the next one, whatever its name: the dead one comes back under another name, or not at all.
+//! An orchestrator that has left gracefully may be back any time. Its mail waits for it alone, except for the notices that it inherited
+//! from a dead one.
 //!
-//! A notice that stands in the place of others names their tasks (`ends`), so while nobody has read it, another one can take its place.
+//! A summary names the tasks of the notices that it replaces (`ends`), so while it is unread, another summary can replace it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
 use crate::domain::name::Name;
 
-/// Says whether an orchestrator that takes up a name has so many notices of ended tasks that one says more, or any of a dead one's.
+/// Says whether an orchestrator that joins by this name gets a summary: it has several notices of ended tasks, or inherits some.
 pub fn is_wanted(state: &State, name: &Name) -> bool {
     let told = Told::of(state);
     told.ends(state, name).nth(1).is_some() || told.inherited(state).next().is_some()
 }
 
-/// Whether a session is told of the tasks of dead orchestrators.
+/// Whether a session inherits the notices for dead orchestrators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::bus::rules) enum Heir {
     Yes,
@@ -31,21 +31,21 @@ pub(in crate::bus::rules) enum Heir {
 }
 
 impl Heir {
-    /// Tells by its roles whether an orchestrator can be one: not without anybody who reads its mail.
+    /// Says by its roles whether an orchestrator can inherit: one that runs a plan has no model that reads its mail.
     pub(in crate::bus::rules) fn of(roles: &[String]) -> Self {
         if roles.iter().any(|role| role == PLAN_ROLE) { Self::No } else { Self::Yes }
     }
 }
 
-/// Tells the orchestrators that are there of the agents that ended with their bridge, and of all tasks that have ended; one of them
-/// of those of dead ones.
+/// Notifies all live orchestrators of the agents that ended with their bridge and of their ended tasks. One of them inherits the notices
+/// for dead orchestrators.
 pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let live = writer.state.live_sessions().into_iter();
     let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
     let orchestrators: Vec<_> = orchestrators.collect();
     let heirs = orchestrators.iter();
     let heirs = heirs.filter(|session| Heir::of(&session.roles) == Heir::Yes);
-    // The first that is at work, else the first.
+    // The first that is not hung, else the first.
     let heir = heirs.min_by_key(|session| session.hung);
     let heir = heir.map(|session| session.id);
     for session in orchestrators {
@@ -54,9 +54,8 @@ pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     }
 }
 
-/// Puts one notice in the place of those about ended tasks that a session has not read, where there are several, and another one in
-/// the place of those that it inherits: if it ends without having read that, somebody else is told in its place. Those for which the
-/// append has no room stay as they are, for the next one.
+/// Replaces the unread notices of ended tasks of a session by one, if there are several, and the inherited ones by another: if the
+/// session ends without reading that, the next orchestrator inherits it. Notices without room in this append wait for the next.
 pub(in crate::bus::rules) fn tell(
     writer: &mut Writer<'_>,
     session: SessionId,
@@ -81,7 +80,7 @@ pub(in crate::bus::rules) fn tell(
     }
 }
 
-/// Tells a session of agents that are gone and of ended tasks, in the place of the notices that tell of these.
+/// Posts one notice about agents that are gone and ended tasks, and withdraws the notices about each.
 fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: &[End<'_>]) {
     if !writer.hears(&reader.name) {
         return;
@@ -151,7 +150,7 @@ impl<'a> Told<'a> {
         Self(told)
     }
 
-    /// Returns the unread notices of a name that tell of the end of tasks.
+    /// Returns the unread notices of a name about ended tasks.
     fn ends<'b>(&'b self, state: &'b State, name: &'b Name) -> impl Iterator<Item = End<'b>> {
         state.unread(name).filter_map(move |message| {
             let tasks = self.0.get(&message.id)?;
@@ -159,8 +158,7 @@ impl<'a> Told<'a> {
         })
     }
 
-    /// Returns the unread notices of ended tasks that wait for orchestrators that are dead, and those that one which has left was
-    /// told in the place of another.
+    /// Returns the unread notices of ended tasks for dead orchestrators, and those that an orchestrator inherited before it left.
     fn inherited<'b>(&'b self, state: &'b State) -> impl Iterator<Item = End<'b>> {
         let mut known = BTreeSet::new();
         let last = state.departed().rev();

@@ -23,8 +23,8 @@ pub(in crate::bus::rules) fn stop(
         let hint = "it ends when whoever started it ends it; send_message can ask it to";
         return Err(Refusal::NotAnAgent { name: name.clone(), kind: target.kind.as_str(), hint });
     }
-    let wanted = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
-    if target.stop == Some(wanted) || target.stop == Some(StopMode::AtOnce) {
+    let mode = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
+    if target.stop == Some(mode) || target.stop == Some(StopMode::AtOnce) {
         return Ok(());
     }
     if !kill {

@@ -11,15 +11,15 @@ use crate::domain::limits;
 use crate::domain::message::MessageKind;
 use crate::domain::name::Name;
 
-/// Ends what is of no use to a later life of the same name: shutdowns, nudges, and requests that somebody else has. A name that
-/// the bridge made up waits for nothing but mail: open requests are shown to whoever takes it up, as to any newcomer.
-pub(in crate::bus::rules) fn drop_what_never_waits(
+/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, and requests that another member has. Under a
+/// generated name no open requests wait either: the next session of that name is shown them as any newcomer is.
+pub(in crate::bus::rules) fn drop_obsolete_mail(
     writer: &mut Writer<'_>,
     session: &Session,
     is_chosen: bool,
 ) {
     let state = writer.state;
-    let is_useless = |message: &&&Message| match message.kind {
+    let is_obsolete = |message: &&&Message| match message.kind {
         MessageKind::Shutdown | MessageKind::Nudge => true,
         MessageKind::Request => message
             .request
@@ -28,9 +28,9 @@ pub(in crate::bus::rules) fn drop_what_never_waits(
             .is_none_or(|request| !is_chosen || !request.is_offered_after(session.id)),
         _ => false,
     };
-    let mail = unsettled(state, &session.name);
-    // What is left of very many of them does no harm but to be shown once.
-    for message in mail.iter().filter(is_useless) {
+    let mail = undelivered_to(state, &session.name);
+    // The rest of very many does no harm: it is shown once.
+    for message in mail.iter().filter(is_obsolete) {
         if writer.is_full() {
             break;
         }
@@ -38,31 +38,31 @@ pub(in crate::bus::rules) fn drop_what_never_waits(
     }
 }
 
-/// Ends the mail of an absent name whose time is over, and forgets the name with the last of it.
+/// Abandons the mail of an absent member whose time is over, and forgets its name with the last message.
 pub(in crate::bus::rules) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
     let what = if writer.state.has_waited(name) { "has not come back" } else { "has left" };
-    if give_up_mail(writer, name, what) == MailEnd::Ended {
+    if abandon_mail(writer, name, what) == MailEnd::Ended {
         writer.push(Event::MemberForgotten { name: name.clone() });
     }
 }
 
-/// Whether all mail of a name has come to its end.
+/// Whether all mail of a name is abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::bus::rules) enum MailEnd {
     Ended,
-    /// There is more than fits into one append; its timer brings the rest.
+    /// One append had no room for the rest, which its timer brings.
     More,
 }
 
-/// Ends the mail of a name that will not read it, and tells the senders.
-pub(in crate::bus::rules) fn give_up_mail(
+/// Abandons the mail of a member that will not read it, and notifies the senders.
+pub(in crate::bus::rules) fn abandon_mail(
     writer: &mut Writer<'_>,
     name: &Name,
     what: &'static str,
 ) -> MailEnd {
     let mut undelivered: BTreeMap<Name, Vec<MessageId>> = BTreeMap::new();
     let mut outcome = MailEnd::Ended;
-    for (number, message) in unsettled(writer.state, name).into_iter().enumerate() {
+    for (number, message) in undelivered_to(writer.state, name).into_iter().enumerate() {
         if number > 0 && (writer.is_full() || undelivered.len() >= limits::SENDERS_AT_ONCE) {
             outcome = MailEnd::More;
             break;
@@ -91,8 +91,8 @@ pub(in crate::bus::rules) fn give_up_mail(
     outcome
 }
 
-/// Returns the messages that a name has neither seen nor will see otherwise: unread ones, and those in the hands of its session.
-fn unsettled<'a>(state: &'a State, name: &Name) -> Vec<&'a Message> {
+/// Returns the messages of a member that it has not read: unread ones, and those in flight to its session.
+fn undelivered_to<'a>(state: &'a State, name: &Name) -> Vec<&'a Message> {
     let handed = state.live(name).into_iter().flat_map(|session| session.handed.values().flatten());
     let mut all: Vec<_> =
         state.unread(name).chain(handed.filter_map(|id| state.message(id))).collect();

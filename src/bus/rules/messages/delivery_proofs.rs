@@ -1,4 +1,4 @@
-//! What proves that a message was read, and which messages are unread again because nothing does.
+//! What proves that a message was read. Messages without proof are requeued.
 
 use crate::bus::event::{AnswerWritten, Event, Skip};
 use crate::bus::rules::event_writer::Writer;
@@ -7,8 +7,12 @@ use crate::bus::state::{Delivery, Message, State};
 use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
 use crate::domain::message::DeliveryMethod;
 
-/// Writes that earlier calls of this session have been taken by its model.
-pub(in crate::bus::rules) fn note_taken(writer: &mut Writer<'_>, me: SessionId, taken: &[CallId]) {
+/// Writes that the model has received the answers of earlier calls of this session.
+pub(in crate::bus::rules) fn note_received(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    taken: &[CallId],
+) {
     for call in taken {
         if holds_or_held(writer.state, me, *call) {
             writer.push(Event::MessageSeen { session: me, call: *call });
@@ -16,7 +20,7 @@ pub(in crate::bus::rules) fn note_taken(writer: &mut Writer<'_>, me: SessionId, 
     }
 }
 
-/// Says whether a call holds messages or a claim, or held some that were given back and that nobody has taken since.
+/// Says whether a call holds messages or a claim, or held messages that were requeued and not delivered since.
 fn holds_or_held(state: &State, session: SessionId, call: CallId) -> bool {
     let Some(holder) = state.session(session) else {
         return false;
@@ -34,14 +38,14 @@ pub(in crate::bus::rules) fn settle(
 ) -> Result<(), Refusal> {
     writer.acts_for(me, session)?;
     if seen {
-        note_taken(writer, session, &[call]);
+        note_received(writer, session, &[call]);
     } else if !writer.state.handed_to(session, call).is_empty() {
         writer.requeue(session, call);
     }
     Ok(())
 }
 
-/// Ends the waits of an agent whose turn is over, and gives back what its calls were handed and nothing has proven.
+/// Ends the waits of an agent whose turn is over, and requeues the messages of its calls that nothing proves to be read.
 pub(in crate::bus::rules) fn end_calls(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -65,7 +69,7 @@ pub(in crate::bus::rules) fn end_calls(
     Ok(())
 }
 
-/// Writes that the answer of a call of this session has been written, as long as that matters.
+/// Writes that the answer of a call has been written to its client, if the call holds anything.
 pub(in crate::bus::rules) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
     let state = writer.state;
     if state.holds(me, call) && !state.is_written(me, call) {
@@ -73,7 +77,7 @@ pub(in crate::bus::rules) fn note_written(writer: &mut Writer<'_>, me: SessionId
     }
 }
 
-/// Gives back what these calls of hooks were handed and have not said: they run no more.
+/// Requeues the messages of hooks that have ended without printing them.
 pub(in crate::bus::rules) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, calls: &[CallId]) {
     let unsaid = unsaid_by_hooks(writer.state, me);
     for call in calls.iter().filter(|call| unsaid.contains(call)) {
@@ -81,15 +85,15 @@ pub(in crate::bus::rules) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, c
     }
 }
 
-/// Returns the calls of hooks that hold messages which they have not said, as far as is known.
+/// Returns the calls of hooks that hold messages and are not known to have printed them.
 pub fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
     let mut calls = state.calls_handed_by(session, DeliveryMethod::Hook);
     calls.retain(|call| !state.is_written(session, *call));
     calls
 }
 
-/// Hands the notice of a task's end to the call that brings its result to who assigned it: so the notice counts as seen when the
-/// result does, and comes back when that is not shown.
+/// Delivers the notice of a task's end with the call that brings the result to the assigner. The notice then counts as read when the
+/// result does, and is requeued with it.
 pub(in crate::bus::rules) fn take_notice(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -102,7 +106,7 @@ pub(in crate::bus::rules) fn take_notice(
     let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
     let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
     let notice = notice.and_then(|notice| state.message(notice));
-    // One that tells of other tasks, too, is not read with the result of one.
+    // A notice about several tasks is not read with the result of one.
     let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
     let Some(notice) = notice else { return Ok(()) };
     if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {

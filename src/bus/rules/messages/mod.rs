@@ -10,7 +10,7 @@ pub(super) use self::addressing::check_body;
 pub use self::addressing::known_member;
 pub use self::delivery_proofs::unsaid_by_hooks;
 pub(super) use self::delivery_proofs::{
-    end_calls, end_hooks, note_taken, note_written, settle, take_notice,
+    end_calls, end_hooks, note_received, note_written, settle, take_notice,
 };
 pub use self::receive::picked;
 pub(super) use self::receive::take;

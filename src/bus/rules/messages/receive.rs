@@ -17,15 +17,11 @@ pub(in crate::bus::rules) fn take(
     pick: &Pick,
 ) -> Result<(), Refusal> {
     let holder = writer.acts_for(me, session)?;
-    // What this very command marks as seen is not to be offered again.
-    let seen_now = |message: &Message| {
-        let last = message.delivery(&holder.name);
-        writer.events.iter().any(|event| match event {
-            Event::MessageSeen { session, call } => {
-                last == Some(Delivery::Unread { last: Some((*session, *call)) })
-            }
-            _ => false,
-        })
+    // Messages that this very command proves to be read are not delivered again.
+    let seen: Vec<_> = writer.seen_calls().collect();
+    let seen_now = |message: &Message| match message.delivery(&holder.name) {
+        Some(Delivery::Unread { last: Some(last) }) => seen.contains(&last),
+        _ => false,
     };
     let picked = picked(writer.state, &holder.name, pick, seen_now);
     let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
@@ -35,7 +31,7 @@ pub(in crate::bus::rules) fn take(
     Ok(())
 }
 
-/// Returns the unread messages of a member that a pick takes, oldest first, but for those that are left out.
+/// Returns the unread messages of a member that a pick selects, oldest first, without those that are left out.
 pub fn picked<'a>(
     state: &'a State,
     name: &Name,

@@ -4,7 +4,7 @@ use super::addressing::{check_body, known_member};
 use crate::bus::event::Body;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::rules::requests::{note_knows, respond};
+use crate::bus::rules::requests::{note_known, respond};
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, RequestId, SessionId};
 use crate::domain::message::{Audience, MessageKind, Priority};
@@ -45,14 +45,14 @@ pub(in crate::bus::rules) fn send(
             writer.post(post);
         }
         Some(ReplyTo::Message { id, thread }) => {
-            note_knows(writer, me, &thread);
+            note_known(writer, me, &thread);
             post.reply_to = Some(id);
             post.thread = Some(thread);
             writer.post(post);
         }
         Some(ReplyTo::Request { id }) => {
             if let Some(request) = writer.state.request(&id) {
-                note_knows(writer, me, &request.message);
+                note_known(writer, me, &request.message);
             }
             post.kind = MessageKind::Response;
             respond(writer, me, &id, post);
@@ -61,7 +61,7 @@ pub(in crate::bus::rules) fn send(
     Ok(())
 }
 
-/// Finds what a reply answers: a message that the sender may see, or a request. A request's own message stands for the request.
+/// Finds what a reply answers: a message that the sender may see, or a request. The message that shows a request stands for it.
 fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
     if text.starts_with("req-") {
         let id = RequestId::parse(text)?;
@@ -90,11 +90,11 @@ pub(in crate::bus::rules) fn broadcast(
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
     let me = writer.session(me)?;
-    // Who is hung is told nothing that it may read when it means nothing any more.
+    // A hung member would read the broadcast when it is out of date.
     let hung = |name: &Name| writer.state.live(name).is_some_and(|live| live.hung);
     let mut everyone = writer.everyone_but(&me.name);
     everyone.retain(|name| !hung(name));
-    let to = writer.who_have_room(everyone);
+    let to = writer.with_room(everyone);
     if to.is_empty() {
         return Ok(());
     }

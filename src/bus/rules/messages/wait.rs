@@ -1,4 +1,4 @@
-//! Waiting for a message: what fits already is taken, else the call waits.
+//! Waiting for a message: a fitting unread message is delivered at once, else the call waits.
 
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
@@ -28,7 +28,7 @@ pub(in crate::bus::rules) fn wait(
         };
         !again && wait.fits(message)
     });
-    let in_turn = words_in_its_turn(writer, me, &seen_now);
+    let in_turn = steered_calls(writer, me, &seen_now);
     let held = in_turn.iter().flat_map(|call| {
         let held = writer.state.handed_to(me, *call).into_iter();
         held.map(|message| (Some(*call), message))
@@ -38,7 +38,7 @@ pub(in crate::bus::rules) fn wait(
     let oldest = fitting.chain(held).min_by_key(|(_, message)| message.seq);
     if let Some((holder, message)) = oldest {
         if let Some(holder) = holder {
-            // It may come before the model only after this call: so the call has it.
+            // The model may see the steered message only after this call ends, so the call delivers it.
             writer.push(Event::MessageReturned { session: me, call: holder });
         }
         let ids = vec![message.id.clone()];
@@ -61,9 +61,9 @@ pub(in crate::bus::rules) fn wait(
     Ok(())
 }
 
-/// Returns the calls with messages that are in the turn of a session, and that its model is not known to have been shown. It may
-/// be shown them only after the call that wants to wait, so no wait begins.
-fn words_in_its_turn(
+/// Returns the calls that steered messages into the running turn without proof that the model has seen them. The model may see them
+/// only after the call that wants to wait has ended, so no wait begins.
+fn steered_calls(
     writer: &Writer<'_>,
     session: SessionId,
     seen_now: &[(SessionId, CallId)],

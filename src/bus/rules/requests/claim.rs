@@ -1,6 +1,6 @@
 //! Claiming a request, which one member does, and answering it.
 
-use super::unheard_claims::{hang, hang_on_later};
+use super::unheard_claims::{note_unheard, note_unheard_again};
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
@@ -25,7 +25,7 @@ pub(in crate::bus::rules) fn claim(
         let owner = request.owner.as_ref();
         return match owner {
             Some(owner) if request.status == RequestStatus::Claimed && owner.session == me.id => {
-                hang_on_later(writer, me, call, id);
+                note_unheard_again(writer, me, call, id);
                 Ok(())
             }
             _ => Err(lost(request)),
@@ -33,7 +33,7 @@ pub(in crate::bus::rules) fn claim(
     }
     writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
     if me.owner.is_some() {
-        hang(writer, me.id, call, id);
+        note_unheard(writer, me.id, call, id);
     }
     writer.supersede(&request.message);
     let text = Body::Text(format!("claimed by {}", me.name));
@@ -47,7 +47,7 @@ pub(in crate::bus::rules) fn claim(
     Ok(())
 }
 
-/// The refusal that says who was faster, or why nobody can claim any more.
+/// Returns the refusal that names the owner, or says why the request cannot be claimed any more.
 fn lost(request: &Request) -> Refusal {
     let by = request.owner.as_ref().map(|owner| owner.by.clone());
     Refusal::ClaimLost { id: request.id.clone(), status: request.status, by }

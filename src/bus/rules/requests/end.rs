@@ -10,7 +10,7 @@ use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// Ends a request that nobody answers any more.
+/// Ends an unanswered request.
 pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
     writer.push(Event::RequestExpired { id: id.clone() });
     let Some(request) = writer.state.request(id) else {
@@ -23,7 +23,7 @@ pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &RequestId, tel
     }
 }
 
-/// Ends all requests when the last member of a team leaves: whoever comes later has work of its own.
+/// Ends all requests when the last member of a team leaves: later members have work of their own.
 pub(in crate::bus::rules) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
     let state = writer.state;
     if state.live_sessions().iter().any(|live| live.id != last.id) {
@@ -31,7 +31,7 @@ pub(in crate::bus::rules) fn end_with_team(writer: &mut Writer<'_>, last: &Sessi
     }
     let ended: BTreeSet<_> = writer.events.iter().filter_map(expired).cloned().collect();
     let left = state.unanswered_requests();
-    // What is left of very many ends at its own time.
+    // The rest of very many expires at its own time.
     let left = left.filter(|request| !ended.contains(&request.id));
     for request in left.take(limits::DUE_AT_ONCE) {
         writer.push(Event::RequestExpired { id: request.id.clone() });
@@ -49,12 +49,12 @@ fn expired(event: &Event) -> Option<&RequestId> {
     }
 }
 
-/// Ends the requests of a name that will never read an answer, and tells those who work on them.
+/// Ends the requests of a member that will never read an answer, and notifies their owners.
 pub(in crate::bus::rules) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) {
     let state = writer.state;
     let own = state.unanswered_requests().filter(|own| own.from == *name);
     for request in own.take(limits::DUE_AT_ONCE) {
-        // What is left of very many ends at its own time.
+        // The rest of very many expires at its own time.
         if writer.is_full() {
             break;
         }

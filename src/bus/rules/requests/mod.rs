@@ -10,8 +10,8 @@ mod end;
 
 pub(super) use self::claim::{claim, respond};
 pub(super) use self::end::{end_with_team, expire, withdraw_own};
-pub(super) use self::newcomers::{all_open, show_open_requests, write_shown};
+pub(super) use self::newcomers::{claimable_by, show_remaining_requests, show_requests};
 pub(super) use self::open::open;
 pub(super) use self::remind::nudge;
 pub(super) use self::reopen::{reopen, reopen_claims};
-pub(super) use self::unheard_claims::{Untold, end_untold, note_knows, release};
+pub(super) use self::unheard_claims::{Unheard, end_unheard, note_known, release};

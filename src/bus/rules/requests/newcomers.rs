@@ -6,23 +6,23 @@ use crate::bus::state::{Request, State};
 use crate::domain::ids::SessionId;
 use crate::domain::name::Name;
 
-/// Returns the requests that a newcomer may claim, oldest first.
-pub(in crate::bus::rules) fn all_open<'a>(state: &'a State, name: &Name) -> Vec<&'a Request> {
+/// Returns the open requests that a member may claim, oldest first.
+pub(in crate::bus::rules) fn claimable_by<'a>(state: &'a State, name: &Name) -> Vec<&'a Request> {
     let open = state.open_requests();
     open.filter(|request| request.from != *name).collect()
 }
 
-/// Shows a newcomer more of the requests that were open when it came.
-pub(in crate::bus::rules) fn show_open_requests(writer: &mut Writer<'_>, newcomer: SessionId) {
+/// Shows a newcomer the next of the requests that were open when it joined.
+pub(in crate::bus::rules) fn show_remaining_requests(writer: &mut Writer<'_>, newcomer: SessionId) {
     let state = writer.state;
     if let Some(session) = state.session(newcomer) {
         let rest: Vec<_> = state.not_shown_to(session).collect();
-        write_shown(writer, &session.name, &rest);
+        show_requests(writer, &session.name, &rest);
     }
 }
 
-/// Puts requests into a newcomer's inbox, as many as fit: the rest is due at once.
-pub(in crate::bus::rules) fn write_shown(
+/// Puts as many requests into a newcomer's inbox as fit into the append. The rest is due at once.
+pub(in crate::bus::rules) fn show_requests(
     writer: &mut Writer<'_>,
     name: &Name,
     requests: &[&Request],
@@ -37,7 +37,7 @@ pub(in crate::bus::rules) fn write_shown(
         });
         let shown = writer.state.message(&request.message);
         if let Some(shown) = shown {
-            writer.hand_to_waits(shown, std::slice::from_ref(name));
+            writer.deliver_to_waits(shown, std::slice::from_ref(name));
         }
     }
 }

@@ -27,8 +27,8 @@ pub(in crate::bus::rules) fn open(
     }
     let message = writer.message_id();
     let id = writer.new_id(RequestId::from_bits, |state, id| state.requests.contains_key(id));
-    // Whose inbox is full hears of it when it is open again after a claim, and can claim it all the same.
-    let to = writer.who_have_room(writer.everyone_but(&me.name));
+    // A member with a full inbox is shown the request if it is reopened after a claim, and can claim it anyway.
+    let to = writer.with_room(writer.everyone_but(&me.name));
     let opened = RequestOpened {
         id,
         message,
@@ -41,6 +41,6 @@ pub(in crate::bus::rules) fn open(
     };
     let shown = Message::opened(&opened, Origin::default());
     writer.push(Event::RequestOpened(opened));
-    writer.hand_to_waits(&shown, &to);
+    writer.deliver_to_waits(&shown, &to);
     Ok(())
 }

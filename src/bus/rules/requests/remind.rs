@@ -7,7 +7,7 @@ use crate::bus::state::{Due, Request};
 use crate::domain::ids::RequestId;
 use crate::domain::message::{Audience, MessageKind};
 
-/// Brings an unclaimed request to everybody's mind, and tells its author.
+/// Reminds all members of an unclaimed request, and notifies its author.
 pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     writer.push(Event::RequestNudged { id: id.clone() });
     let Some(request) = writer.state.request(id) else {
@@ -29,9 +29,9 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     writer.notice(&request.from, text);
 }
 
-/// Tells everybody that a request can be claimed.
+/// Tells all other members that a request can be claimed.
 pub(in crate::bus::rules) fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
-    let to = writer.who_have_room(writer.everyone_but(&request.from));
+    let to = writer.with_room(writer.everyone_but(&request.from));
     if to.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Opening a request again whose owner is gone or does not answer.
+//! Reopening a request whose owner has left or does not answer.
 
 use super::remind::remind;
 use crate::bus::event::{Addressees, Event};
@@ -9,7 +9,7 @@ use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// Opens again what a session held, because it is gone. What is left of very many is opened again when that is due.
+/// Reopens the requests that a session held. The rest of very many is reopened by timers.
 pub(in crate::bus::rules) fn reopen_claims(writer: &mut Writer<'_>, session: &Session) {
     let held = writer.state.claimed_by(session.id);
     for request in held.take(limits::DUE_AT_ONCE) {
@@ -20,7 +20,7 @@ pub(in crate::bus::rules) fn reopen_claims(writer: &mut Writer<'_>, session: &Se
     }
 }
 
-/// Opens a request again whose owner is gone or just leaving, or has been silent for too long.
+/// Reopens a request whose owner has left, is leaving, or has been silent for too long.
 pub(in crate::bus::rules) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     let owner = writer.state.request(id).and_then(|one| one.owner.as_ref());
     let lives = owner.is_some_and(|owner| {
@@ -30,7 +30,7 @@ pub(in crate::bus::rules) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     reopen_as(writer, id, how);
 }
 
-/// Opens a request again, and tells what has become of its owner.
+/// Reopens a request, and tells its author and the team what happened to the owner.
 pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static str) {
     writer.push(Event::RequestReopened { id: id.clone() });
     let state = writer.state;
@@ -50,7 +50,7 @@ pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, 
                 not_shown.clone().into()
             };
             writer.push(Event::MessageAddressed { id: request.message.clone(), to });
-            writer.hand_to_waits(message, &not_shown);
+            writer.deliver_to_waits(message, &not_shown);
         }
     }
     let text =
@@ -60,7 +60,7 @@ pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, 
     writer.notice_about(&request.id, &request.from, text);
 }
 
-/// Names the live members who have not been handed a request: it was withdrawn, or they joined while it was claimed.
+/// Returns the live members that have not been shown a request: it was withdrawn from them, or they joined while it was claimed.
 fn not_shown_to(writer: &Writer<'_>, request: &Request, message: &Message) -> Vec<Name> {
     let not_shown =
         |name: &Name| matches!(message.delivery(name), None | Some(Delivery::Superseded));

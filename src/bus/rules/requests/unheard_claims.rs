@@ -1,4 +1,6 @@
-//! Claims whose claimer may not have been told of them: they depend on the answer of the call that claimed, and end with it.
+//! Unheard claims: the claimer may not know of them, because nothing proves that it got the answer of the call that claimed.
+//!
+//! Such a claim depends on that answer. The request is reopened if the answer cannot arrive any more.
 
 use super::reopen::reopen_as;
 use crate::bus::event::{Event, ProvenClaim, Skip, UnheardClaim};
@@ -9,8 +11,8 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::request::RequestStatus;
 
-/// Writes on the answer of which call the claim of an agent hangs: of a new claim, or of one that it may not know of.
-pub(in crate::bus::rules) fn hang(
+/// Writes that an agent's claim depends on the answer of this call: the claim is new, or the agent may not know of it.
+pub(in crate::bus::rules) fn note_unheard(
     writer: &mut Writer<'_>,
     session: SessionId,
     call: CallId,
@@ -24,8 +26,8 @@ pub(in crate::bus::rules) fn hang(
     }));
 }
 
-/// Lets a claim hang on the answer of a later call that has claimed the same, unless the agent knows that it has it.
-pub(in crate::bus::rules) fn hang_on_later(
+/// Makes a claim depend on a later call that claimed the same request, unless the agent knows of its claim.
+pub(in crate::bus::rules) fn note_unheard_again(
     writer: &mut Writer<'_>,
     holder: &Session,
     call: CallId,
@@ -35,7 +37,7 @@ pub(in crate::bus::rules) fn hang_on_later(
         && *before != call
         && !is_seen_now(writer, holder.id, *before)
     {
-        hang(writer, holder.id, call, id);
+        note_unheard(writer, holder.id, call, id);
     }
 }
 
@@ -45,9 +47,9 @@ fn is_seen_now(writer: &Writer<'_>, session: SessionId, call: CallId) -> bool {
     seen_now.any(|seen| seen == (session, call))
 }
 
-/// Writes that a session knows what it has claimed, as it writes in the thread of the request. That proves nothing else of the answer
-/// on which the claim hangs.
-pub(in crate::bus::rules) fn note_knows(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
+/// Writes that a session knows of its claim, because it writes in the thread of the request. Nothing else in the answer of the claiming
+/// call is proven by that.
+pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
     let of_thread = |id: &RequestId| {
         let request = writer.state.request(id);
         request.is_some_and(|request| request.message == *thread)
@@ -64,9 +66,9 @@ pub(in crate::bus::rules) fn note_knows(writer: &mut Writer<'_>, me: &Session, t
     }
 }
 
-/// Says which claims of a session end that hang on the answer of a call.
+/// Which unheard claims of a session end.
 #[derive(Clone, Copy)]
-pub(in crate::bus::rules) enum Untold {
+pub(in crate::bus::rules) enum Unheard {
     /// All of them.
     All,
     /// Those of this call.
@@ -75,8 +77,8 @@ pub(in crate::bus::rules) enum Untold {
     Unwritten(CallId),
 }
 
-impl Untold {
-    /// Returns the requests that a session holds by such claims.
+impl Unheard {
+    /// Returns the requests that the session holds by such claims.
     fn of(self, holder: &Session) -> Vec<RequestId> {
         let ends = |by: &CallId| match self {
             Self::All => true,
@@ -88,29 +90,29 @@ impl Untold {
     }
 }
 
-/// Opens the requests again whose claims nobody was told of. That is a step of its own, behind the one that gives back what the call
-/// was handed: one of the messages may be the request itself.
-pub(in crate::bus::rules) fn end_untold(
+/// Reopens the requests whose claims were never heard of. That is a step of its own, after the one that requeues the messages of the
+/// call: one of them may be the request itself.
+pub(in crate::bus::rules) fn end_unheard(
     decision: &mut Decision<'_>,
     state: &State,
     session: SessionId,
-    untold: Untold,
+    ending: Unheard,
 ) -> Result<(), Refusal> {
-    let ends = |holder: &Session| !untold.of(holder).is_empty();
+    let ends = |holder: &Session| !ending.of(holder).is_empty();
     if !state.session(session).is_some_and(ends) {
         return Ok(());
     }
     decision.step(|writer| {
         let holder = writer.state.session(session);
-        for id in holder.map(|holder| untold.of(holder)).unwrap_or_default() {
+        for id in holder.map(|holder| ending.of(holder)).unwrap_or_default() {
             reopen(writer, session, &id);
         }
         Ok(())
     })
 }
 
-/// Gives up a claim because the answer of this call did not come to its claimer. An agent's hangs on the call that the state names, or
-/// on none; that of others on the call that asks.
+/// Releases a claim because its claimer did not get the answer of this call. For an agent, the state names the call that the claim
+/// depends on, if any; for other members it is the call that asks.
 pub(in crate::bus::rules) fn release(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -123,7 +125,7 @@ pub(in crate::bus::rules) fn release(
     Ok(())
 }
 
-/// Opens a request again whose claim this session has made and never heard of.
+/// Reopens a request that this session has claimed and never heard of.
 fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
     let request = writer.state.request(id);
     let is_mine = request.is_some_and(|request| {

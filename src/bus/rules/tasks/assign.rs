@@ -37,7 +37,7 @@ pub(in crate::bus::rules) fn assign(
     write_assigned(writer, &by.name, (session, &agent.name), task)
 }
 
-/// Writes that an agent, which may be starting in the same append, has this work.
+/// Assigns a task to an agent, which may be starting in the same append.
 pub(in crate::bus::rules) fn write_assigned(
     writer: &mut Writer<'_>,
     by: &Name,

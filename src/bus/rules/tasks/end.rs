@@ -8,7 +8,7 @@ use crate::bus::state::{Session, Task};
 use crate::domain::limits;
 use crate::domain::task::{TaskError, TaskStatus};
 
-/// Writes the end of a task, and tells who assigned it.
+/// Writes the end of a task, and notifies the assigner.
 pub(in crate::bus::rules) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Ending) {
     writer.push(Event::TaskFinished(Finished {
         id: task.id.clone(),
@@ -18,17 +18,17 @@ pub(in crate::bus::rules) fn write_finished(writer: &mut Writer<'_>, task: &Task
         error: ending.error.clone(),
         report: ending.report.clone(),
     }));
-    // Who leads a workflow is told of its end, and not of each task in it.
+    // The leader of a workflow is notified of the workflow's end, not of each task in it.
     if task.workflow.is_some() || !writer.reaches(&task.by) {
         return;
     }
-    let mut post = Post::notice(task.by.clone(), told_end(task, ending));
+    let mut post = Post::notice(task.by.clone(), end_notice(task, ending));
     post.task = Some(task.id.clone());
     writer.post(post);
 }
 
-/// The sentence that tells how a task ended, with the head of its output or of its error.
-fn told_end(task: &Task, ending: &Ending) -> Notice {
+/// Returns the notice of how a task ended, with the beginning of its error or of its last words.
+fn end_notice(task: &Task, ending: &Ending) -> Notice {
     let said = match (&ending.error, &ending.output) {
         (Some(error), _) => &error.message,
         (None, Body::Text(text)) => last_words(text, ending.report.last_words),
@@ -41,14 +41,14 @@ fn told_end(task: &Task, ending: &Ending) -> Notice {
     told.and(&": ").and(&quoted(said, limits::NOTICE_HEAD_CHARS))
 }
 
-/// Returns what an agent said in the end, rather than what it said on its way.
+/// Returns the last words of an agent instead of what it said on the way.
 fn last_words(text: &str, from: Option<u64>) -> &str {
     let from = from.and_then(|from| usize::try_from(from).ok());
     let last = from.and_then(|from| text.get(from..)).unwrap_or(text);
     if last.trim().is_empty() { text } else { last }
 }
 
-/// An ending without output.
+/// Returns an ending without output.
 pub(in crate::bus::rules) fn ended(status: TaskStatus, class: &str, message: String) -> Ending {
     Ending {
         status,
@@ -59,8 +59,7 @@ pub(in crate::bus::rules) fn ended(status: TaskStatus, class: &str, message: Str
     }
 }
 
-/// Ends all work of an agent that is no more. Why, at any length, is told by the first task alone: as many as can wait have to end
-/// in one line.
+/// Ends all tasks of an agent that has left. Only the first task has the full reason: a whole queue of tasks has to end in one line.
 pub(in crate::bus::rules) fn end_work(
     writer: &mut Writer<'_>,
     agent: &Session,
@@ -84,7 +83,7 @@ pub(in crate::bus::rules) fn end_work(
         let (status, class) = if is_begun(task) && !stopped {
             (TaskStatus::Interrupted, "crashed")
         } else if never_started && !stopped {
-            // Work that never began is the assigner's to give to somebody else; work of an agent that could not start has failed.
+            // The agent could not start, so its work has failed. Other work that never began is cancelled: the assigner can assign it again.
             (TaskStatus::Failed, "start")
         } else {
             (TaskStatus::Cancelled, "cancelled")

@@ -41,7 +41,7 @@ pub(in crate::bus::rules) fn start(
     }
 }
 
-/// Goes on with a task whose agent was started again, and tells who assigned it.
+/// Goes on with a task whose agent was started again, and notifies the assigner.
 pub(in crate::bus::rules) fn resume(
     writer: &mut Writer<'_>,
     me: SessionId,

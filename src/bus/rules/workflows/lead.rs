@@ -75,7 +75,7 @@ pub(in crate::bus::rules) fn cancel(
     Ok(())
 }
 
-/// Ends a workflow that nobody is at.
+/// Ends a workflow that has no leader.
 fn cancel_interrupted(writer: &mut Writer<'_>, me: SessionId, workflow: &Workflow, by: &Name) {
     for step in &workflow.steps {
         if step.status.is_final() {

@@ -46,7 +46,7 @@ pub(in crate::bus::rules) fn elsewhere(step: &StepRun) -> Refusal {
     Refusal::StepElsewhere { step: step.plan.name.clone(), status: step.status }
 }
 
-/// Names a workflow, with what its author calls it.
+/// Names a workflow by its id and its author's name for it.
 pub(in crate::bus::rules) fn named(workflow: &Workflow) -> Notice {
     let name = quoted(&workflow.name, limits::NOTICE_HEAD_CHARS);
     notice![workflow.id, " (", name, ")"]

@@ -6,6 +6,6 @@ mod lead;
 mod steps;
 mod interrupted;
 
-pub(super) use self::interrupted::{show_interrupted, tell_hung, tell_left};
+pub(super) use self::interrupted::{notify_hung, notify_left, show_interrupted};
 pub(super) use self::lead::{cancel, create, resume};
-pub(super) use self::steps::{approve, move_steps, spread, start_step};
+pub(super) use self::steps::{approve, expand, move_steps, start_step};

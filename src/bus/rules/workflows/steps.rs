@@ -2,7 +2,7 @@
 
 use super::lookups::{elsewhere, known_step, leader, led_by_another, named, unended};
 use crate::bus::event::{
-    Event, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
+    Event, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
 };
 use crate::bus::rules::command::{Approval, NewItems};
 use crate::bus::rules::event_writer::Writer;
@@ -40,8 +40,8 @@ pub(in crate::bus::rules) fn start_step(
     Ok(())
 }
 
-/// Writes that a step is done for each item of a list from here on.
-pub(in crate::bus::rules) fn spread(
+/// Expands a step: from now on its items are steps of their own.
+pub(in crate::bus::rules) fn expand(
     writer: &mut Writer<'_>,
     me: SessionId,
     step: &StepOf,
@@ -60,7 +60,7 @@ pub(in crate::bus::rules) fn spread(
         let (step, count) = (played.plan.name.clone(), *count);
         return Err(Refusal::TooManyItems { step, count });
     }
-    writer.push(Event::StepSpread(StepSpread {
+    writer.push(Event::StepExpanded(StepExpanded {
         workflow: workflow.id.clone(),
         step: played.plan.name.clone(),
         count: *count,
@@ -69,7 +69,7 @@ pub(in crate::bus::rules) fn spread(
     Ok(())
 }
 
-/// Says whether nothing stands between a step and its beginning. Whether its condition holds is its leader's to look at.
+/// Says whether a step can begin. Its condition is checked by the leader, not here.
 fn may_begin(workflow: &Workflow, step: &StepRun) -> bool {
     step.status == StepStatus::Waiting
         && !step.needs_approval()
@@ -126,7 +126,7 @@ pub(in crate::bus::rules) fn approve(
     }
 }
 
-/// Writes the moves, each as the one before leaves the workflow, and the workflow's end with its last step's.
+/// Writes the moves, each in the workflow that the moves before it lead to, and the end of the workflow after its last step.
 fn write_moves(
     writer: &mut Writer<'_>,
     workflow: &Workflow,
@@ -142,7 +142,7 @@ fn write_moves(
         after.take(&event, writer.now.wall_ms);
         writer.push(event);
         if *step_move == StepMove::Ask {
-            let told = told_asking(&after, name);
+            let told = approval_notice(&after, name);
             writer.notice(&after.by, told);
         }
     }
@@ -150,7 +150,7 @@ fn write_moves(
     Ok(())
 }
 
-/// Writes the end of a workflow whose steps are all over.
+/// Ends a workflow whose steps have all ended.
 fn write_end_if_over(writer: &mut Writer<'_>, after: &Workflow) {
     let steps = after.steps.iter().map(|step| step.status);
     if let Some(status) = outcome(steps, after.cancel_asked) {
@@ -177,7 +177,7 @@ pub(in crate::bus::rules) fn moved(id: &WorkflowId, name: &Name, step_move: &Ste
 }
 
 fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &StepMove) -> bool {
-    // A task that ended so long ago that the state has forgotten it has ended.
+    // The state forgets only tasks that have ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
     let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_unheard(task));
     let readiness = workflow.readiness(step);
@@ -202,7 +202,7 @@ fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &S
         (StepStatus::Waiting, StepMove::Ask) => {
             step.needs_approval() && readiness == Readiness::Ready
         }
-        // Nobody could be given it.
+        // No agent could get the step.
         (StepStatus::Waiting, StepMove::Again(again, _)) => *again != Again::Repeat,
         (StepStatus::Waiting, StepMove::Fail(_)) => true,
         (StepStatus::Waiting | StepStatus::Asking, StepMove::Cancel(_)) => workflow.cancel_asked,
@@ -210,14 +210,14 @@ fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &S
     }
 }
 
-/// Writes the end of a workflow, and tells who leads it.
+/// Writes the end of a workflow, and notifies its leader.
 fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowStatus) {
     writer.push(Event::WorkflowEnded { id: workflow.id.clone(), status });
-    writer.notice(&workflow.by, told_end(workflow, status));
+    writer.notice(&workflow.by, end_notice(workflow, status));
 }
 
-/// The sentence that tells how a workflow ended, with what went wrong first.
-fn told_end(workflow: &Workflow, status: WorkflowStatus) -> Notice {
+/// Returns the notice of how a workflow ended, with the first failure.
+fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
     let count = |status| {
         let planned = workflow.planned();
         planned.filter(|step| step.status == status).count()
@@ -248,8 +248,8 @@ fn told_end(workflow: &Workflow, status: WorkflowStatus) -> Notice {
     ]
 }
 
-/// The sentence that asks for approval.
-fn told_asking(workflow: &Workflow, step: &Name) -> Notice {
+/// Returns the notice that asks for approval.
+fn approval_notice(workflow: &Workflow, step: &Name) -> Notice {
     notice![
         named(workflow),
         ": the step `",

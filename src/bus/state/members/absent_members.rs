@@ -1,31 +1,31 @@
-//! Names that nobody has now: their mail waits for whoever takes them up again.
+//! Names without a session: their mail waits for the next session of that name.
 
 use crate::bus::state::{Due, State, Watch};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
-/// When something is due that does not wait.
+/// The time of mail that does not wait.
 const AT_ONCE: i64 = 0;
 
 impl State {
-    /// Says whether a name is absent and its mail has waited for all its time, which is more than being given up at once.
+    /// Says whether a name is absent and its mail has waited for its full time instead of being abandoned at once.
     pub(in crate::bus) fn has_waited(&self, name: &Name) -> bool {
         self.absent.get(name).is_some_and(|until| *until > AT_ONCE)
     }
 
-    /// Returns the earlier of a wall time and of that which the log has seen: what is to be old by age alone has to be old by both.
+    /// Returns the earlier of a wall time and of the latest time in the log: something is old only if it is old by both.
     pub(in crate::bus) fn seen_ms(&self, wall_ms: i64) -> i64 {
         wall_ms.min(self.watch.wall_ms())
     }
 
-    /// Returns the earlier of the wall time and of what the log has seen with what the machine has run since: a clock that somebody has
-    /// set ahead makes nothing old before the next entry.
+    /// Returns the earlier of the wall time and of the latest time in the log plus the machine's running time since: a clock that was set
+    /// ahead makes nothing old before the next entry.
     pub fn ran_to_ms(&self, now: Now) -> i64 {
         now.wall_ms.min(self.watch.run_on_ms(now.tick))
     }
 
-    /// Says whether a task still has to end whose end a name is told: that notice is then mail for whoever takes the name up.
+    /// Says whether a task that this name assigned still has to end: the notice of its end is then mail for the next session of that name.
     pub(in crate::bus::state) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {
             let ids = session.running.iter().chain(&session.queue);
@@ -34,7 +34,7 @@ impl State {
         unended.any(|task| task.by == *name && task.workflow.is_none())
     }
 
-    /// Returns the absent names whose mail is to be given up now, those that have waited longest first.
+    /// Returns the absent names whose mail is to be abandoned now, those that have waited longest first.
     pub(in crate::bus) fn due_names(&self, now: Now) -> Vec<Due> {
         if self.absent.is_empty() {
             return Vec::new();
@@ -46,7 +46,7 @@ impl State {
         due.into_iter().map(|(_, name)| Due::Mail(name.clone())).collect()
     }
 
-    /// Says whether something is still to happen by itself.
+    /// Says whether a deadline is still pending.
     pub(in crate::bus) fn is_pending(&self, due: &Due) -> bool {
         match due {
             Due::Mail(name) => self.absent.contains_key(name),
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// Returns when the first absent name is given up, in milliseconds of the boot, if the machine runs until then.
+    /// Returns when the mail of the first absent name is abandoned, in milliseconds of the boot, if the machine runs until then.
     pub(in crate::bus::state) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
         let until = *self.absent.values().min()?;
         let watch = self.watch.after(now);
@@ -66,9 +66,9 @@ impl State {
         Some(ms.unwrap_or(now.tick.ms).saturating_add(left_ms))
     }
 
-    /// Notes that nobody has a name any more, and that its mail waits from a wall time on, if it does: or from what the log has seen,
-    /// which is behind after a long pause, and ahead where the wall clock was set back. Of too many, the one that has waited
-    /// longest is given up.
+    /// Notes that a name has no session any more. If its mail waits, it waits from the given wall time or from the latest time in the log,
+    /// whichever is later: the log is behind after a long pause, and ahead if the wall clock was set back. Of too many absent names, the
+    /// one that has waited longest is abandoned.
     pub(in crate::bus::state) fn name_is_absent(
         &mut self,
         name: &Name,
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// Takes over what an older version wrote: it had timers for the absent, and did not know how late it was.
+    /// Converts what an older version wrote: it had timers for absent names, and no watch.
     pub(in crate::bus::state) fn rebuild_absent(&mut self) {
         if !self.watch.has_begun() {
             let messages = self.messages.values().map(|message| message.sent_ms);

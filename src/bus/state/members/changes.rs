@@ -51,7 +51,7 @@ impl Session {
 }
 
 impl State {
-    /// Notes what a member is like.
+    /// Notes a property of an agent: its delivery methods, its model, its tools.
     pub(in crate::bus::state) fn member_trait(&mut self, session: SessionId, event: &Event) {
         let Some(session) = self.sessions.get_mut(&session) else {
             return;
@@ -83,9 +83,9 @@ impl State {
         let Some(session) = self.sessions.get_mut(&session) else {
             return;
         };
-        let wanted = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
+        let mode = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
         if session.stop != Some(StopMode::AtOnce) {
-            session.stop = Some(wanted);
+            session.stop = Some(mode);
         }
         session.activity = Activity::Stopping;
     }
@@ -173,7 +173,7 @@ impl State {
             && member.session == Some(id)
         {
             member.session = None;
-            // Where mail does not wait, what does not fit into the append of the leaving is given up at once.
+            // If mail does not wait, the rest that did not fit into the append of the leaving is abandoned at once.
             let waits = member.chosen || departure.leaves_mail_waiting(session.kind);
             self.name_is_absent(&session.name, waits.then_some(at.ts));
         }
@@ -204,8 +204,8 @@ impl State {
         }
     }
 
-    /// Forgets a name that nobody has, once its inbox is empty: at once where nobody chose it and nothing that it assigned still has
-    /// to end, else when its time of waiting is over.
+    /// Forgets a name without a session once its inbox is empty: at once if it was generated and no task that it assigned still has to
+    /// end, else when its time of waiting is over.
     pub(in crate::bus::state) fn forget_member_if_idle(&mut self, name: &Name) {
         let Some(member) = self.members.get(name) else {
             return;
@@ -218,7 +218,7 @@ impl State {
         }
     }
 
-    /// Forgets a name. What came into its inbox in the very same append is given up by the next.
+    /// Forgets a name. Messages that came into its inbox in the same append are abandoned by the next.
     pub(in crate::bus::state) fn member_forgotten(&mut self, name: &Name) {
         self.absent.remove(name);
         if let Some(member) = self.members.get_mut(name) {

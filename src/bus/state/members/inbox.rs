@@ -1,6 +1,6 @@
-//! What is in an inbox, and how many bytes of texts that are: the sum follows from the messages, and is not written down.
+//! The unread messages in an inbox, and the sum of their bytes, which follows from them and is not stored.
 //!
-//! It is kept by adding and subtracting. Where a log has given a number twice, which no rules do, it has to be found anew.
+//! The sum is kept by adding and subtracting. If a log gives a seq twice, which no rules do, it is computed again.
 
 use crate::bus::state::{Member, Message, State};
 
@@ -14,7 +14,7 @@ impl Member {
         before.is_none()
     }
 
-    /// Takes a message out of the inbox, if it is there. Says whether the sum is still known.
+    /// Removes a message from the inbox, if it is there. Says whether the sum is still known.
     #[must_use]
     pub(in crate::bus::state) fn lose(&mut self, message: &Message) -> bool {
         let Some(gone) = self.unread.remove(&message.seq) else {
@@ -26,7 +26,7 @@ impl Member {
 }
 
 impl State {
-    /// Finds the sums of all inboxes anew.
+    /// Computes the sums of all inboxes again.
     pub(in crate::bus::state) fn rebuild_inboxes(&mut self) {
         let names: Vec<_> = self.members.keys().cloned().collect();
         for name in names {

@@ -16,17 +16,17 @@ use crate::domain::message::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::time::Tick;
 
-/// A name that is known, whether somebody of that name is live or not.
+/// A known name, with or without a live session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// As it was last written.
     pub name: Name,
-    /// Whether somebody chose it: then mail waits for its return.
+    /// Whether it was chosen and not generated: then mail waits for its return.
     pub chosen: bool,
     /// The live session of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// What is in the inbox and not handed to anybody, by seq.
+    /// The unread messages that are not in flight, by seq.
     #[serde(default, skip_serializing_if = "Chunked::is_empty")]
     pub unread: Chunked<u64, MessageId>,
     /// How many bytes the texts of these have.
@@ -89,14 +89,13 @@ pub struct Session {
     /// Which calls hold messages that have not been seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handed: BTreeMap<CallId, Vec<MessageId>>,
-    /// What it holds and may not know: on the answer of which call each claim hangs. Only of agents, as the death of other sessions'
-    /// endpoints is their own.
+    /// Its unheard claims: the call on whose answer each depends. Only agents have them; other sessions end with their endpoint.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unheard: BTreeMap<RequestId, CallId>,
     /// Which of these calls have an answer that was written to their client.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<CallId>,
-    /// When each of these calls got the last of what it holds, in the machine's own time.
+    /// When each of these calls last got a message or a claim, in milliseconds of the boot.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub held_since: BTreeMap<CallId, u64>,
     /// The calls that wait, oldest first.
@@ -108,7 +107,7 @@ pub struct Session {
     /// Whether it has shown no sign of life in its turn for too long.
     #[serde(default)]
     pub stalled: bool,
-    /// Whether it does not end a turn whose task was given up.
+    /// Whether it does not end a turn whose task was abandoned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stuck: bool,
     /// Whether its heartbeat stands still.
@@ -117,7 +116,7 @@ pub struct Session {
     /// How often its agent was started again.
     #[serde(default)]
     pub restarts: u32,
-    /// By which ways its bridge can hand it messages.
+    /// The methods by which its bridge can deliver messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<DeliveryMethod>,
 }
@@ -126,7 +125,7 @@ pub struct Session {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopMode {
-    /// In good order.
+    /// By a request to end.
     Gracefully,
     /// By signals.
     AtOnce,
@@ -135,7 +134,7 @@ pub enum StopMode {
 /// A session that has left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedSession {
-    /// The session as it was.
+    /// Its name.
     pub name: Name,
     /// Its id.
     pub session: SessionId,
@@ -151,12 +150,12 @@ pub struct EndedSession {
     pub at: Tick,
     /// When it last did something, in wall time.
     pub last_ms: i64,
-    /// How it lived, so that it can be called back; only of agents.
+    /// How to resume it; only of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<ResumeInfo>,
 }
 
-/// How an agent lived that has left.
+/// How to resume an agent that has left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeInfo {
     /// The profile it was started from.
@@ -172,7 +171,7 @@ pub struct ResumeInfo {
 }
 
 impl Session {
-    /// Says whether one of these processes is the agent's own, or the one that guards it.
+    /// Says whether one of these processes is the agent's own, or its shim.
     pub fn runs_as_any_of(&self, processes: &[ProcessMark]) -> bool {
         self.run.as_ref().is_some_and(|run| {
             let own = std::iter::once(&run.agent).chain(&run.shim);
@@ -181,8 +180,8 @@ impl Session {
         })
     }
 
-    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck` in one that was given up,
-    /// `hung` when nothing is heard of its process.
+    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck` in one whose task was abandoned,
+    /// `hung` while the heartbeat of its process stands still.
     pub fn status(&self) -> &'static str {
         match self.activity {
             _ if self.hung => "hung",
@@ -198,7 +197,7 @@ impl Session {
 }
 
 impl EndedSession {
-    /// Returns why it left, as a word and what there is to say about it.
+    /// Returns why it left, with the detail if there is one.
     pub fn told(&self) -> String {
         match &self.detail {
             Some(detail) => format!("{}: {detail}", self.departure.as_str()),

@@ -16,7 +16,7 @@ impl State {
         self.members.get(name)
     }
 
-    /// Says whether a name is known that nobody chose.
+    /// Says whether a known name was generated.
     pub fn is_made_up(&self, name: &Name) -> bool {
         self.member(name).is_some_and(|member| !member.chosen)
     }
@@ -54,14 +54,14 @@ impl State {
         self.departed.iter()
     }
 
-    /// Returns how the last agent of a name lived that has left, if that is remembered.
+    /// Returns how to resume the last agent of a name, if that is still known.
     pub fn past_agent(&self, name: &Name) -> Option<(&EndedSession, &ResumeInfo)> {
         let mut of_name = self.departed.iter().rev().filter(|left| left.name == *name);
         of_name.find_map(|left| Some((left, left.past.as_ref()?)))
     }
 
-    /// Says whether a member has nothing to do and holds nothing that somebody waits for: no task, no mail, no call that waits, no
-    /// question, no request of its own, and none of others.
+    /// Says whether a member has nothing to do and no other member waits for it: no task, no mail, no waiting call, no question, no
+    /// request of its own or of others.
     pub fn is_at_rest(&self, live: &Session) -> bool {
         live.stop.is_none()
             && !live.stuck
@@ -94,7 +94,7 @@ impl State {
         self.keeper_of(|_| true)
     }
 
-    /// Returns the session that looks after all others: who keeps the view, unless its heartbeat stands still.
+    /// Returns the session that watches all others: the view keeper, unless its heartbeat stands still.
     pub fn lookout(&self) -> Option<SessionId> {
         self.keeper_of(|session| !session.hung)
     }

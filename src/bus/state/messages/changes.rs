@@ -1,4 +1,4 @@
-//! How events of messages and waits change the state.
+//! How the events of messages and waits change the state.
 
 use std::collections::BTreeSet;
 
@@ -34,13 +34,13 @@ impl State {
             self.share(to);
         }
         if self.messages.insert(id.clone(), message).is_some() {
-            // No rules give an id twice; who has the earlier one unread now has another length.
+            // The rules give no id twice. In a log that does, the inboxes with the earlier message have another length now.
             self.rebuild_inboxes();
         }
         self.put_into_inboxes(&id, to);
     }
 
-    /// Lets a name share the text of its member's: there may be thousands of messages of one member.
+    /// Makes a name share its text with its member's: there may be thousands of messages of one member.
     fn share(&self, name: &mut Name) {
         if let Some(member) = self.members.get(name)
             && member.name.as_str() == name.as_str()
@@ -50,7 +50,7 @@ impl State {
     }
 
     pub(in crate::bus::state) fn put_into_inboxes(&mut self, id: &MessageId, to: &Addressees) {
-        let to = self.lacking(id, to);
+        let to = self.missing_from(id, to);
         let Some(message) = self.messages.get_mut(id) else {
             return;
         };
@@ -68,8 +68,8 @@ impl State {
         self.end_message_if_settled(id);
     }
 
-    /// Returns the members into whose inboxes an event puts a message.
-    fn lacking(&self, id: &MessageId, to: &Addressees) -> Vec<Name> {
+    /// Returns the members whose inboxes get a message by an event.
+    fn missing_from(&self, id: &MessageId, to: &Addressees) -> Vec<Name> {
         let but = match to {
             Addressees::Named(names) => return names.clone(),
             Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
@@ -86,7 +86,7 @@ impl State {
             .collect()
     }
 
-    /// Returns the members who need not see a message any more, by an event that says so.
+    /// Returns the members from whose inboxes an event withdraws a message.
     pub(in crate::bus::state) fn in_inbox_of(
         &self,
         id: &MessageId,
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// Gives back what a call was handed.
+    /// Requeues the messages of a call.
     pub(in crate::bus::state) fn message_returned(&mut self, session: SessionId, call: CallId) {
         let (name, ids) = self.take_handed(session, call);
         let Some(name) = name else { return };
@@ -174,8 +174,7 @@ impl State {
         }
     }
 
-    /// Marks what a call was handed as seen, also when it has been given back meanwhile and nobody else took it; and what it has
-    /// claimed as known to be so.
+    /// Marks the messages of a call as read, even if they were requeued and not delivered since, and its claims as known.
     pub(in crate::bus::state) fn message_seen(&mut self, session: SessionId, call: CallId) {
         if let Some(holder) = self.sessions.get_mut(&session) {
             holder.unheard.retain(|_, by| *by != call);
@@ -202,11 +201,11 @@ impl State {
             && let Some(holder) = self.sessions.get_mut(&session)
         {
             holder.written.insert(call);
-            self.let_go(session, call);
+            self.release_call(session, call);
         }
     }
 
-    /// Takes the list of what a call holds, with the name of the session's member.
+    /// Takes the list of messages from a call, with the name of the session's member.
     fn take_handed(&mut self, session: SessionId, call: CallId) -> (Option<Name>, Vec<MessageId>) {
         self.timers.stop(&Due::Handed(session, call));
         let Some(holder) = self.sessions.get_mut(&session) else {
@@ -214,7 +213,7 @@ impl State {
         };
         let ids = holder.handed.remove(&call).unwrap_or_default();
         let name = holder.name.clone();
-        self.let_go(session, call);
+        self.release_call(session, call);
         (Some(name), ids)
     }
 
@@ -229,7 +228,7 @@ impl State {
         if delivery.is_final() {
             return;
         }
-        let mut let_go = None;
+        let mut release_call = None;
         if let Delivery::Handed { session, call, .. } = *delivery
             && let Some(holder) = self.sessions.get_mut(&session)
             && let Some(ids) = holder.handed.get_mut(&call)
@@ -237,7 +236,7 @@ impl State {
             ids.retain(|other| other != id);
             if ids.is_empty() {
                 holder.handed.remove(&call);
-                let_go = Some((session, call));
+                release_call = Some((session, call));
             }
         }
         *delivery = outcome;
@@ -246,8 +245,8 @@ impl State {
         {
             self.rebuild_inboxes();
         }
-        if let Some((session, call)) = let_go {
-            self.let_go(session, call);
+        if let Some((session, call)) = release_call {
+            self.release_call(session, call);
         }
         self.end_message_if_settled(id);
     }
@@ -261,15 +260,15 @@ impl State {
             let Some(oldest) = self.ended_messages.pop_front() else {
                 break;
             };
-            // It may have been addressed to somebody again since, and then it is not ended.
+            // It may have been addressed to further members since, and then it is not ended.
             if self.is_ended(&oldest) {
                 self.messages.remove(&oldest);
             }
         }
     }
 
-    /// Says whether nobody still has to see or answer a message: that of a request is kept until the request ends, as it may have
-    /// to be shown to others.
+    /// Says whether all deliveries of a message are final. The message of a request is kept until the request ends, as it may have to be
+    /// shown to others.
     fn is_ended(&self, id: &MessageId) -> bool {
         let Some(message) = self.messages.get(id) else {
             return false;
@@ -284,8 +283,8 @@ impl State {
         !of_unanswered && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
     }
 
-    /// Returns the place of the oldest text that somebody may still have to read: of a message that is not settled, a request that
-    /// is not answered, a task that is not over, a workflow that has not ended: its steps are all younger than its prompts.
+    /// Returns the place of the oldest text that may still be read: of an unsettled message, an unanswered request, an unfinished task, or
+    /// a workflow that has not ended. The steps of a workflow are all younger than its prompts.
     pub fn oldest_text_alive(&self) -> Option<LogPosition> {
         let messages = self.messages.values();
         let messages = messages

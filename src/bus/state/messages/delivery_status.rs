@@ -1,4 +1,4 @@
-//! How far a message has come with each of its addressees: a list in the order of their names, since most messages have one, and a
+//! The delivery status of a message for each addressee: a list in the order of the names, since most messages have one addressee, and a
 //! broadcast has hundreds.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::domain::name::Name;
 pub struct Deliveries(Vec<(Name, Delivery)>);
 
 impl Deliveries {
-    /// Returns how far the message has come with an addressee.
+    /// Returns the delivery status for an addressee.
     pub fn get(&self, name: &Name) -> Option<&Delivery> {
         let at = self.find(name).ok()?;
         Some(&self.0[at].1)
@@ -24,7 +24,7 @@ impl Deliveries {
         Some(&mut self.0[at].1)
     }
 
-    /// Says how far it has come with an addressee, who may be new.
+    /// Sets the delivery status for an addressee, which may be new.
     pub(in crate::bus::state) fn insert(&mut self, name: Name, delivery: Delivery) {
         match self.find(&name) {
             Ok(at) => self.0[at].1 = delivery,

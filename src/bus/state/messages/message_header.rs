@@ -1,4 +1,4 @@
-//! The header of a message, as it follows from the event that put it on the bus: made here alone, for whoever needs one.
+//! Makes the header of a message from the event that put it on the bus.
 
 use crate::bus::event::{MessageSent, RequestOpened};
 use crate::bus::state::{BodyRef, Deliveries, Message};

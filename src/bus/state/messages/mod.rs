@@ -57,27 +57,27 @@ pub struct Message {
     pub reply_to: Option<MessageId>,
     /// The first message of its thread.
     pub thread: MessageId,
-    /// How much it matters to who works on something else.
+    /// How urgent it is for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
     /// Where its text is.
     pub body: BodyRef,
-    /// How far it has come with each addressee.
+    /// Its delivery status for each addressee.
     #[serde(default, skip_serializing_if = "Deliveries::is_empty")]
     pub deliveries: Deliveries,
 }
 
-/// How far a message has come with one addressee.
+/// The delivery status of a message for one addressee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// In the inbox.
     Unread {
-        /// The session and call that it was last given to in vain.
+        /// The session and the call of the last delivery that was requeued.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<(SessionId, CallId)>,
     },
-    /// Given to a call.
+    /// In flight with a call.
     Handed {
         /// The session.
         session: SessionId,
@@ -86,11 +86,11 @@ pub enum Delivery {
         /// How.
         way: DeliveryMethod,
     },
-    /// Taken by the model.
+    /// Read by the model.
     Seen,
-    /// No longer of interest.
+    /// Withdrawn.
     Superseded,
-    /// Given up.
+    /// Abandoned.
     Expired,
 }
 
@@ -119,7 +119,7 @@ impl Message {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some()
     }
 
-    /// Returns how far the message has come with a member.
+    /// Returns the delivery status for a member.
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {
         self.deliveries.get(name).copied()
     }

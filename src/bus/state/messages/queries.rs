@@ -22,14 +22,13 @@ impl State {
         ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))
     }
 
-    /// Returns what a call holds that has not been seen, oldest first.
+    /// Returns the messages in flight with a call, oldest first.
     pub fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
         let ids = self.sessions.get(&session).and_then(|session| session.handed.get(&call));
         ids.into_iter().flatten().filter_map(|id| self.messages.get(id)).collect()
     }
 
-    /// Says whether a call had what it holds by this time. Of what was handed over by an older version, that is not known, and
-    /// believed.
+    /// Says whether a call got all that it holds by this time. Of deliveries by older versions that is not known, and assumed.
     pub fn held_by(&self, session: SessionId, call: CallId, time_ms: u64) -> bool {
         let session = self.sessions.get(&session);
         let since = session.and_then(|session| session.held_since.get(&call));
@@ -42,7 +41,7 @@ impl State {
         session.is_some_and(|session| session.written.contains(&call))
     }
 
-    /// Returns the calls of a session that hold messages which came by this way.
+    /// Returns the calls of a session that deliver by this method.
     pub fn calls_handed_by(&self, session: SessionId, way: DeliveryMethod) -> Vec<CallId> {
         let Some(session) = self.sessions.get(&session) else {
             return Vec::new();

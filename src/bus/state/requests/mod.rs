@@ -29,7 +29,7 @@ pub struct Request {
     pub opened_ms: i64,
     /// Where it stands.
     pub status: RequestStatus,
-    /// Whose it is or was.
+    /// Its owner, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Claim>,
     /// Where its text is.
@@ -41,7 +41,7 @@ pub struct Request {
     pub nudge_left_ms: Option<u64>,
 }
 
-/// The holding of a request.
+/// The claim of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The owner.
@@ -53,7 +53,7 @@ pub struct Claim {
 }
 
 impl Request {
-    /// Says whether anybody can claim the request once a session is gone.
+    /// Says whether the request can be claimed once a session has left.
     pub fn is_offered_after(&self, gone: SessionId) -> bool {
         match self.status {
             RequestStatus::Open => true,

@@ -1,5 +1,5 @@
-//! Where to find the requests that nobody has answered: those that are open in their order, and how many each member has. It
-//! follows from the requests, and is not written down.
+//! An index of the unanswered requests: the open ones in their order, and how many each member has. It follows from the requests, and is
+//! not stored.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ impl Unanswered {
 }
 
 impl State {
-    /// Takes in a request, in place of another of that id if there is one.
+    /// Adds a request, or replaces the one of that id.
     pub(in crate::bus::state) fn put_request(&mut self, request: Request) {
         if let Some(before) = self.requests.get(&request.id) {
             self.unanswered.remove(before);
@@ -72,7 +72,7 @@ impl State {
         }
     }
 
-    /// Finds anew what follows from the requests. Those of older snapshots do not know the place of their message.
+    /// Builds the index again. Requests of older snapshots do not know the place of their message.
     pub(in crate::bus::state) fn rebuild_unanswered(&mut self) {
         self.unanswered = Unanswered::default();
         let older = self.requests.values().filter(|request| request.seq == 0);
@@ -94,7 +94,7 @@ impl State {
         open.filter_map(|(_, id)| self.requests.get(id))
     }
 
-    /// Returns how many requests a member has that nobody has completed and that have not expired.
+    /// Returns how many unanswered requests a member has.
     pub fn pending_requests(&self, name: &Name) -> usize {
         self.unanswered.of.get(name).copied().unwrap_or_default()
     }
@@ -121,7 +121,7 @@ impl State {
         self.newcomers.iter().copied()
     }
 
-    /// Forgets of the newcomers those who have been shown everything.
+    /// Forgets the newcomers that have been shown all requests.
     pub(in crate::bus::state) fn look_after_newcomers(&mut self) {
         let mut newcomers = std::mem::take(&mut self.newcomers);
         newcomers.retain(|id| {

@@ -1,5 +1,5 @@
-//! Claims of agents that hang on the answer of a call. They have the timer of what a call was handed until that answer is written:
-//! who was told may work for hours without a word.
+//! Unheard claims of agents: nothing proves that the agent got the answer of the call that claimed. Until that answer is written, the
+//! claim has the same deadline as the messages of the call. An agent that knows of its claim may work for hours without a word.
 
 use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::bus::state::apply::At;
@@ -9,14 +9,14 @@ use crate::domain::limits;
 use crate::domain::request::RequestStatus;
 
 impl Session {
-    /// Says whether a claim hangs on the answer of this call.
+    /// Says whether a claim depends on the answer of this call.
     pub fn hangs_on(&self, call: CallId) -> bool {
         self.unheard.values().any(|by| *by == call)
     }
 }
 
 impl State {
-    /// Says whether a call holds messages or a claim, of which nothing proves that they have come to its model.
+    /// Says whether a call holds messages or a claim without proof that its model has received them.
     pub fn holds(&self, session: SessionId, call: CallId) -> bool {
         let session = self.sessions.get(&session);
         session.is_some_and(|session| session.handed.contains_key(&call) || session.hangs_on(call))
@@ -42,19 +42,19 @@ impl State {
         holder.held_since.insert(*call, at.tick.ms);
         self.timers.start(Due::Handed(*session, *call), at.tick.ms, limits::HANDED_MS);
         if let Some(before) = before {
-            self.let_go(*session, before);
+            self.release_call(*session, before);
         }
     }
 
-    /// Notes that a session knows of its claim. What the call was handed by which it claimed stays as it is.
+    /// Notes that a session knows of its claim. The messages of the claiming call stay in flight.
     pub(in crate::bus::state) fn claim_known(&mut self, known: &ProvenClaim) {
         let holder = self.sessions.get_mut(&known.session);
         if let Some(call) = holder.and_then(|holder| holder.unheard.remove(&known.request)) {
-            self.let_go(known.session, call);
+            self.release_call(known.session, call);
         }
     }
 
-    /// Notes that nothing hangs on an answer any more about this request: it is answered, or open.
+    /// Ends the unheard claim of a request that is answered or open again.
     pub(in crate::bus::state) fn end_unheard(&mut self, request: &RequestId) {
         let owner = self.requests.get(request).and_then(|one| one.owner.clone());
         let Some(session) = owner.map(|owner| owner.session) else {
@@ -62,13 +62,13 @@ impl State {
         };
         let holder = self.sessions.get_mut(&session);
         if let Some(call) = holder.and_then(|holder| holder.unheard.remove(request)) {
-            self.let_go(session, call);
+            self.release_call(session, call);
         }
     }
 
-    /// Stops the timer of a call on which nothing hangs any more, or only a claim whose answer was written; and forgets in the
-    /// first case that it was.
-    pub(in crate::bus::state) fn let_go(&mut self, session: SessionId, call: CallId) {
+    /// Stops the timer of a call that holds nothing any more, or only a claim whose answer was written. In the first case the call is
+    /// forgotten.
+    pub(in crate::bus::state) fn release_call(&mut self, session: SessionId, call: CallId) {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;
         };
