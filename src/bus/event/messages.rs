@@ -45,8 +45,8 @@ pub struct MessageSent {
     pub body: Body,
 }
 
-/// The whole answer of a call, with its messages, has been written to its client. It proves nothing by itself; without it the end of a
-/// turn and the next hook prove nothing either.
+/// The whole answer of a call, with its messages, has been written to its client. It proves nothing by itself; without it the end
+/// of a turn and the next hook prove nothing either.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerWritten {
     /// Whose call it is.

@@ -335,7 +335,7 @@ pub enum Event {
 
 impl Event {
     /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
-    pub fn is_progress(&self) -> bool {
+    pub(in crate::bus) fn is_progress(&self) -> bool {
         matches!(
             self,
             Self::AgentStalled { .. }
@@ -361,7 +361,7 @@ impl Event {
     }
 
     /// Says whether the event changes the list of live members.
-    pub fn changes_roster(&self) -> bool {
+    pub(in crate::bus) fn changes_roster(&self) -> bool {
         matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
     }
 }

@@ -36,8 +36,9 @@ impl RequestOpened {
     }
 }
 
-/// The claim of an agent depends on the answer of this call, until that is proven to have been read or the agent writes about the request.
-/// The event comes with the claim, and again if a later call claims the same request while the agent may not know of its claim.
+/// The claim of an agent depends on the answer of this call, until that is proven to have been read or the agent writes about the
+/// request. The event comes with the claim, and again if a later call claims the same request while the agent may not know of its
+/// claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnheardClaim {
     /// Whose call it is.
@@ -50,8 +51,8 @@ pub struct UnheardClaim {
     pub skip: Skip,
 }
 
-/// The agent has written about a request that it holds, so it knows of its claim, which depends on no answer any more. Nothing else in
-/// that answer is proven by it.
+/// The agent has written about a request that it holds, so it knows of its claim, which depends on no answer any more. Nothing
+/// else in that answer is proven by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvenClaim {
     /// Whose claim it is.

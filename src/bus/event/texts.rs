@@ -6,7 +6,7 @@ impl Event {
     /// Returns every text of the event that may be in a blob; the first is what the event says.
     ///
     /// Each kind is named here, so that none with a text can be forgotten: a text that is missing here is never removed.
-    pub fn bodies(&self) -> Vec<&Body> {
+    pub(in crate::bus) fn bodies(&self) -> Vec<&Body> {
         match self {
             Self::MessageSent(sent) => vec![&sent.body],
             Self::RequestOpened(opened) => {

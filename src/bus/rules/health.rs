@@ -1,5 +1,5 @@
-//! Rules of health: which processes an agent has, which members are stalled, stuck, hung or back, which agents are started again, and
-//! the limits of the team.
+//! Rules of health: which processes an agent has, which members are stalled, stuck, hung or back, which agents are started again,
+//! and the limits of the team.
 
 use super::command::Broken;
 use super::decision::Decision;
@@ -99,8 +99,8 @@ pub(super) fn free(
     Ok(())
 }
 
-/// Writes that an agent's process has ended and is started again. The messages of its calls are requeued, and its task ends unless it
-/// is kept.
+/// Writes that an agent's process has ended and is started again. The messages of its calls are requeued, and its task ends
+/// unless it is kept.
 pub(super) fn crash(
     writer: &mut Writer<'_>,
     me: SessionId,

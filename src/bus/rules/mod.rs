@@ -28,9 +28,10 @@ pub use self::command::{
     NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
 pub use self::members::session_summary::is_wanted as is_summary_wanted;
-pub use self::messages::{known_member, picked, unsaid_by_hooks};
+pub use self::messages::known_member;
+pub(super) use self::messages::{picked, unsaid_by_hooks};
 pub use self::refusal::Refusal;
-pub use self::wake_whom::concerned;
+pub(super) use self::wake_whom::concerned;
 
 use self::decision::Decision;
 use self::event_writer::Writer;

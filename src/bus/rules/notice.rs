@@ -1,5 +1,5 @@
-//! Notices: what the bridge says in its own name. Readers trust a notice as the bridge's own, so it is built of our words alone. Words
-//! of others stand in it as a quote, which is a JSON string, so they cannot pass for the bridge's.
+//! Notices: what the bridge says in its own name. Readers trust a notice as the bridge's own, so it is built of our words alone.
+//! Words of others stand in it as a quote, which is a JSON string, so they cannot pass for the bridge's.
 
 use std::fmt::{self, Display, Write as _};
 

@@ -15,7 +15,7 @@ use crate::domain::workflow::StepStatus;
 /// Returns the sessions that have something to do after these events; `state` is the one after them.
 ///
 /// What concerns an agent concerns the bridge that holds it too: only that bridge acts on its session.
-pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
+pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     let mut all = BTreeSet::new();
     for event in events {
         match event {

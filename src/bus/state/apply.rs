@@ -150,7 +150,7 @@ impl State {
     }
 
     /// Says whether a command is in the log already, among the last ones.
-    pub fn knows_command(&self, id: CommandId) -> bool {
+    pub(in crate::bus) fn knows_command(&self, id: CommandId) -> bool {
         self.command_set.contains(&id)
     }
 }

@@ -73,8 +73,8 @@ impl State {
         }
     }
 
-    /// Remembers a dead agent until its processes are swept. Of very many the oldest are forgotten: ids begin with the time at which
-    /// they were made.
+    /// Remembers a dead agent until its processes are swept. Of very many the oldest are forgotten: ids begin with the time at
+    /// which they were made.
     pub(super) fn leave_to_be_swept(&mut self, session: SessionId, run: Option<Run>) {
         self.unswept.insert(session, run);
         while self.unswept.len() > limits::KEPT_UNSWEPT {

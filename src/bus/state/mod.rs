@@ -23,9 +23,11 @@ pub use self::members::{EndedSession, Member, ResumeInfo, Session, StopMode};
 pub(super) use self::messages::Origin;
 pub use self::messages::{Deliveries, Delivery, Message, Wait};
 pub use self::permissions::{Permission, PermissionAnswer};
-pub use self::requests::{Claim, Request, Unanswered};
+pub(super) use self::requests::Unanswered;
+pub use self::requests::{Claim, Request};
 pub use self::tasks::Task;
-pub use self::timers::{Due, Timers};
+pub use self::timers::Due;
+pub(super) use self::timers::Timers;
 pub use self::workflows::{Readiness, StepRun, Workflow};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -55,55 +57,55 @@ pub struct BodyRef {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// The boot that deadlines count in.
-    pub(crate) boot: u32,
+    pub(in crate::bus) boot: u32,
     /// Every known name.
-    pub(crate) members: BTreeMap<Name, Member>,
+    pub(in crate::bus) members: BTreeMap<Name, Member>,
     /// Every live session.
-    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(in crate::bus) sessions: BTreeMap<SessionId, Session>,
     /// The last sessions that left, oldest first.
-    pub(crate) departed: VecDeque<EndedSession>,
+    pub(in crate::bus) departed: VecDeque<EndedSession>,
     /// Messages of interest, and the last ended ones.
-    pub(crate) messages: Chunked<MessageId, Message>,
-    pub(crate) ended_messages: VecDeque<MessageId>,
+    pub(in crate::bus) messages: Chunked<MessageId, Message>,
+    pub(in crate::bus) ended_messages: VecDeque<MessageId>,
     /// Requests of interest, and the last ended ones.
-    pub(crate) requests: Chunked<RequestId, Request>,
-    pub(crate) ended_requests: VecDeque<RequestId>,
+    pub(in crate::bus) requests: Chunked<RequestId, Request>,
+    pub(in crate::bus) ended_requests: VecDeque<RequestId>,
     #[serde(skip)]
-    pub(crate) unanswered: Unanswered,
+    pub(in crate::bus) unanswered: Unanswered,
     /// Sessions that have not been shown yet all requests that were open when they came.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) newcomers: BTreeSet<SessionId>,
+    pub(in crate::bus) newcomers: BTreeSet<SessionId>,
     /// Tasks of interest, and the last ended ones.
-    pub(crate) tasks: Chunked<TaskId, Task>,
-    pub(crate) ended_tasks: VecDeque<TaskId>,
+    pub(in crate::bus) tasks: Chunked<TaskId, Task>,
+    pub(in crate::bus) ended_tasks: VecDeque<TaskId>,
     /// Questions for permission: the open ones, and the last answered.
     #[serde(default)]
-    pub(crate) permissions: BTreeMap<PermissionId, Permission>,
+    pub(in crate::bus) permissions: BTreeMap<PermissionId, Permission>,
     #[serde(default)]
-    pub(crate) ended_permissions: VecDeque<PermissionId>,
+    pub(in crate::bus) ended_permissions: VecDeque<PermissionId>,
     /// Workflows that have not ended, and the last ended ones.
     #[serde(default)]
-    pub(crate) workflows: BTreeMap<WorkflowId, Workflow>,
+    pub(in crate::bus) workflows: BTreeMap<WorkflowId, Workflow>,
     #[serde(default)]
-    pub(crate) ended_workflows: VecDeque<WorkflowId>,
+    pub(in crate::bus) ended_workflows: VecDeque<WorkflowId>,
     /// The last commands, oldest first, and the same as a set.
-    pub(crate) commands: VecDeque<CommandId>,
+    pub(in crate::bus) commands: VecDeque<CommandId>,
     #[serde(skip)]
-    pub(crate) command_set: BTreeSet<CommandId>,
+    pub(in crate::bus) command_set: BTreeSet<CommandId>,
     /// The deadlines.
-    pub(crate) timers: Timers,
+    pub(in crate::bus) timers: Timers,
     /// How much time has passed, for deadlines of days.
     #[serde(default)]
-    pub(crate) watch: Watch,
+    pub(in crate::bus) watch: Watch,
     /// Names without a session, and until when their mail waits, by the watch and by the wall clock.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) absent: BTreeMap<Name, i64>,
+    pub(in crate::bus) absent: BTreeMap<Name, i64>,
     /// Dead agents whose processes may still run, with those processes as far as known.
     #[serde(default)]
-    pub(crate) unswept: BTreeMap<SessionId, Option<Run>>,
+    pub(in crate::bus) unswept: BTreeMap<SessionId, Option<Run>>,
     /// The limits of the team.
     #[serde(default)]
-    pub(crate) limits: TeamLimits,
+    pub(in crate::bus) limits: TeamLimits,
 }
 
 impl State {
@@ -113,7 +115,7 @@ impl State {
     }
 
     /// Rebuilds the fields that a snapshot leaves out because they follow from the others.
-    pub fn rebuild(&mut self) {
+    pub(in crate::bus) fn rebuild(&mut self) {
         self.command_set = self.commands.iter().copied().collect();
         self.rebuild_unanswered();
         self.rebuild_inboxes();
@@ -121,7 +123,7 @@ impl State {
     }
 
     /// Returns when something is due next, in milliseconds of the boot that deadlines count in.
-    pub fn earliest_due_ms(&self, now: Now) -> Option<u64> {
+    pub(in crate::bus) fn earliest_due_ms(&self, now: Now) -> Option<u64> {
         let newcomers_wait = self.newcomers().next().map(|_| 0);
         let others = self.timers.earliest_ms().into_iter();
         newcomers_wait.or_else(|| others.chain(self.earliest_name_ms(now)).min())

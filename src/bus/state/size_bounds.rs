@@ -1,5 +1,5 @@
-//! How much of the words of agents and clients the state keeps. New lines are bounded where they are written; lines of older versions may
-//! be of any length.
+//! How much of the words of agents and clients the state keeps. New lines are bounded where they are written; lines of older
+//! versions may be of any length.
 
 use crate::domain::limits;
 use crate::domain::task::TaskError;

@@ -1,8 +1,8 @@
-//! The list of everything that can be asked of a bus; `arguments` has what the operations are given.
+//! The list of everything that can be asked of a bus; `inputs` has what the operations are given.
 
-mod arguments;
+mod inputs;
 
-pub use self::arguments::{
+pub use self::inputs::{
     Approval, AskedFirst, Broken, Ending, NameChoice, NewAgent, NewItems, NewMember, NewQuestion,
     NewTask, NewWorkflow, PermissionReply, Pick,
 };
@@ -156,8 +156,8 @@ pub enum Operation {
     AnswerWritten(CallId),
     /// Says that these calls of hooks have ended: the messages that they have not printed are requeued.
     EndHooks(Vec<CallId>),
-    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and do not read
-    /// their answers. Their messages are requeued unless something proves that they were read.
+    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and do not
+    /// read their answers. Their messages are requeued unless something proves that they were read.
     EndCalls(SessionId),
     /// Begins to wait, unless a fitting message is there already.
     Wait {
@@ -247,7 +247,7 @@ pub enum Operation {
 
 impl Operation {
     /// Returns the texts in it that members wrote, which may be long.
-    pub fn texts_mut(&mut self) -> Vec<&mut Body> {
+    pub(in crate::bus) fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {
             Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],
             Self::Send { body, .. } | Self::Broadcast(body) => vec![body],

@@ -10,8 +10,8 @@ use crate::domain::name::Name;
 use crate::domain::request::RequestStatus;
 
 impl Writer<'_> {
-    /// Delivers a new message to the oldest fitting wait of each addressee. A shutdown ends the other waits, too. Of very many that wait,
-    /// those without an answer find the message themselves.
+    /// Delivers a new message to the oldest fitting wait of each addressee. A shutdown ends the other waits, too. Of very many
+    /// that wait, those without an answer find the message themselves.
     pub(in crate::bus::rules) fn deliver_to_waits(&mut self, message: &Message, to: &[Name]) {
         for name in to {
             if self.handed >= limits::HANDED_AT_ONCE {

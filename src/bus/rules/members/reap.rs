@@ -8,8 +8,8 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Departure;
 
-/// Writes that sessions have left whose presence no process holds. Those that left before are skipped. Very many take several appends:
-/// the process that found them looks again.
+/// Writes that sessions have left whose presence no process holds. Those that left before are skipped. Very many take several
+/// appends: the process that found them looks again.
 pub(in crate::bus::rules) fn reap(
     decision: &mut Decision<'_>,
     sessions: &[SessionId],

@@ -1,8 +1,8 @@
 //! One notice instead of many: an orchestrator's summary of the tasks that ended while it was away, or together with a bridge.
 //!
-//! The notices for a dead orchestrator go to the next one, whatever its name: the dead one comes back under another name, or not at all.
-//! An orchestrator that has left gracefully may be back any time. Its mail waits for it alone, except for the notices that it inherited
-//! from a dead one.
+//! The notices for a dead orchestrator go to the next one, whatever its name: the dead one comes back under another name, or not
+//! at all. An orchestrator that has left gracefully may be back any time. Its mail waits for it alone, except for the notices
+//! that it inherited from a dead one.
 //!
 //! A summary names the tasks of the notices that it replaces (`ends`), so while it is unread, another summary can replace it.
 
@@ -37,8 +37,8 @@ impl Heir {
     }
 }
 
-/// Notifies all live orchestrators of the agents that ended with their bridge and of their ended tasks. One of them inherits the notices
-/// for dead orchestrators.
+/// Notifies all live orchestrators of the agents that ended with their bridge and of their ended tasks. One of them inherits the
+/// notices for dead orchestrators.
 pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let live = writer.state.live_sessions().into_iter();
     let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);

@@ -11,8 +11,8 @@ use crate::domain::limits;
 use crate::domain::message::MessageKind;
 use crate::domain::name::Name;
 
-/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, and requests that another member has. Under a
-/// generated name no open requests wait either: the next session of that name is shown them as any newcomer is.
+/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, and requests that another member has.
+/// Under a generated name no open requests wait either: the next session of that name is shown them as any newcomer is.
 pub(in crate::bus::rules) fn drop_obsolete_mail(
     writer: &mut Writer<'_>,
     session: &Session,

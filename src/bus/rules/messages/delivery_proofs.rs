@@ -86,14 +86,14 @@ pub(in crate::bus::rules) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, c
 }
 
 /// Returns the calls of hooks that hold messages and are not known to have printed them.
-pub fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
+pub(in crate::bus) fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
     let mut calls = state.calls_handed_by(session, DeliveryMethod::Hook);
     calls.retain(|call| !state.is_written(session, *call));
     calls
 }
 
-/// Delivers the notice of a task's end with the call that brings the result to the assigner. The notice then counts as read when the
-/// result does, and is requeued with it.
+/// Delivers the notice of a task's end with the call that brings the result to the assigner. The notice then counts as read when
+/// the result does, and is requeued with it.
 pub(in crate::bus::rules) fn take_notice(
     writer: &mut Writer<'_>,
     me: SessionId,

@@ -32,7 +32,7 @@ pub(in crate::bus::rules) fn take(
 }
 
 /// Returns the unread messages of a member that a pick selects, oldest first, without those that are left out.
-pub fn picked<'a>(
+pub(in crate::bus) fn picked<'a>(
     state: &'a State,
     name: &Name,
     pick: &Pick,

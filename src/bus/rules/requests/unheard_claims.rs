@@ -47,8 +47,8 @@ fn is_seen_now(writer: &Writer<'_>, session: SessionId, call: CallId) -> bool {
     seen_now.any(|seen| seen == (session, call))
 }
 
-/// Writes that a session knows of its claim, because it writes in the thread of the request. Nothing else in the answer of the claiming
-/// call is proven by that.
+/// Writes that a session knows of its claim, because it writes in the thread of the request. Nothing else in the answer of the
+/// claiming call is proven by that.
 pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
     let of_thread = |id: &RequestId| {
         let request = writer.state.request(id);
@@ -90,8 +90,8 @@ impl Unheard {
     }
 }
 
-/// Reopens the requests whose claims were never heard of. That is a step of its own, after the one that requeues the messages of the
-/// call: one of them may be the request itself.
+/// Reopens the requests whose claims were never heard of. That is a step of its own, after the one that requeues the messages of
+/// the call: one of them may be the request itself.
 pub(in crate::bus::rules) fn end_unheard(
     decision: &mut Decision<'_>,
     state: &State,

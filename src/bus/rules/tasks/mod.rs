@@ -2,8 +2,8 @@
 
 mod assign;
 mod progress;
-mod end;
+mod end_task;
 
 pub(super) use self::assign::{assign, write_assigned};
-pub(super) use self::end::{end_work, ended, write_finished};
+pub(super) use self::end_task::{end_work, ended, write_finished};
 pub(super) use self::progress::{cancel, finish, resume, start};

@@ -1,6 +1,6 @@
 //! What happens to a task that is assigned: started, resumed, finished, cancelled.
 
-use super::end::{ended, write_finished};
+use super::end_task::{ended, write_finished};
 use crate::bus::event::Event;
 use crate::bus::rules::command::Ending;
 use crate::bus::rules::event_writer::Writer;

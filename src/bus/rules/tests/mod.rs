@@ -3,7 +3,7 @@
 mod claims;
 mod health;
 mod kept;
-mod membership;
+mod members;
 mod messages;
 mod permissions;
 mod requests;

@@ -19,13 +19,14 @@ impl State {
         wall_ms.min(self.watch.wall_ms())
     }
 
-    /// Returns the earlier of the wall time and of the latest time in the log plus the machine's running time since: a clock that was set
-    /// ahead makes nothing old before the next entry.
+    /// Returns the earlier of the wall time and of the latest time in the log plus the machine's running time since: a clock that
+    /// was set ahead makes nothing old before the next entry.
     pub fn ran_to_ms(&self, now: Now) -> i64 {
         now.wall_ms.min(self.watch.run_on_ms(now.tick))
     }
 
-    /// Says whether a task that this name assigned still has to end: the notice of its end is then mail for the next session of that name.
+    /// Says whether a task that this name assigned still has to end: the notice of its end is then mail for the next session of
+    /// that name.
     pub(in crate::bus::state) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {
             let ids = session.running.iter().chain(&session.queue);
@@ -66,9 +67,9 @@ impl State {
         Some(ms.unwrap_or(now.tick.ms).saturating_add(left_ms))
     }
 
-    /// Notes that a name has no session any more. If its mail waits, it waits from the given wall time or from the latest time in the log,
-    /// whichever is later: the log is behind after a long pause, and ahead if the wall clock was set back. Of too many absent names, the
-    /// one that has waited longest is abandoned.
+    /// Notes that a name has no session any more. If its mail waits, it waits from the given wall time or from the latest time in
+    /// the log, whichever is later: the log is behind after a long pause, and ahead if the wall clock was set back. Of too many
+    /// absent names, the one that has waited longest is abandoned.
     pub(in crate::bus::state) fn name_is_absent(
         &mut self,
         name: &Name,

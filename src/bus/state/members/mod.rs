@@ -1,9 +1,9 @@
 //! Who is known to the bus: names, live sessions, and sessions that have ended.
 
 mod absent_members;
-mod changes;
+mod join_and_leave;
 mod inbox;
-mod queries;
+mod find_members;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -180,8 +180,8 @@ impl Session {
         })
     }
 
-    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck` in one whose task was abandoned,
-    /// `hung` while the heartbeat of its process stands still.
+    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life,
+    /// `stuck` in one whose task was abandoned, `hung` while the heartbeat of its process stands still.
     pub fn status(&self) -> &'static str {
         match self.activity {
             _ if self.hung => "hung",

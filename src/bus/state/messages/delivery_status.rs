@@ -1,5 +1,5 @@
-//! The delivery status of a message for each addressee: a list in the order of the names, since most messages have one addressee, and a
-//! broadcast has hundreds.
+//! The delivery status of a message for each addressee: a list in the order of the names, since most messages have one addressee,
+//! and a broadcast has hundreds.
 
 use serde::{Deserialize, Serialize};
 

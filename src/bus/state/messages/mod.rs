@@ -1,9 +1,9 @@
 //! Messages without their texts, how far each has come with its addressees, and the calls that wait for one.
 
-mod changes;
+mod deliver_and_settle;
 mod delivery_status;
 mod message_header;
-mod queries;
+mod find_messages;
 
 pub use self::delivery_status::Deliveries;
 pub(in crate::bus) use self::message_header::Origin;
@@ -115,7 +115,7 @@ impl Wait {
 
 impl Message {
     /// Says whether a member may see the message: its author and its addressees only.
-    pub fn is_visible_to(&self, name: &Name) -> bool {
+    pub(in crate::bus) fn is_visible_to(&self, name: &Name) -> bool {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some()
     }
 

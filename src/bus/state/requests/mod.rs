@@ -1,10 +1,10 @@
 //! Requests without their texts, and who holds them.
 
-mod changes;
+mod open_and_claim;
 mod unanswered_requests;
 mod unheard_claims;
 
-pub use self::unanswered_requests::Unanswered;
+pub(in crate::bus) use self::unanswered_requests::Unanswered;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct Claim {
 
 impl Request {
     /// Says whether the request can be claimed once a session has left.
-    pub fn is_offered_after(&self, gone: SessionId) -> bool {
+    pub(in crate::bus) fn is_offered_after(&self, gone: SessionId) -> bool {
         match self.status {
             RequestStatus::Open => true,
             RequestStatus::Claimed => {

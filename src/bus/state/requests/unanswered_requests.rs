@@ -1,5 +1,5 @@
-//! An index of the unanswered requests: the open ones in their order, and how many each member has. It follows from the requests, and is
-//! not stored.
+//! An index of the unanswered requests: the open ones in their order, and how many each member has. It follows from the requests,
+//! and is not stored.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::domain::request::RequestStatus;
 
 /// The requests that are neither completed nor expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unanswered {
+pub(in crate::bus) struct Unanswered {
     /// The open ones, by the place of their message among all.
     open: Chunked<(u64, RequestId), ()>,
     /// How many a member has.

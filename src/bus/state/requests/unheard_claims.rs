@@ -1,5 +1,6 @@
-//! Unheard claims of agents: nothing proves that the agent got the answer of the call that claimed. Until that answer is written, the
-//! claim has the same deadline as the messages of the call. An agent that knows of its claim may work for hours without a word.
+//! Unheard claims of agents: nothing proves that the agent got the answer of the call that claimed. Until that answer is written,
+//! the claim has the same deadline as the messages of the call. An agent that knows of its claim may work for hours without a
+//! word.
 
 use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::bus::state::apply::At;
@@ -10,7 +11,7 @@ use crate::domain::request::RequestStatus;
 
 impl Session {
     /// Says whether a claim depends on the answer of this call.
-    pub fn hangs_on(&self, call: CallId) -> bool {
+    pub(in crate::bus) fn hangs_on(&self, call: CallId) -> bool {
         self.unheard.values().any(|by| *by == call)
     }
 }
@@ -23,7 +24,7 @@ impl State {
     }
 
     /// Says whether a session holds a request and may not know it.
-    pub fn may_not_know(&self, session: SessionId, request: &RequestId) -> bool {
+    pub(in crate::bus) fn may_not_know(&self, session: SessionId, request: &RequestId) -> bool {
         let session = self.sessions.get(&session);
         session.is_some_and(|session| session.unheard.contains_key(request))
     }
@@ -66,8 +67,8 @@ impl State {
         }
     }
 
-    /// Stops the timer of a call that holds nothing any more, or only a claim whose answer was written. In the first case the call is
-    /// forgotten.
+    /// Stops the timer of a call that holds nothing any more, or only a claim whose answer was written. In the first case the
+    /// call is forgotten.
     pub(in crate::bus::state) fn release_call(&mut self, session: SessionId, call: CallId) {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;

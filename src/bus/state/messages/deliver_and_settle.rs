@@ -267,8 +267,8 @@ impl State {
         }
     }
 
-    /// Says whether all deliveries of a message are final. The message of a request is kept until the request ends, as it may have to be
-    /// shown to others.
+    /// Says whether all deliveries of a message are final. The message of a request is kept until the request ends, as it may
+    /// have to be shown to others.
     fn is_ended(&self, id: &MessageId) -> bool {
         let Some(message) = self.messages.get(id) else {
             return false;
@@ -283,9 +283,9 @@ impl State {
         !of_unanswered && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
     }
 
-    /// Returns the place of the oldest text that may still be read: of an unsettled message, an unanswered request, an unfinished task, or
-    /// a workflow that has not ended. The steps of a workflow are all younger than its prompts.
-    pub fn oldest_text_alive(&self) -> Option<LogPosition> {
+    /// Returns the place of the oldest text that may still be read: of an unsettled message, an unanswered request, an unfinished
+    /// task, or a workflow that has not ended. The steps of a workflow are all younger than its prompts.
+    pub(in crate::bus) fn oldest_text_alive(&self) -> Option<LogPosition> {
         let messages = self.messages.values();
         let messages = messages
             .filter(|message| !self.is_ended(&message.id))

@@ -23,7 +23,7 @@ impl State {
     }
 
     /// Returns the messages in flight with a call, oldest first.
-    pub fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
+    pub(in crate::bus) fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
         let ids = self.sessions.get(&session).and_then(|session| session.handed.get(&call));
         ids.into_iter().flatten().filter_map(|id| self.messages.get(id)).collect()
     }
@@ -63,7 +63,7 @@ impl State {
     }
 
     /// Says whether there is an unread message that a call waits for.
-    pub fn misses(&self, session: SessionId, call: CallId) -> bool {
+    pub(in crate::bus) fn misses(&self, session: SessionId, call: CallId) -> bool {
         let Some(session) = self.sessions.get(&session) else {
             return false;
         };

@@ -204,8 +204,8 @@ impl State {
         }
     }
 
-    /// Forgets a name without a session once its inbox is empty: at once if it was generated and no task that it assigned still has to
-    /// end, else when its time of waiting is over.
+    /// Forgets a name without a session once its inbox is empty: at once if it was generated and no task that it assigned still
+    /// has to end, else when its time of waiting is over.
     pub(in crate::bus::state) fn forget_member_if_idle(&mut self, name: &Name) {
         let Some(member) = self.members.get(name) else {
             return;

@@ -39,7 +39,7 @@ impl State {
     }
 
     /// Returns how many agents live.
-    pub fn live_agents(&self) -> usize {
+    pub(in crate::bus) fn live_agents(&self) -> usize {
         let is_agent = |session: &&Session| session.kind == MemberKind::Agent;
         self.sessions.values().filter(is_agent).count()
     }
@@ -90,12 +90,12 @@ impl State {
     }
 
     /// Returns the session that keeps the view of members up to date: the orchestrator longest here, else the peer.
-    pub fn view_keeper(&self) -> Option<SessionId> {
+    pub(in crate::bus) fn view_keeper(&self) -> Option<SessionId> {
         self.keeper_of(|_| true)
     }
 
     /// Returns the session that watches all others: the view keeper, unless its heartbeat stands still.
-    pub fn lookout(&self) -> Option<SessionId> {
+    pub(in crate::bus) fn lookout(&self) -> Option<SessionId> {
         self.keeper_of(|session| !session.hung)
     }
 

@@ -59,7 +59,8 @@ pub(in crate::bus::rules) fn ended(status: TaskStatus, class: &str, message: Str
     }
 }
 
-/// Ends all tasks of an agent that has left. Only the first task has the full reason: a whole queue of tasks has to end in one line.
+/// Ends all tasks of an agent that has left. Only the first task has the full reason: a whole queue of tasks has to end in one
+/// line.
 pub(in crate::bus::rules) fn end_work(
     writer: &mut Writer<'_>,
     agent: &Session,
@@ -83,7 +84,8 @@ pub(in crate::bus::rules) fn end_work(
         let (status, class) = if is_begun(task) && !stopped {
             (TaskStatus::Interrupted, "crashed")
         } else if never_started && !stopped {
-            // The agent could not start, so its work has failed. Other work that never began is cancelled: the assigner can assign it again.
+            // The agent could not start, so its work has failed. Other work that never began is cancelled: the assigner can
+            // assign it again.
             (TaskStatus::Failed, "start")
         } else {
             (TaskStatus::Cancelled, "cancelled")
