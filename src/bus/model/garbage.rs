@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::bus::event::{
     Addressees, AnswerWritten, Body, Created, Entry, Event, Finished, Joined, MessageSent,
     PermissionAnswered, PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip,
-    Starting, StepAsked, StepEnded, StepReturned, StepExpanded, StepStarted, TaskAssigned,
+    Starting, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
     TaskReport, UnheardClaim,
 };
 use crate::bus::rules::{Command, Operation, Pick, concerned, decide};
