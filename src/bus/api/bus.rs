@@ -151,7 +151,7 @@ impl Bus {
         self.refresh()?;
         let dead = self.core().dead();
         if !dead.is_empty() {
-            self.submit(None, Vec::new(), Operation::Bury(dead)).await?;
+            self.submit(None, Vec::new(), Operation::Reap(dead)).await?;
         }
         Ok(())
     }

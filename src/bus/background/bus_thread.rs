@@ -194,7 +194,7 @@ impl Worker {
             (look, dead)
         };
         if !dead.is_empty() {
-            self.append_by_itself(shared, Operation::Bury(dead));
+            self.append_by_itself(shared, Operation::Reap(dead));
         }
         let heartbeats = observe(&mut shared.core(), &look.heartbeats);
         let HeartbeatsSeen { hung, back } = self.pulses.look(since, &heartbeats);

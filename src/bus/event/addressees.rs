@@ -1,4 +1,4 @@
-//! Whom an event of a message means: each by name, or all but some.
+//! The addressees of a message in an event: each by name, or all but some.
 //!
 //! The second form keeps a line short in a team of hundreds. Versions before it cannot read it and stop with "a newer
 //! cli-team-bridge works here", which is right: with a list that they take for empty nobody would get the message. Teams of

@@ -3,267 +3,43 @@
 //! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
 //! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
 
+mod members;
+mod messages;
+mod requests;
+mod tasks;
+mod permissions;
+mod workflows;
+mod health;
 mod addressees;
-mod task_ending;
+mod body;
 mod entry;
 mod skippable;
 mod texts;
-mod unheard_claims;
-mod workflows;
-mod answer_written;
-
-use serde::{Deserialize, Serialize};
 
 pub use self::addressees::Addressees;
-pub use self::answer_written::AnswerWritten;
+pub use self::body::Body;
 pub use self::entry::{BodyRef, Entry, LogPosition, Proposal};
+pub use self::health::Runs;
+pub use self::members::{Joined, Starting};
+pub use self::messages::{AnswerWritten, MessageSent};
+pub use self::permissions::{PermissionAnswered, PermissionAsked, Question};
+pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};
 pub use self::skippable::Skip;
-pub use self::task_ending::{Finished, TaskReport};
-pub use self::unheard_claims::{ProvenClaim, UnheardClaim};
+pub use self::tasks::{Finished, TaskAssigned, TaskReport};
 pub use self::workflows::{
-    Created, Resumed, StepApproved, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted,
+    Created, Resumed, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
 };
+
+use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::{
     CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::member::{Activity, Departure, Tools};
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
-use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
-
-/// A text of somebody: in the event itself, or in a blob when it is long.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Body {
-    /// The text itself.
-    Text(String),
-    /// Where the text is.
-    Blob {
-        /// The name of the blob.
-        id: uuid::Uuid,
-        /// The length of the text in bytes.
-        bytes: u64,
-    },
-}
-
-impl Body {
-    /// Returns the length of the text in bytes.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Self::Text(text) => text.len() as u64,
-            Self::Blob { bytes, .. } => *bytes,
-        }
-    }
-}
-
-/// An agent is about to be started by a bridge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Starting {
-    /// The life that begins.
-    pub session: SessionId,
-    /// Its name.
-    pub name: Name,
-    /// Whether somebody chose the name, so that its mail waits for its return.
-    pub chosen: bool,
-    /// The profile it is started from.
-    pub profile: String,
-    /// The model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Where it works.
-    pub cwd: String,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
-    /// The session of the bridge that holds it.
-    pub owner: SessionId,
-    /// SHA-256 of the token that its endpoints must show, as 64 hex digits.
-    pub token_hash: String,
-}
-
-/// A member is there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Joined {
-    /// The life that begins, or that `Starting` announced.
-    pub session: SessionId,
-    /// Its name.
-    pub name: Name,
-    /// Whether somebody chose the name.
-    pub chosen: bool,
-    /// What kind of member it is.
-    pub kind: MemberKind,
-    /// The model it says it uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<String>,
-    /// Its process, for people.
-    pub pid: u32,
-    /// The process that its server serves, as far as known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<ProcessMark>,
-}
-
-/// The processes of an agent, so that what is left of it can be found when its bridge is dead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Runs {
-    /// Whose.
-    pub session: SessionId,
-    /// The agent itself.
-    pub agent: ProcessMark,
-    /// The process that guards it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shim: Option<ProcessMark>,
-    /// The agent's own id of its ACP session, once it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acp_session: Option<String>,
-    /// Which bus directory they were started for, as device and inode: a copy of this log names processes of another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-}
-
-/// A message is on the bus.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageSent {
-    /// Its id.
-    pub id: MessageId,
-    /// What it is.
-    pub kind: MessageKind,
-    /// Who speaks.
-    pub from: Author,
-    /// Whom it is shown to be for.
-    pub audience: Audience,
-    /// Whose inboxes it is in.
-    pub to: Addressees,
-    /// The request that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request: Option<RequestId>,
-    /// The task that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// Who claimed the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed_by: Option<Name>,
-    /// The message that it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_to: Option<MessageId>,
-    /// The first message of its thread; itself when it begins one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<MessageId>,
-    /// The tasks of whose ends it tells, in the place of the notice about each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ends: Vec<TaskId>,
-    /// How much it matters to who works on something else.
-    #[serde(default, skip_serializing_if = "Priority::is_normal")]
-    pub priority: Priority,
-    /// What it says.
-    pub body: Body,
-}
-
-/// A request is open, and its message is in the inboxes of `to`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestOpened {
-    /// Its id.
-    pub id: RequestId,
-    /// The id of the message that shows it.
-    pub message: MessageId,
-    /// Who asks.
-    pub from: Name,
-    /// Who was live.
-    pub to: Addressees,
-    /// What needs doing.
-    pub description: Body,
-    /// What is known so far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Body>,
-    /// Milliseconds after which an unclaimed request is nudged.
-    pub nudge_ms: u64,
-    /// Milliseconds of open time after which it expires.
-    pub ttl_ms: u64,
-}
-
-/// Work is given to an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskAssigned {
-    /// Its id.
-    pub id: TaskId,
-    /// The agent's session.
-    pub session: SessionId,
-    /// The agent's name.
-    pub agent: Name,
-    /// Who assigned it.
-    pub by: Name,
-    /// What to do.
-    pub prompt: Body,
-    /// The model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Whether it begins a new session of the agent.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fresh: bool,
-    /// What the agent may do in it; the profile says so where the task does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permissions: Option<Policy>,
-    /// The workflow whose step it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<WorkflowId>,
-}
-
-/// What an agent wants to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The agent's session.
-    pub session: SessionId,
-    /// The agent's name.
-    pub agent: Name,
-    /// The task in whose turn it asks; none in a turn with mail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// The kind of the tool, in ACP's words.
-    pub kind: String,
-    /// What people are shown, in the agent's words.
-    pub title: String,
-    /// The places that it is about, as the agent names them, and where they lead if that is elsewhere.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-}
-
-/// An agent asks for permission, and waits for the answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PermissionAsked {
-    /// Its id.
-    pub id: PermissionId,
-    /// What for.
-    pub question: Question,
-    /// What may be answered.
-    pub offers: Vec<Decision>,
-    /// Milliseconds after which it is answered with no.
-    pub timeout_ms: u64,
-}
-
-/// A question for permission has its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PermissionAnswered {
-    /// Which.
-    pub id: PermissionId,
-    /// What was said.
-    pub decision: Decision,
-    /// Who or what it comes from.
-    pub by: Decider,
-    /// The orchestrator that said it, or whose user did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Name>,
-    /// The question, where nobody had to be asked: then this is all there is of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<Question>,
-    /// How many questions this stands for, where they are several; `question` is the last of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub times: Option<u64>,
-}
 
 /// A fact on the bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -294,7 +70,7 @@ pub enum Event {
         /// Which.
         model: String,
     },
-    /// The bridge of an agent hands it messages by these ways now; its tools have ways of their own.
+    /// The bridge of an agent delivers messages by these methods now; its tools have methods of their own.
     MemberWays {
         /// Whose.
         session: SessionId,
@@ -311,14 +87,14 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// The time to wait for the return of a name is over.
+    /// The mail of an absent name has waited for its full time.
     MemberForgotten {
         /// Which name.
         name: Name,
     },
     /// See [`Runs`].
     AgentRuns(Runs),
-    /// Nothing is left of an agent whose bridge died.
+    /// No process is left of an agent whose bridge died.
     AgentSwept {
         /// Which.
         session: SessionId,
@@ -333,7 +109,7 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
-    /// An agent does not end a turn whose task was given up: it takes no work.
+    /// An agent does not end a turn whose task was abandoned: it takes no work.
     AgentStuck {
         /// Which.
         session: SessionId,
@@ -354,7 +130,7 @@ pub enum Event {
         /// How it ended.
         detail: String,
     },
-    /// Somebody has watched the heartbeat of a session stand still.
+    /// The heartbeat of a session stands still.
     MemberHung {
         /// Which.
         session: SessionId,
@@ -364,7 +140,7 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
-    /// The limits are others now.
+    /// The limits have changed.
     LimitsSet(TeamLimits),
     /// See [`MessageSent`].
     MessageSent(MessageSent),
@@ -375,27 +151,27 @@ pub enum Event {
         /// Whose.
         to: Addressees,
     },
-    /// Messages are given to one call of one session.
+    /// Messages are delivered to one call of one session.
     MessageHanded {
         /// Which, oldest first.
         ids: Vec<MessageId>,
         /// Whose inbox they come from.
         member: Name,
-        /// The session that takes them.
+        /// The session that gets them.
         session: SessionId,
         /// The call that carries them.
         call: CallId,
         /// How.
         way: DeliveryMethod,
     },
-    /// What a call was handed is unread again.
+    /// The messages of a call are unread again.
     MessageReturned {
         /// The session.
         session: SessionId,
         /// The call.
         call: CallId,
     },
-    /// What a call was handed has been taken by the model, and so has what else its answer told.
+    /// The model has received the answer of a call, with its messages and its claim.
     MessageSeen {
         /// The session.
         session: SessionId,
@@ -404,14 +180,14 @@ pub enum Event {
     },
     /// See [`AnswerWritten`].
     AnswerWritten(AnswerWritten),
-    /// A message need not be seen any more by these.
+    /// A message is withdrawn from these inboxes.
     MessageSuperseded {
         /// Which.
         id: MessageId,
         /// By whom.
         members: Addressees,
     },
-    /// A message will not be seen any more by this member.
+    /// A message to this member is abandoned.
     MessageExpired {
         /// Which.
         id: MessageId,
@@ -433,7 +209,7 @@ pub enum Event {
         /// How long at the most, in milliseconds.
         timeout_ms: u64,
     },
-    /// A call waits no longer, and has nothing.
+    /// A call stops waiting without a message.
     WaitEnded {
         /// The session.
         session: SessionId,
@@ -442,7 +218,7 @@ pub enum Event {
     },
     /// See [`RequestOpened`].
     RequestOpened(RequestOpened),
-    /// An unclaimed request was brought to mind.
+    /// The members were reminded of an unclaimed request.
     RequestNudged {
         /// Which.
         id: RequestId,
@@ -460,7 +236,7 @@ pub enum Event {
     ClaimUnheard(UnheardClaim),
     /// See [`ProvenClaim`].
     ClaimKnown(ProvenClaim),
-    /// A request's owner is gone, or was never told of its claim.
+    /// A request is open again: its owner has left, or never heard of its claim.
     RequestReopened {
         /// Which.
         id: RequestId,
@@ -472,7 +248,7 @@ pub enum Event {
         /// The answer.
         message: MessageId,
     },
-    /// Nobody answers a request any more.
+    /// A request has ended without an answer.
     RequestExpired {
         /// Which.
         id: RequestId,
@@ -484,12 +260,12 @@ pub enum Event {
         /// Which.
         id: TaskId,
     },
-    /// A task goes on in a session that was taken up again.
+    /// A task goes on in a resumed session.
     TaskResumed {
         /// Which.
         id: TaskId,
     },
-    /// Somebody asks for the end of a running task.
+    /// A member asks for the end of a running task.
     TaskCancelAsked {
         /// Which.
         id: TaskId,
@@ -498,7 +274,7 @@ pub enum Event {
     },
     /// See [`Finished`].
     TaskFinished(Finished),
-    /// Somebody asks for the end of an agent.
+    /// A member asks for the end of an agent.
     StopAsked {
         /// Whose.
         session: SessionId,
@@ -510,7 +286,7 @@ pub enum Event {
     },
     /// See [`PermissionAsked`].
     PermissionAsked(PermissionAsked),
-    /// A message tells an orchestrator of a question.
+    /// An orchestrator was notified of a question.
     PermissionTold {
         /// Which question.
         id: PermissionId,
@@ -523,7 +299,7 @@ pub enum Event {
     WorkflowCreated(Created),
     /// See [`Resumed`].
     WorkflowResumed(Resumed),
-    /// Somebody asks for the end of a workflow.
+    /// A member asks for the end of a workflow.
     WorkflowCancelAsked {
         /// Which.
         id: WorkflowId,
@@ -543,13 +319,14 @@ pub enum Event {
     StepApproved(StepApproved),
     /// See [`StepStarted`].
     StepStarted(StepStarted),
-    /// See [`StepSpread`].
-    StepSpread(StepSpread),
+    /// See [`StepExpanded`].
+    #[serde(rename = "step_spread")]
+    StepExpanded(StepExpanded),
     /// See [`StepReturned`].
     StepReturned(StepReturned),
     /// See [`StepEnded`].
     StepEnded(StepEnded),
-    /// A segment could not be synced; what stands before this is a copy of it.
+    /// A segment could not be synced; the lines before this are a copy of it.
     SegmentFailed {
         /// The first seq of the segment.
         segment: u64,
@@ -558,7 +335,7 @@ pub enum Event {
 
 impl Event {
     /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
-    pub fn is_progress(&self) -> bool {
+    pub(in crate::bus) fn is_progress(&self) -> bool {
         matches!(
             self,
             Self::AgentStalled { .. }
@@ -572,7 +349,7 @@ impl Event {
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }
                 | Self::AnswerWritten(_)
-                // They follow from how tasks ended, and are found again. What somebody refused does not.
+                // They follow from how tasks ended, and are found again. The refusal of an approval is not.
                 | Self::StepReturned(_)
                 | Self::StepEnded(StepEnded {
                     status: StepStatus::Done,
@@ -583,8 +360,8 @@ impl Event {
         )
     }
 
-    /// Says whether the event changes who is here.
-    pub fn changes_roster(&self) -> bool {
+    /// Says whether the event changes the list of live members.
+    pub(in crate::bus) fn changes_roster(&self) -> bool {
         matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
     }
 }

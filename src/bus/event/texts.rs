@@ -1,4 +1,4 @@
-//! The texts of events, wherever they are: one list for all who read, keep or remove them.
+//! The texts of events: one list for all code that reads, keeps or removes them.
 
 use super::{Body, Event};
 
@@ -6,7 +6,7 @@ impl Event {
     /// Returns every text of the event that may be in a blob; the first is what the event says.
     ///
     /// Each kind is named here, so that none with a text can be forgotten: a text that is missing here is never removed.
-    pub fn bodies(&self) -> Vec<&Body> {
+    pub(in crate::bus) fn bodies(&self) -> Vec<&Body> {
         match self {
             Self::MessageSent(sent) => vec![&sent.body],
             Self::RequestOpened(opened) => {
@@ -19,7 +19,7 @@ impl Event {
                 [&finished.output].into_iter().chain(details).collect()
             }
             Self::WorkflowCreated(created) => vec![&created.prompts],
-            Self::StepSpread(spread) => vec![&spread.items],
+            Self::StepExpanded(expanded) => vec![&expanded.items],
             Self::MemberStarting(_)
             | Self::MemberJoined(_)
             | Self::MemberActivity { .. }

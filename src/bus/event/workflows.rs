@@ -7,7 +7,7 @@ use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 use crate::domain::workflow::{Again, PlanFile, Step, StepStatus};
 
-/// A workflow is there, and its owner is at it.
+/// A workflow begins, led by its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
     /// Its id.
@@ -27,12 +27,12 @@ pub struct Created {
     pub plan_file: Option<PlanFile>,
 }
 
-/// An interrupted workflow has an owner again.
+/// An interrupted workflow has a leader again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {
     /// Which.
     pub id: WorkflowId,
-    /// Who goes on with it.
+    /// Who took it over.
     pub by: Name,
     /// The session that leads it now.
     pub owner: SessionId,
@@ -51,9 +51,9 @@ pub struct StepStarted {
     pub agent: Name,
 }
 
-/// A step is done for each item of a list from here on: its items are steps of their own.
+/// A step is expanded: from now on its items are steps of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepSpread {
+pub struct StepExpanded {
     /// Of which workflow.
     pub workflow: WorkflowId,
     /// Which step.
@@ -91,7 +91,7 @@ pub struct StepEnded {
     pub why: Option<String>,
 }
 
-/// A step can begin as soon as somebody approves.
+/// A step waits for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepAsked {
     /// Of which workflow.
@@ -100,7 +100,7 @@ pub struct StepAsked {
     pub step: Name,
 }
 
-/// Somebody approves of a step. One that is not approved ends instead.
+/// A step is approved. One that is refused ends instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepApproved {
     /// Of which workflow.
@@ -118,7 +118,7 @@ impl Event {
             Self::StepAsked(event) => Some((&event.workflow, &event.step)),
             Self::StepApproved(event) => Some((&event.workflow, &event.step)),
             Self::StepStarted(event) => Some((&event.workflow, &event.step)),
-            Self::StepSpread(event) => Some((&event.workflow, &event.step)),
+            Self::StepExpanded(event) => Some((&event.workflow, &event.step)),
             Self::StepReturned(event) => Some((&event.workflow, &event.step)),
             Self::StepEnded(event) => Some((&event.workflow, &event.step)),
             _ => None,

@@ -3,15 +3,15 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
+use crate::bus::event::LogPosition;
 use crate::bus::event::{
     Addressees, AnswerWritten, Body, Created, Entry, Event, Finished, Joined, MessageSent,
     PermissionAnswered, PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip,
-    Starting, StepAsked, StepEnded, StepReturned, StepSpread, StepStarted, TaskAssigned,
+    Starting, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
     TaskReport, UnheardClaim,
 };
 use crate::bus::rules::{Command, Operation, Pick, concerned, decide};
 use crate::bus::state::State;
-use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::line_format;
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -273,7 +273,7 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         }),
         34 => Event::StepEnded(StepEnded { workflow, step, status: StepStatus::Done, why: None }),
         _ if e < 32 => Event::StepAsked(StepAsked { workflow, step }),
-        _ if e < 48 => Event::StepSpread(StepSpread {
+        _ if e < 48 => Event::StepExpanded(StepExpanded {
             workflow,
             step,
             count: u32::from(c) * u32::from(c),
@@ -353,7 +353,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             reply_to: (b > 128).then(|| message(b).to_string()),
             priority: Priority::default(),
         },
-        1 => Operation::Bury(vec![session(a), session(b)]),
+        1 => Operation::Reap(vec![session(a), session(b)]),
         2 => Operation::Claim(request(a), call(b)),
         3 => Operation::Settle { session: session(a), call: call(b), seen: b > 128 },
         4 => Operation::Wait { call: call(a), from: None, request: None, timeout_ms: 60_000 },

@@ -32,7 +32,7 @@ enum ModelStep {
     /// An agent is started again; its task ends or is kept.
     Crash(Index, bool),
     /// Somebody looks who is dead.
-    Bury,
+    Reap,
     /// Somebody takes over the name of a dead session.
     Inherit(Index),
     Send(Index, Index, Option<Index>),
@@ -82,7 +82,7 @@ fn step() -> impl Strategy<Value = ModelStep> {
         2 => one().prop_map(ModelStep::Ready),
         2 => one().prop_map(ModelStep::Leave),
         2 => one().prop_map(ModelStep::Die),
-        2 => Just(ModelStep::Bury),
+        2 => Just(ModelStep::Reap),
         1 => one().prop_map(ModelStep::Hang),
         1 => one().prop_map(ModelStep::Beat),
         1 => (one(), any::<bool>()).prop_map(|(which, keeps)| ModelStep::Crash(which, keeps)),

@@ -9,13 +9,15 @@ use super::ModelStep;
 use super::ledger::Ledger;
 use crate::bus::error::BusError;
 use crate::bus::event::{Body, Event, Starting, TaskReport};
+use crate::bus::replica::Replica;
 use crate::bus::rules::{
     Broken, Command, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
+    decide,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
 use crate::bus::storage::in_memory::{MemoryLog, Store};
-use crate::bus::storage::{Appended, Log, Replica};
+use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{DeliveryMethod, Priority};
@@ -97,9 +99,9 @@ impl World {
                     self.join(handle, NameChoice::Chosen(heir), vec![dead]);
                 }
             }
-            ModelStep::Bury => {
+            ModelStep::Reap => {
                 let dead = self.dead.clone();
-                drop(self.ask(handle, None, Operation::Bury(dead)));
+                drop(self.ask(handle, None, Operation::Reap(dead)));
             }
             ModelStep::Hang(who) => {
                 let hung = choose(&self.sessions, who).into_iter().collect();
@@ -428,7 +430,7 @@ impl World {
 
     /// Time passes until nothing is due any more: then nobody waits, holds or is waited for.
     pub(super) fn let_all_time_pass(&mut self) {
-        let _ = self.ask(0, None, Operation::Bury(self.dead.clone()));
+        let _ = self.ask(0, None, Operation::Reap(self.dead.clone()));
         for _ in 0..ENDLESS {
             let (log, replica) = &mut self.handles[0];
             log.catch_up(replica).unwrap();

@@ -1,22 +1,23 @@
-//! Rules of health: which processes an agent has, who is stalled, hung or back, who is started again, and how much may be.
+//! Rules of health: which processes an agent has, which members are stalled, stuck, hung or back, which agents are started again,
+//! and the limits of the team.
 
 use super::command::Broken;
 use super::decision::Decision;
 use super::event_writer::Writer;
 use super::members::leaders_of;
-use super::messages::give_back;
 use super::notice::{notice, quoted};
 use super::refusal::Refusal;
 use super::requests;
-use super::tasks;
-use super::workflows;
+use super::tasks::{ended, write_finished};
+use super::workflows::notify_hung;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, MemberKind};
 use crate::domain::name::Name;
-use crate::domain::task::{TaskStatus, error_class};
+use crate::domain::task::TaskStatus;
+use crate::domain::task::error_class;
 
 pub(super) fn runs(writer: &mut Writer<'_>, me: SessionId, runs: &Runs) -> Result<(), Refusal> {
     writer.acts_for(me, runs.session)?;
@@ -24,7 +25,7 @@ pub(super) fn runs(writer: &mut Writer<'_>, me: SessionId, runs: &Runs) -> Resul
     Ok(())
 }
 
-/// Anybody may find that nothing is left.
+/// Writes that no process is left of a dead agent. Any session may find that.
 pub(super) fn swept(writer: &mut Writer<'_>, session: SessionId) {
     if writer.state.unswept.contains_key(&session) {
         writer.push(Event::AgentSwept { session });
@@ -41,7 +42,7 @@ pub(super) fn stir(
     Ok(())
 }
 
-/// Writes once that an agent in a turn is stalled, and tells its bridge. A wait for a message is no silence.
+/// Writes once that an agent in a turn is stalled, and notifies its bridge. A wait for a message is no silence.
 pub(super) fn stall(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -64,7 +65,7 @@ pub(super) fn stall(
     Ok(())
 }
 
-/// Writes that an agent does not end its turn, and that what waits behind it has ended: nobody knows when it would begin.
+/// Writes that an agent does not end its turn, and ends the tasks behind it: no one knows when they would begin.
 pub(super) fn stuck(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -80,8 +81,8 @@ pub(super) fn stuck(
         agent.name
     );
     for task in agent.queue.iter().filter_map(|id| writer.state.task(id)) {
-        let ending = tasks::ended(TaskStatus::Interrupted, error_class::STUCK, why.clone());
-        tasks::write_finished(writer, task, &ending);
+        let ending = ended(TaskStatus::Interrupted, error_class::STUCK, why.clone());
+        write_finished(writer, task, &ending);
     }
     Ok(())
 }
@@ -98,8 +99,8 @@ pub(super) fn free(
     Ok(())
 }
 
-/// Writes that an agent's process has ended and is started again: what its calls held is unread again, and its task, unless it is
-/// kept, has ended.
+/// Writes that an agent's process has ended and is started again. The messages of its calls are requeued, and its task ends
+/// unless it is kept.
 pub(super) fn crash(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -110,15 +111,15 @@ pub(super) fn crash(
     let agent = writer.acts_for(me, session)?;
     writer.push(Event::AgentCrashed { session, detail: detail.to_owned() });
     for call in agent.handed.keys() {
-        give_back(writer, session, *call);
+        writer.requeue(session, *call);
     }
     let running = agent.running.as_ref();
     if let Some(task) = running.and_then(|id| writer.state.task(id))
         && broken == Broken::Interrupted
     {
         let why = format!("{} has crashed and is started again: {detail}", agent.name);
-        let ending = tasks::ended(TaskStatus::Interrupted, "crashed", why);
-        tasks::write_finished(writer, task, &ending);
+        let ending = ended(TaskStatus::Interrupted, "crashed", why);
+        write_finished(writer, task, &ending);
     }
     let text =
         notice![agent.name, " has crashed and is started again: ", quoted(detail, usize::MAX)];
@@ -126,14 +127,14 @@ pub(super) fn crash(
     Ok(())
 }
 
-/// Opens again what a session holds.
+/// Reopens the requests that a session holds.
 pub(super) fn reopen_claims(writer: &mut Writer<'_>, session: SessionId) -> Result<(), Refusal> {
     let holder = writer.session(session)?;
     requests::reopen_claims(writer, holder);
     Ok(())
 }
 
-/// Writes once of each session that it is hung, frees its claims and its workflows, and tells the orchestrators that are not.
+/// Writes once of each session that it is hung, frees its claims and its workflows, and notifies the other orchestrators.
 pub(super) fn hung(
     decision: &mut Decision<'_>,
     sessions: &[SessionId],
@@ -158,7 +159,7 @@ pub(super) fn hung(
             ];
             let others = listening_orchestrators(state, session);
             writer.notice_to_each(&others, &text);
-            workflows::tell_hung(writer, session, others);
+            notify_hung(writer, session, others);
             Ok(())
         })?;
     }
@@ -181,7 +182,7 @@ pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {
     }
 }
 
-/// Sets the limits of the team, if they are others than those that hold.
+/// Sets the limits of the team if they have changed.
 pub(super) fn limit(
     writer: &mut Writer<'_>,
     me: SessionId,

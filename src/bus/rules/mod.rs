@@ -1,24 +1,24 @@
 //! The rules: which events follow from a command in a state. Pure.
 //!
-//! [`decide`] first emits what is due at the command's tick, then what was asked, as one append of several steps. A name, a claim, a hand-over is
-//! exactly-once because it is decided here, under the log's lock.
+//! [`decide`] first writes the events that are due at the command's tick, then those of the operation, as one append of several
+//! steps. A name, a claim and a delivery happen exactly once because they are decided here, under the log's lock.
+//!
+//! Each subject has a room; whatever several of them write, post or end stands in `event_writer`, below them all.
 
 mod command;
-mod wake_whom;
+mod refusal;
+mod notice;
+mod event_writer;
 mod decision;
-mod overdue;
-mod health;
 mod members;
 mod messages;
-mod notice;
-mod permissions;
-mod delivery_proofs;
-mod refusal;
 mod requests;
-mod session_summary;
 mod tasks;
+mod permissions;
 mod workflows;
-mod event_writer;
+mod health;
+mod overdue;
+mod wake_whom;
 
 #[cfg(test)]
 mod tests;
@@ -27,16 +27,16 @@ pub use self::command::{
     Approval, AskedFirst, Broken, Command, Ending, NameChoice, NewAgent, NewItems, NewMember,
     NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
-pub use self::delivery_proofs::unsaid_by_hooks;
-pub use self::messages::{known_member, picked};
+pub use self::members::session_summary::is_wanted as is_summary_wanted;
+pub use self::messages::known_member;
+pub(super) use self::messages::{picked, unsaid_by_hooks};
 pub use self::refusal::Refusal;
-pub use self::session_summary::is_wanted as is_summary_wanted;
-pub use self::wake_whom::concerned;
+pub(super) use self::wake_whom::concerned;
 
 use self::decision::Decision;
-use self::delivery_proofs::Untold;
 use self::event_writer::Writer;
-use self::session_summary::Heir;
+use self::members::session_summary::{self, Heir};
+use self::requests::Unheard;
 use super::event::Proposal;
 use super::state::State;
 use crate::domain::ids::SessionId;
@@ -58,13 +58,13 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
     }
     match &command.ask {
         Operation::Due => {}
-        Operation::Bury(sessions) => members::bury(&mut decision, sessions)?,
+        Operation::Reap(sessions) => members::reap(&mut decision, sessions)?,
         Operation::Join(new) if state.session(new.session).is_some() => {}
         Operation::Join(new) => {
-            members::bury(&mut decision, &members::holders_first(state, new))?;
+            members::reap(&mut decision, &members::name_holder_first(state, new))?;
             decision.step(|writer| members::join(writer, new))?;
             if let Some(aside) = &new.put_aside {
-                decision.step(|writer| members::tell_put_aside(writer, new.session, aside))?;
+                decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
             }
             let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.wish;
             if new.kind == MemberKind::Orchestrator
@@ -84,7 +84,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             }
         }
         Operation::TellEnds(session) => decision.step(|writer| {
-            session_summary::tell(writer, *session, &[], session_summary::Heir::Yes);
+            session_summary::tell(writer, *session, &[], Heir::Yes);
             Ok(())
         })?,
         Operation::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
@@ -93,35 +93,35 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             Ok(())
         })?,
         Operation::Crash { session, .. } => {
-            decision.step(|writer| write_asked(writer, command))?;
+            decision.step(|writer| write_operation(writer, command))?;
             // In the state in which its calls hold nothing any more.
             decision.step(|writer| health::reopen_claims(writer, *session))?;
         }
         Operation::EndCalls(session) => {
-            decision.step(|writer| write_asked(writer, command))?;
-            delivery_proofs::end_untold(&mut decision, state, *session, Untold::All)?;
+            decision.step(|writer| write_operation(writer, command))?;
+            requests::end_unheard(&mut decision, state, *session, Unheard::All)?;
         }
         Operation::Settle { session, call, seen: false } => {
-            decision.step(|writer| write_asked(writer, command))?;
-            delivery_proofs::end_untold(&mut decision, state, *session, Untold::Of(*call))?;
+            decision.step(|writer| write_operation(writer, command))?;
+            requests::end_unheard(&mut decision, state, *session, Unheard::Of(*call))?;
         }
-        _ => decision.step(|writer| write_asked(writer, command))?,
+        _ => decision.step(|writer| write_operation(writer, command))?,
     }
     Ok(decision.into_proposal())
 }
 
-fn write_asked(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {
+fn write_operation(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {
     let me = command.by.filter(|by| writer.state.session(*by).is_some()).ok_or(Refusal::Left)?;
-    messages::note_taken(writer, me, &command.taken);
-    ask_as(writer, me, &command.ask)
+    messages::note_received(writer, me, &command.taken);
+    perform(writer, me, &command.ask)
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
-fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
+fn perform(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
     match ask {
         Operation::Due
         | Operation::TellEnds(_)
-        | Operation::Bury(_)
+        | Operation::Reap(_)
         | Operation::Hung(..)
         | Operation::Back(_)
         | Operation::Join(_)
@@ -133,7 +133,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
         | Operation::Stuck(_)
         | Operation::Free(_)
         | Operation::Crash { .. }
-        | Operation::Limit(_) => ask_of_health(writer, me, ask),
+        | Operation::Limit(_) => perform_on_health(writer, me, ask),
         Operation::Start(new, task) => members::start(writer, me, new, task.as_ref()),
         Operation::Ready { session, model, pid } => {
             members::ready(writer, me, *session, model.as_deref(), *pid)
@@ -158,11 +158,11 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
             messages::settle(writer, me, *session, *call, *seen)
         }
         Operation::AnswerWritten(call) => {
-            delivery_proofs::note_written(writer, me, *call);
+            messages::note_written(writer, me, *call);
             Ok(())
         }
         Operation::EndHooks(calls) => {
-            delivery_proofs::end_hooks(writer, me, calls);
+            messages::end_hooks(writer, me, calls);
             Ok(())
         }
         Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
@@ -174,13 +174,13 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
             requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
         }
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
-        Operation::Release(id, call) => delivery_proofs::release(writer, me, (id, *call)),
+        Operation::Release(id, call) => requests::release(writer, me, (id, *call)),
         Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Operation::StartTask(id) => tasks::start(writer, me, id),
         Operation::ResumeTask(id) => tasks::resume(writer, me, id),
         Operation::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
         Operation::CancelTask(id) => tasks::cancel(writer, me, id),
-        Operation::TakeNotice(call, id) => delivery_proofs::take_notice(writer, me, *call, id),
+        Operation::TakeNotice(call, id) => messages::take_notice(writer, me, *call, id),
         Operation::AskPermission(new) => permissions::ask(writer, me, new),
         Operation::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))
@@ -190,7 +190,7 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
         Operation::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
         Operation::CreateWorkflow(new) => workflows::create(writer, me, new),
         Operation::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
-        Operation::SpreadStep(step, items) => workflows::spread(writer, me, step, items),
+        Operation::ExpandStep(step, items) => workflows::expand(writer, me, step, items),
         Operation::CancelWorkflow(id) => workflows::cancel(writer, me, id),
         Operation::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
         Operation::ResumeWorkflow(id) => workflows::resume(writer, me, id),
@@ -200,7 +200,11 @@ fn ask_as(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(),
     }
 }
 
-fn ask_of_health(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
+fn perform_on_health(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    ask: &Operation,
+) -> Result<(), Refusal> {
     match ask {
         Operation::Runs(runs) => health::runs(writer, me, runs),
         Operation::Swept(session) => {

@@ -1,5 +1,5 @@
-//! What the bridge says in its own name. Who reads a notice trusts it as the bridge's; so it is built of words of ours, and what
-//! others have said stands in it as a quote, which is a JSON string: nothing that they say can pass for the bridge.
+//! Notices: what the bridge says in its own name. Readers trust a notice as the bridge's own, so it is built of our words alone.
+//! Words of others stand in it as a quote, which is a JSON string, so they cannot pass for the bridge's.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -10,7 +10,7 @@ use crate::domain::name::Name;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Notice(String);
 
-/// What may stand in a notice as it is: nobody can say a sentence with it. A text that others have written is no such thing.
+/// What may stand in a notice unquoted: no sentence can be said with it. Texts of others cannot.
 pub(super) trait Ours: Display {}
 
 impl Ours for &'static str {}

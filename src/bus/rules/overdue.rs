@@ -1,13 +1,10 @@
-//! What happens by itself when its time has come, written by whichever process looks first.
+//! Deadlines: whichever process looks first writes what is due.
 
 use super::decision::Decision;
-use super::delivery_proofs::{self, Untold};
 use super::event_writer::Writer;
-use super::members;
-use super::messages;
-use super::permissions;
 use super::refusal::Refusal;
-use super::requests;
+use super::requests::{Unheard, end_unheard};
+use super::{members, permissions, requests};
 use crate::bus::event::Event;
 use crate::bus::state::{Due, State};
 use crate::domain::limits;
@@ -30,14 +27,14 @@ pub(super) fn write_due(
             break;
         }
         decision.step(|writer| {
-            // An earlier step may have made it superfluous.
+            // An earlier step may have settled it.
             if writer.state.is_pending(due) {
                 write(writer, due);
             }
             Ok(())
         })?;
         if let Due::Handed(session, call) = due {
-            delivery_proofs::end_untold(decision, state, *session, Untold::Unwritten(*call))?;
+            end_unheard(decision, state, *session, Unheard::Unwritten(*call))?;
         }
     }
     for newcomer in state.newcomers() {
@@ -45,20 +42,20 @@ pub(super) fn write_due(
             break;
         }
         decision.step(|writer| {
-            members::show_open_requests(writer, newcomer);
+            requests::show_remaining_requests(writer, newcomer);
             Ok(())
         })?;
     }
     Ok(())
 }
 
-/// Every branch writes at least the event that stops the timer, or gets nearer to it.
+/// Each branch writes at least the event that stops the timer, or brings it nearer.
 fn write(writer: &mut Writer<'_>, due: &Due) {
     match due {
         Due::Nudge(request) => requests::nudge(writer, request),
         Due::Expire(request) => requests::expire(writer, request, true),
         Due::Reopen(request) => requests::reopen(writer, request),
-        Due::Handed(session, call) => messages::give_back(writer, *session, *call),
+        Due::Handed(session, call) => writer.requeue(*session, *call),
         Due::Wait(session, call) => {
             writer.push(Event::WaitEnded { session: *session, call: *call })
         }

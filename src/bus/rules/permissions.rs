@@ -1,4 +1,4 @@
-//! Questions for permission: asked by a bridge for its agent, answered once, by whoever is first.
+//! Rules of permission questions: asked by a bridge for its agent, and answered once, by the first answer.
 
 use super::command::{AskedFirst, NewQuestion, PermissionReply};
 use super::event_writer::{Post, Writer};
@@ -29,7 +29,7 @@ pub(super) fn ask(
     };
     writer.push(Event::PermissionAsked(asked.clone()));
     if new.to == AskedFirst::Orchestrator {
-        write_told(writer, &asked.id, &asked.question, asked.timeout_ms);
+        notify_leader(writer, &asked.id, &asked.question, asked.timeout_ms);
     }
     Ok(())
 }
@@ -73,7 +73,7 @@ pub(super) fn answer(
         PermissionReply::Itself(decision) => (decision, Decider::Orchestrator),
         PermissionReply::Human(decision) => (decision, Decider::Human),
     };
-    // Where nothing is offered that says no, the agent is told that the question is cancelled.
+    // If no offer says no, the agent hears that the question is cancelled.
     if decision != Decision::Reject && !permission.offers.contains(&decision) {
         let mut offers = permission.offers.clone();
         if !offers.contains(&Decision::Reject) {
@@ -93,7 +93,7 @@ pub(super) fn tell(
     writer.session(me)?;
     let permission = open(writer.state, id)?;
     if permission.notice.is_none() {
-        write_told(writer, id, &permission.question, permission.timeout_ms);
+        notify_leader(writer, id, &permission.question, permission.timeout_ms);
     }
     Ok(())
 }
@@ -113,14 +113,14 @@ pub(super) fn end(
     Ok(())
 }
 
-/// Ends all questions of an agent that is no more.
+/// Ends all questions of an agent that has left.
 pub(super) fn end_all(writer: &mut Writer<'_>, session: SessionId) {
     for permission in writer.state.open_permissions_of(session) {
         write_answered(writer, permission, Decision::Cancelled, (Decider::Ended, None));
     }
 }
 
-/// Nobody has answered in time.
+/// Rejects a question whose time is over.
 pub(super) fn expire(writer: &mut Writer<'_>, id: &PermissionId) {
     if let Ok(permission) = open(writer.state, id) {
         write_answered(writer, permission, Decision::Reject, (Decider::Deadline, None));
@@ -144,7 +144,7 @@ fn open<'a>(state: &'a State, id: &PermissionId) -> Result<&'a Permission, Refus
     }
 }
 
-/// Writes the answer. Who has not read of the question need not any more.
+/// Writes the answer, and withdraws the notice of the question from members that have not read it.
 fn write_answered(
     writer: &mut Writer<'_>,
     permission: &Permission,
@@ -173,8 +173,8 @@ fn write_answered(
     }
 }
 
-/// Tells the orchestrator that the agent works for, so that its next call shows the question.
-fn write_told(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, timeout_ms: u64) {
+/// Notifies the orchestrator that the agent works for, so that its next call shows the question.
+fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, timeout_ms: u64) {
     let Some(name) = leader(writer.state, question.session, question.task.as_ref()) else {
         return;
     };
@@ -205,7 +205,7 @@ fn write_told(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, t
     writer.push(Event::PermissionTold { id: id.clone(), notice });
 }
 
-/// Names the live orchestrator that assigned the task, else the one that holds the agent.
+/// Returns the live orchestrator that assigned the task, else the one that holds the agent.
 fn leader(state: &State, agent: SessionId, task: Option<&TaskId>) -> Option<Name> {
     let assigner = task
         .and_then(|task| state.task(task))

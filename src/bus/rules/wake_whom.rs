@@ -1,4 +1,4 @@
-//! Whom an append concerns, and so whose bell is rung.
+//! Which sessions an append concerns: their bells are rung.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::domain::workflow::StepStatus;
 /// Returns the sessions that have something to do after these events; `state` is the one after them.
 ///
 /// What concerns an agent concerns the bridge that holds it too: only that bridge acts on its session.
-pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
+pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     let mut all = BTreeSet::new();
     for event in events {
         match event {
@@ -59,7 +59,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             Event::WorkflowCreated(Created { id, .. })
             | Event::WorkflowResumed(Resumed { id, .. })
             | Event::StepApproved(StepApproved { workflow: id, .. })
-            // Perhaps by somebody who does not approve.
+            // It may be the refusal of an approval.
             | Event::StepEnded(StepEnded {
                 workflow: id,
                 status: StepStatus::Cancelled,
@@ -85,10 +85,10 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }
             | Event::PermissionTold { .. }
-            // Who leads the workflow writes them itself.
+            // The leader of the workflow writes them itself.
             | Event::StepAsked(_)
             | Event::StepStarted(_)
-            | Event::StepSpread(_)
+            | Event::StepExpanded(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_)
             | Event::WorkflowEnded { .. }
@@ -98,7 +98,7 @@ pub fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     all
 }
 
-/// Where all but some are meant, the message itself knows whose it is.
+/// If the event names all but some, the message itself knows its addressees.
 fn add_addressees(state: &State, id: &MessageId, to: &Addressees, all: &mut BTreeSet<SessionId>) {
     for name in to.named() {
         add_name(state, name, all);
@@ -123,7 +123,7 @@ fn add_session(state: &State, id: SessionId, all: &mut BTreeSet<SessionId>) {
     }
 }
 
-/// A task concerns its agent's bridge and who assigned it.
+/// A task concerns its agent's bridge and its assigner.
 fn add_task(state: &State, id: &TaskId, all: &mut BTreeSet<SessionId>) {
     if let Some(task) = state.task(id) {
         add_session(state, task.session, all);
@@ -132,7 +132,7 @@ fn add_task(state: &State, id: &TaskId, all: &mut BTreeSet<SessionId>) {
 }
 
 /// A question for permission concerns its agent's bridge, and all orchestrators: each can answer, and may show it to its user.
-/// What a policy has answered concerns nobody.
+/// An answer of a policy concerns no session.
 fn add_permission(state: &State, id: &PermissionId, all: &mut BTreeSet<SessionId>) {
     if let Some(permission) = state.permission(id) {
         add_session(state, permission.question.session, all);

@@ -1,14 +1,32 @@
-//! How events about an agent's processes and about signs of life change the state.
+//! The processes of agents and their signs of life, and how the events about them change the state.
+
+use serde::{Deserialize, Serialize};
 
 use super::apply::At;
-use super::{Due, Run, State, size_bounds};
+use super::{Due, State, size_bounds};
 use crate::bus::event::{Event, Runs};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::{Activity, Tools};
+use crate::domain::member::{Activity, ProcessMark, Tools};
+
+/// The processes of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The boot in which they run: in another one they are no more.
+    pub boot: u32,
+    /// The agent itself.
+    pub agent: ProcessMark,
+    /// Its shim.
+    pub shim: Option<ProcessMark>,
+    /// The agent's own id of its ACP session.
+    pub acp_session: Option<String>,
+    /// The bus directory that they were started for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
 
 impl State {
-    /// Takes the events that are about health; others are not for here.
+    /// Applies the events of health.
     pub(super) fn apply_health(&mut self, event: &Event, at: &At) {
         match event {
             Event::AgentRuns(runs) => self.agent_runs(runs, at),
@@ -55,7 +73,8 @@ impl State {
         }
     }
 
-    /// Remembers an agent that is dead. Of very many the oldest are forgotten: their ids begin with the time of their making.
+    /// Remembers a dead agent until its processes are swept. Of very many the oldest are forgotten: ids begin with the time at
+    /// which they were made.
     pub(super) fn leave_to_be_swept(&mut self, session: SessionId, run: Option<Run>) {
         self.unswept.insert(session, run);
         while self.unswept.len() > limits::KEPT_UNSWEPT {
@@ -63,7 +82,7 @@ impl State {
         }
     }
 
-    /// What the calls of the ended process held is given back by events of its own.
+    /// Applies a crash. The messages of the ended process are requeued by events of their own.
     fn agent_crashed(&mut self, id: SessionId, at: &At) {
         self.reopen_soon(id, at);
         let Some(session) = self.sessions.get_mut(&id) else {
@@ -90,7 +109,7 @@ impl State {
         }
     }
 
-    /// What does not fit into the append that takes the claims of a session away is opened again at once.
+    /// Starts timers that reopen at once the requests for which the append that ends a session's claims has no room.
     pub(super) fn reopen_soon(&mut self, id: SessionId, at: &At) {
         let held: Vec<_> = self.claimed_by(id).map(|held| held.id.clone()).collect();
         for request in held {
@@ -98,7 +117,7 @@ impl State {
         }
     }
 
-    /// Returns the agents of dead bridges of which something may be left, with how they ran as far as that is known.
+    /// Returns the dead agents whose processes may still run, with those processes as far as known.
     pub fn unswept(&self) -> impl Iterator<Item = (SessionId, Option<&Run>)> {
         self.unswept.iter().map(|(id, run)| (*id, run.as_ref()))
     }

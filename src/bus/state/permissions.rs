@@ -1,11 +1,46 @@
-//! Questions for permission: open until the first answer, which is the only one.
+//! Questions for permission: each is open until its first and only answer.
+
+use serde::{Deserialize, Serialize};
 
 use super::apply::At;
-use super::{Due, Permission, PermissionAnswer, State};
-use crate::bus::event::{Event, PermissionAnswered, PermissionAsked};
-use crate::domain::ids::{PermissionId, SessionId};
+use super::{Due, State};
+use crate::bus::event::{Event, PermissionAnswered, PermissionAsked, Question};
+use crate::domain::ids::{MessageId, PermissionId, SessionId};
 use crate::domain::limits;
+use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
+
+/// A question for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permission {
+    /// Its id.
+    pub id: PermissionId,
+    /// Its place among all.
+    pub seq: u64,
+    /// What for.
+    pub question: Question,
+    /// What may be answered.
+    pub offers: Vec<Decision>,
+    /// When, in wall time.
+    pub asked_ms: i64,
+    /// How long it is open, in milliseconds.
+    pub timeout_ms: u64,
+    /// The notice to an orchestrator.
+    pub notice: Option<MessageId>,
+    /// The answer.
+    pub answer: Option<PermissionAnswer>,
+}
+
+/// The answer to a question for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionAnswer {
+    /// What.
+    pub decision: Decision,
+    /// Who or what it comes from.
+    pub by: Decider,
+    /// The orchestrator that said it, or whose user did.
+    pub name: Option<Name>,
+}
 
 impl State {
     /// Returns a question for permission, if the state still has it.
@@ -13,7 +48,7 @@ impl State {
         self.permissions.get(id)
     }
 
-    /// Returns the questions that nobody has answered, oldest first.
+    /// Returns the unanswered questions, oldest first.
     pub fn open_permissions(&self) -> Vec<&Permission> {
         let mut open: Vec<_> =
             self.permissions.values().filter(|permission| permission.answer.is_none()).collect();
@@ -21,7 +56,7 @@ impl State {
         open
     }
 
-    /// Returns the questions of a session that nobody has answered, oldest first.
+    /// Returns the unanswered questions of a session, oldest first.
     pub fn open_permissions_of(&self, session: SessionId) -> Vec<&Permission> {
         let mut open = self.open_permissions();
         open.retain(|permission| permission.question.session == session);
@@ -77,7 +112,7 @@ impl State {
         self.answer(&answered.id, answer);
     }
 
-    /// The agent is gone, and its questions with it.
+    /// Ends the questions of an agent that has left.
     pub(super) fn permissions_end(&mut self, session: SessionId) {
         let open: Vec<_> = self
             .open_permissions_of(session)

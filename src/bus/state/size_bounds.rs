@@ -1,5 +1,5 @@
-//! How much the state keeps of what agents and clients say. What is written now is bounded where it is written; lines of older
-//! versions may say any amount, and each process keeps what they say.
+//! How much of the words of agents and clients the state keeps. New lines are bounded where they are written; lines of older
+//! versions may be of any length.
 
 use crate::domain::limits;
 use crate::domain::task::TaskError;

@@ -1,4 +1,4 @@
-//! What is due when: deadlines in the machine's own time.
+//! Deadlines in the machine's own time.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use crate::domain::name::Name;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Due {
-    /// An unclaimed request is brought to mind.
+    /// The team is reminded of an unclaimed request.
     Nudge(RequestId),
     /// An unclaimed request ends.
     Expire(RequestId),
-    /// A request whose owner has left is opened again.
+    /// A request whose owner has left is reopened.
     Reopen(RequestId),
-    /// What a call was handed is taken to be lost on the way.
+    /// The messages of a call count as lost, and are requeued.
     Handed(SessionId, CallId),
-    /// A wait that nobody ended is over.
+    /// A wait is over that its process did not end.
     Wait(SessionId, CallId),
-    /// Mail for an absent name is given up, and the name forgotten. Its days are counted by the watch of the state; older versions
-    /// had a timer for it.
+    /// Mail for an absent name is abandoned, and the name forgotten. The watch of the state counts its days; older versions had a
+    /// timer for it.
     Mail(Name),
     /// A question for permission is answered with no.
     Permission(PermissionId),
@@ -43,7 +43,7 @@ impl Timer {
 /// All running timers, by what they are for and by when they are due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(Due, u64, u64)>", into = "Vec<(Due, u64, u64)>")]
-pub struct Timers {
+pub(in crate::bus) struct Timers {
     running: Chunked<Due, Timer>,
     order: Chunked<(u64, Due), ()>,
 }

@@ -1,10 +1,10 @@
-//! Workflows: what each step has come to. Which moves are possible is the business of the rules.
+//! Workflows and the progress of their steps. Which moves are possible is decided by the rules.
 
 use serde::{Deserialize, Serialize};
 
 use super::apply::At;
 use super::{BodyRef, State};
-use crate::bus::event::{Created, Event, StepEnded, StepReturned, StepSpread, StepStarted};
+use crate::bus::event::{Created, Event, StepEnded, StepExpanded, StepReturned, StepStarted};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -41,7 +41,7 @@ pub struct Workflow {
     pub ended_ms: Option<i64>,
 }
 
-/// The list that a step is done for.
+/// The list that a step is expanded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Items {
     /// How many items it has.
@@ -53,7 +53,7 @@ pub struct Items {
 /// Which item of a list a step is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// The step that is done for the list.
+    /// The step that is expanded.
     pub of: Name,
     /// Its place in the list, counted from 1.
     pub number: u32,
@@ -70,7 +70,7 @@ pub enum Readiness<'a> {
     Stopped(&'a StepRun),
 }
 
-/// A step, and what it has come to. Items of a list follow the step that is done for them.
+/// A step and its progress. The items of an expanded step follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRun {
     /// As it was planned.
@@ -78,7 +78,7 @@ pub struct StepRun {
     /// The item that it is for, when it is not of the plan itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Item>,
-    /// The list that it is done for, once that is known.
+    /// The list that it is expanded for, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
     /// Where it stands.
@@ -91,7 +91,7 @@ pub struct StepRun {
     pub interruptions: u32,
     /// How many agents could not do it: the place of the next one in `agent` and `fallback`.
     pub passed: u32,
-    /// Whether the last attempt was interrupted, so that whoever had it may go on.
+    /// Whether the last attempt was interrupted, so that the same agent may go on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// How often its gate did not hold and it was done again for that.
@@ -147,19 +147,19 @@ impl StepRun {
         }
     }
 
-    /// Returns who is to do it: a profile, or a live agent.
+    /// Returns the profile or the live agent that is to do it.
     pub fn wanted(&self) -> &str {
         let all = std::iter::once(&self.plan.agent).chain(&self.plan.fallback);
         let passed = usize::try_from(self.passed).unwrap_or(usize::MAX);
         all.take(passed.saturating_add(1)).last().map_or("", String::as_str)
     }
 
-    /// Says whether somebody has to approve who has not.
+    /// Says whether it still needs an approval.
     pub fn needs_approval(&self) -> bool {
         self.plan.approve.is_some() && !self.approved
     }
 
-    /// Says whether somebody else is named for it who has not been tried.
+    /// Says whether a fallback is left that has not been tried.
     pub fn has_fallback(&self) -> bool {
         usize::try_from(self.passed).is_ok_and(|passed| passed < self.plan.fallback.len())
     }
@@ -233,24 +233,24 @@ impl Workflow {
         readiness
     }
 
-    /// Makes a step be done for each item of a list.
-    fn spread(&mut self, spread: &StepSpread, at: &At) {
+    /// Expands a step: each item of the list becomes a step.
+    fn expand(&mut self, expanded: &StepExpanded, at: &At) {
         let place = self.steps.iter().position(|step| {
             let plan = &step.plan;
-            plan.name == spread.step && plan.for_each.is_some() && step.items.is_none()
+            plan.name == expanded.step && plan.for_each.is_some() && step.items.is_none()
         });
         let Some(place) = place else {
             return;
         };
         // More are refused before they are written.
         let most = u32::try_from(limits::MAX_ITEMS).unwrap_or(u32::MAX);
-        let count = spread.count.min(most);
+        let count = expanded.count.min(most);
         let step = &mut self.steps[place];
         step.status = StepStatus::Running;
         step.attempts = step.attempts.saturating_add(1);
         step.started_ms = Some(at.ts);
         step.ended_ms = None;
-        step.items = Some(Items { count, list: at.body(&spread.items) });
+        step.items = Some(Items { count, list: at.body(&expanded.items) });
         let plan = step.plan.clone();
         let items = (1..=count).map(|number| StepRun {
             item: Some(Item { of: plan.name.clone(), number }),
@@ -260,8 +260,8 @@ impl Workflow {
         self.steps.splice(behind..behind, items);
     }
 
-    /// Forgets the items that a step was done for: it is done anew, perhaps for others.
-    fn gather(&mut self, name: &Name) {
+    /// Removes the items of an expanded step: it is done again, perhaps for other items.
+    fn drop_items(&mut self, name: &Name) {
         if let Some(step) = self.steps.iter_mut().find(|step| step.plan.name == *name)
             && step.items.take().is_some()
         {
@@ -270,7 +270,7 @@ impl Workflow {
         }
     }
 
-    /// Takes what happens to a step as a fact. `now_ms` is wall time.
+    /// Applies an event of a step. `now_ms` is wall time.
     pub(in crate::bus) fn take(&mut self, event: &Event, now_ms: i64) {
         let (owner, steps) = (self.owner, &mut self.steps);
         let step = event
@@ -314,7 +314,7 @@ impl Workflow {
                 step.status = StepStatus::Waiting;
                 step.why = Some(why.clone());
                 let name = step.plan.name.clone();
-                self.gather(&name);
+                self.drop_items(&name);
             }
             Event::StepEnded(StepEnded { status, why, .. }) => {
                 step.status = *status;
@@ -391,9 +391,9 @@ impl State {
                 }
             }
             Event::WorkflowEnded { id, status } => self.workflow_ended(id, *status, at),
-            Event::StepSpread(spread) => {
-                if let Some(workflow) = self.unended(&spread.workflow) {
-                    workflow.spread(spread, at);
+            Event::StepExpanded(expanded) => {
+                if let Some(workflow) = self.unended(&expanded.workflow) {
+                    workflow.expand(expanded, at);
                 }
             }
             event => {
@@ -426,7 +426,7 @@ impl State {
         }
     }
 
-    /// Whoever led them is gone, or hangs: somebody else can go on with them.
+    /// Interrupts the workflows of a session that has left or hangs: another orchestrator can take them over.
     pub(super) fn workflows_left_by(&mut self, session: SessionId) {
         for workflow in self.workflows.values_mut() {
             if workflow.owner == Some(session) {

@@ -114,7 +114,7 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
     let mut call = other.call();
     let hello = call.send("ann".into(), "hello".into(), None).await;
     hello.unwrap();
-    let bury = Operation::Bury(vec![session]);
+    let bury = Operation::Reap(vec![session]);
     other.ask(bury).await.unwrap();
     let listed = client.request("tools/list", json!({})).await;
     for tool in listed["result"]["tools"].as_array().unwrap() {

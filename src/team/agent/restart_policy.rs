@@ -62,7 +62,7 @@ impl Restarts {
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 
     fn ready() -> Restarts {
         let mut restarts = Restarts::default();

@@ -137,6 +137,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::timeouts;
 
     const CALL: CallId = CallId(Uuid::nil());
     const WORDS: Sign = Sign { own: true, calls_over: false, ended_well: false };

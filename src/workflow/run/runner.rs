@@ -397,7 +397,7 @@ impl Runner {
         let (items, count) = material.list(step)?;
         let items = NewItems { count, items: self.bus().long_body(items).await? };
         let step = StepOf { workflow: workflow.id.clone(), step: name.clone() };
-        let asked = self.team.membership().ask(Operation::SpreadStep(step, items)).await;
+        let asked = self.team.membership().ask(Operation::ExpandStep(step, items)).await;
         asked.map(|_| ()).map_err(|error| Blocker::of(error.into()))
     }
 

@@ -7,7 +7,8 @@ use crate::bus::state::Run;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::ProcessMark;
 use crate::domain::messaging::RequestStatus;
-use crate::domain::task::{TaskStatus, error_class};
+use crate::domain::task::TaskStatus;
+use crate::domain::task::error_class;
 
 const AFTER_MS: u64 = 30_000;
 

@@ -1,7 +1,7 @@
 //! Sending, taking, and the ladder that each delivery climbs.
 
 use super::*;
-use crate::domain::limits::{self, TeamLimits};
+use crate::domain::limits;
 use crate::domain::timeouts;
 
 #[test]
@@ -273,12 +273,15 @@ fn bad_words_are_refused_with_a_sentence() {
 fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
-    for _ in 0..TeamLimits::default().unread {
+    for _ in 0..crate::domain::limits::TeamLimits::default().unread {
         world.send(a, "b", "x");
     }
     assert_eq!(
         world.refuse(a, sending("b", "x", None)),
-        Refusal::InboxFull { name: name("b"), limit: TeamLimits::default().unread }
+        Refusal::InboxFull {
+            name: name("b"),
+            limit: crate::domain::limits::TeamLimits::default().unread
+        }
     );
     let events = world.ask(a, Operation::Broadcast(text("to all")));
     assert_eq!(sent(&events).to.named(), [name("c")]);

@@ -3,7 +3,7 @@
 mod claims;
 mod health;
 mod kept;
-mod membership;
+mod members;
 mod messages;
 mod permissions;
 mod requests;
@@ -242,7 +242,7 @@ impl World {
     }
 
     fn bury(&mut self, sessions: &[SessionId]) -> Vec<Event> {
-        self.ask(None, Operation::Bury(sessions.to_vec()))
+        self.ask(None, Operation::Reap(sessions.to_vec()))
     }
 
     fn due(&mut self) -> Vec<Event> {

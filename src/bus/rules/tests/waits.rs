@@ -1,6 +1,7 @@
 //! Waiting: the sender's own append hands the message over.
 
 use super::*;
+use crate::domain::limits;
 use crate::domain::timeouts;
 
 #[test]

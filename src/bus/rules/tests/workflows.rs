@@ -7,8 +7,9 @@ use crate::domain::ids::WorkflowId;
 use crate::domain::limits;
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{
-    Again, Approver, Field, Step, StepMove, StepOf, StepReference, StepStatus, WorkflowStatus,
+    Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,
 };
+use crate::domain::workflow::{Field, StepReference};
 
 /// A world with an orchestrator, an agent of its own, and a workflow of two steps: `b` after `a`.
 struct Led {
@@ -307,7 +308,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let spread = |led: &Led, step: &str, count: u32| {
         let step = StepOf { workflow: led.id.clone(), step: name(step) };
         let items = text("[1]");
-        Operation::SpreadStep(step, NewItems { count, items })
+        Operation::ExpandStep(step, NewItems { count, items })
     };
     let early = spread(&led, "b", 2);
     assert!(matches!(led.refuse(early), Refusal::StepElsewhere { .. }));

@@ -255,7 +255,7 @@ impl World {
                 let count = self.drawn[number_of(&name)].items.unwrap();
                 let step = StepOf { workflow: self.workflow.clone(), step: name };
                 let items = Body::Text("[]".into());
-                self.ask(lead, Operation::SpreadStep(step, NewItems { count, items }));
+                self.ask(lead, Operation::ExpandStep(step, NewItems { count, items }));
             }
             Action::CancelTask(task) => {
                 self.ask(lead, Operation::CancelTask(task));
@@ -365,7 +365,7 @@ impl World {
                 dead.extend(
                     agents.filter(|agent| agent.owner == Some(self.lead)).map(|agent| agent.id),
                 );
-                self.ask(None, Operation::Bury(dead));
+                self.ask(None, Operation::Reap(dead));
                 let over = self.workflow().status.is_final();
                 self.lead = self.join();
                 if !over {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use uuid::{NoContext, Timestamp, Uuid};
 
 use super::{Clock, Project};
-use crate::bus::event::{Body, Created, Event, StepSpread};
+use crate::bus::event::{Body, Created, Event, StepExpanded};
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::contract::{append, joined, name, sent, session};
 use crate::bus::storage::file::simulated_disk::SimulatedDisk;
@@ -126,7 +126,7 @@ fn the_texts_of_every_kind_of_event_go_with_their_segment() {
         prompts: blob(prompts),
         plan_file: None,
     });
-    let spread = Event::StepSpread(StepSpread {
+    let spread = Event::StepExpanded(StepExpanded {
         workflow: workflow.clone(),
         step: name("a"),
         count: 1,

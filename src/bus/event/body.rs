@@ -1,0 +1,28 @@
+//! A text in an event: short ones in the line itself, long ones in a file of their own.
+
+use serde::{Deserialize, Serialize};
+
+/// A text: in the event itself, or in a blob if it is long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// The text itself.
+    Text(String),
+    /// Where the text is.
+    Blob {
+        /// The name of the blob.
+        id: uuid::Uuid,
+        /// The length of the text in bytes.
+        bytes: u64,
+    },
+}
+
+impl Body {
+    /// Returns the length of the text in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Blob { bytes, .. } => *bytes,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What the events of tasks store: the assignment, and the end with its results.
+
+use serde::{Deserialize, Serialize};
+
+use super::Body;
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
+use crate::domain::name::Name;
+use crate::domain::permission::Policy;
+use crate::domain::task::result::{Context, Usage};
+use crate::domain::task::{TaskError, TaskStatus};
+
+/// Work is given to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskAssigned {
+    /// Its id.
+    pub id: TaskId,
+    /// The agent's session.
+    pub session: SessionId,
+    /// The agent's name.
+    pub agent: Name,
+    /// Who assigned it.
+    pub by: Name,
+    /// What to do.
+    pub prompt: Body,
+    /// The model asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether it begins a new session of the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+    /// What the agent may do in it; the profile says so where the task does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Policy>,
+    /// The workflow whose step it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
+}
+
+/// A task is at its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Which.
+    pub id: TaskId,
+    /// How: a final status.
+    pub status: TaskStatus,
+    /// What the agent said.
+    pub output: Body,
+    /// The stop reason of the last turn, in ACP's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TaskError>,
+    /// What came of it besides.
+    #[serde(default, skip_serializing_if = "TaskReport::is_empty")]
+    pub report: TaskReport,
+}
+
+/// What came of a task besides its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskReport {
+    /// What the agent's conversation knew at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    /// What the task used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where in the output the agent's last words begin, in bytes: what it said after its last call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<u64>,
+    /// Files that changed and calls that failed: [`Details`](crate::domain::task::result::Details) as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Body>,
+}
+
+impl TaskReport {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

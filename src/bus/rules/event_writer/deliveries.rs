@@ -1,0 +1,104 @@
+//! What becomes of messages in inboxes: delivered to a waiting call, requeued, withdrawn.
+
+use super::Writer;
+use crate::bus::event::{Addressees, Event};
+use crate::bus::state::{Delivery, Message};
+use crate::domain::ids::{CallId, MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{DeliveryMethod, MessageKind};
+use crate::domain::name::Name;
+
+impl Writer<'_> {
+    /// Delivers a new message to the oldest fitting wait of each addressee. A shutdown ends the other waits, too. Of very many
+    /// that wait, those without an answer find the message themselves.
+    pub(in crate::bus::rules) fn deliver_to_waits(&mut self, message: &Message, to: &[Name]) {
+        for name in to {
+            if self.handed >= limits::HANDED_AT_ONCE {
+                return;
+            }
+            let Some(session) = self.state.live(name) else {
+                continue;
+            };
+            if [self.leaving, self.deaf].contains(&Some(session.id)) {
+                continue;
+            }
+            let fitting = |call: CallId| !self.answered.contains(&(session.id, call));
+            let mut calls = session
+                .waits
+                .iter()
+                .filter(|wait| fitting(wait.call) && wait.fits(message))
+                .map(|wait| wait.call);
+            let Some(call) = calls.next() else { continue };
+            let rest: Vec<_> =
+                if message.kind == MessageKind::Shutdown { calls.collect() } else { Vec::new() };
+            self.answered.insert((session.id, call));
+            self.handed += 1;
+            self.push(Event::MessageHanded {
+                ids: vec![message.id.clone()],
+                member: name.clone(),
+                session: session.id,
+                call,
+                way: DeliveryMethod::Pull,
+            });
+            for call in rest {
+                self.answered.insert((session.id, call));
+                self.push(Event::WaitEnded { session: session.id, call });
+            }
+        }
+    }
+
+    /// Makes what a call holds unread again, or passes it to another call of the same session that waits for it. A request that
+    /// another member has claimed meanwhile is withdrawn, as it would have been without the delivery.
+    pub(in crate::bus::rules) fn requeue(&mut self, session: SessionId, call: CallId) {
+        let state = self.state;
+        self.push(Event::MessageReturned { session, call });
+        let Some(holder) = state.session(session) else {
+            return;
+        };
+        let name = std::slice::from_ref(&holder.name);
+        for message in state.handed_to(session, call) {
+            let request = message.request.as_ref().and_then(|id| state.request(id));
+            let is_open = request.is_some_and(|request| request.status == RequestStatus::Open);
+            if message.kind == MessageKind::Request && !is_open {
+                self.push(Event::MessageSuperseded {
+                    id: message.id.clone(),
+                    members: name.to_vec().into(),
+                });
+            } else {
+                self.deliver_to_waits(message, name);
+            }
+        }
+    }
+
+    /// Withdraws a message from all inboxes in which it is unread.
+    pub(in crate::bus::rules) fn supersede(&mut self, id: &MessageId) {
+        let Some(message) = self.state.message(id) else {
+            return;
+        };
+        let unread = |delivery: &Delivery| matches!(delivery, Delivery::Unread { .. });
+        let members: Vec<_> = message
+            .deliveries
+            .iter()
+            .filter(|(_, delivery)| unread(delivery))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if members.is_empty() {
+            return;
+        }
+        let members = if members.len() > limits::NAMED_AT_ONCE {
+            Addressees::AllBut(Vec::new())
+        } else {
+            members.into()
+        };
+        self.push(Event::MessageSuperseded { id: id.clone(), members });
+    }
+
+    /// Returns the calls whose answers this command proves to have been read.
+    pub(in crate::bus::rules) fn seen_calls(&self) -> impl Iterator<Item = (SessionId, CallId)> {
+        self.events.iter().filter_map(|event| match event {
+            Event::MessageSeen { session, call } => Some((*session, *call)),
+            _ => None,
+        })
+    }
+}

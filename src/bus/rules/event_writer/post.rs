@@ -1,0 +1,135 @@
+//! How the rules post messages and notices.
+
+use super::Writer;
+use crate::bus::event::{Body, Event, MessageSent};
+use crate::bus::rules::notice::Notice;
+use crate::bus::state::{Message, Origin};
+use crate::domain::ids::{MessageId, RequestId, TaskId};
+use crate::domain::limits;
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::name::Name;
+
+/// A message to be posted.
+pub(in crate::bus::rules) struct Post {
+    pub(in crate::bus::rules) kind: MessageKind,
+    pub(in crate::bus::rules) from: Author,
+    pub(in crate::bus::rules) audience: Audience,
+    pub(in crate::bus::rules) to: Vec<Name>,
+    pub(in crate::bus::rules) request: Option<RequestId>,
+    pub(in crate::bus::rules) task: Option<TaskId>,
+    pub(in crate::bus::rules) claimed_by: Option<Name>,
+    pub(in crate::bus::rules) reply_to: Option<MessageId>,
+    pub(in crate::bus::rules) thread: Option<MessageId>,
+    pub(in crate::bus::rules) ends: Vec<TaskId>,
+    pub(in crate::bus::rules) priority: Priority,
+    pub(in crate::bus::rules) body: Body,
+}
+
+impl Post {
+    /// A message of a member that begins a thread and is about nothing else.
+    pub(in crate::bus::rules) fn new(kind: MessageKind, from: Name, to: Name, body: Body) -> Self {
+        Self::from(kind, Author::Member(from), to, body)
+    }
+
+    /// A message of the bridge itself. Only a `Notice` becomes one, so no words of others pass for the bridge's.
+    pub(in crate::bus::rules) fn notice(to: Name, notice: Notice) -> Self {
+        let body = Body::Text(notice.into_text());
+        Self::from(MessageKind::Notice, Author::Bridge, to, body)
+    }
+
+    fn from(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
+        Self {
+            kind,
+            from,
+            audience: Audience::One(to.clone()),
+            to: vec![to],
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            body,
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// Posts a message, and delivers it to one waiting call of each addressee.
+    pub(in crate::bus::rules) fn post(&mut self, post: Post) -> MessageId {
+        let id = self.message_id();
+        let to = post.to.clone();
+        let sent = MessageSent {
+            id: id.clone(),
+            kind: post.kind,
+            from: post.from,
+            audience: post.audience,
+            to: self.addressees(post.to),
+            request: post.request,
+            task: post.task,
+            claimed_by: post.claimed_by,
+            reply_to: post.reply_to,
+            thread: post.thread,
+            ends: post.ends,
+            priority: post.priority,
+            body: post.body,
+        };
+        let message = Message::sent(&sent, Origin::default());
+        self.push(Event::MessageSent(sent));
+        self.deliver_to_waits(&message, &to);
+        id
+    }
+
+    /// Sends a notice to a member, if a session of that name can ever read it.
+    pub(in crate::bus::rules) fn notice(&mut self, to: &Name, notice: Notice) {
+        self.tell(Post::notice(to.clone(), notice));
+    }
+
+    /// Sends a notice about the ends of several tasks, instead of one about each.
+    pub(in crate::bus::rules) fn notice_of_ends(
+        &mut self,
+        to: &Name,
+        ends: Vec<TaskId>,
+        notice: Notice,
+    ) {
+        let mut post = Post::notice(to.clone(), notice);
+        post.ends = ends;
+        self.tell(post);
+    }
+
+    /// Sends the same notice to several members: to very many as one message.
+    pub(in crate::bus::rules) fn notice_to_each(&mut self, names: &[Name], notice: &Notice) {
+        if names.len() <= limits::NOTICES_AT_ONCE {
+            for name in names {
+                self.notice(name, notice.clone());
+            }
+            return;
+        }
+        let gets = |name: &&Name| self.hears(name);
+        let to: Vec<_> = names.iter().filter(gets).cloned().collect();
+        let Some(first) = to.first() else { return };
+        let mut post = Post::notice(first.clone(), notice.clone());
+        post.audience = Audience::All;
+        post.to = to;
+        self.post(post);
+    }
+
+    /// Sends a notice about a request, which ends a wait for news of it.
+    pub(in crate::bus::rules) fn notice_about(
+        &mut self,
+        request: &RequestId,
+        to: &Name,
+        notice: Notice,
+    ) {
+        let mut post = Post::notice(to.clone(), notice);
+        post.request = Some(request.clone());
+        self.tell(post);
+    }
+
+    fn tell(&mut self, post: Post) {
+        if post.to.iter().all(|name| self.hears(name)) {
+            self.post(post);
+        }
+    }
+}

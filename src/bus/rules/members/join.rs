@@ -1,0 +1,101 @@
+//! Joining, starting an agent, and the name that each gets.
+
+use crate::bus::event::{Event, Joined};
+use crate::bus::rules::command::{NameChoice, NewAgent, NewMember, NewTask};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::{notice, quoted};
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::rules::requests::{claimable_by, show_requests};
+use crate::bus::rules::tasks::write_assigned;
+use crate::bus::state::State;
+use crate::domain::ids::SessionId;
+use crate::domain::name::Name;
+
+pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
+    let name = free_name(writer.state, &new.wish)?;
+    writer.push(Event::MemberJoined(Joined {
+        session: new.session,
+        name: name.clone(),
+        chosen: matches!(new.wish, NameChoice::Chosen(_)),
+        kind: new.kind,
+        model: new.model.clone(),
+        roles: new.roles.clone(),
+        pid: new.pid,
+        client: new.client,
+    }));
+    show_requests(writer, &name, &claimable_by(writer.state, &name));
+    Ok(())
+}
+
+/// Notifies a newcomer that another bus was put aside. The notice is part of the append with which it joins, so it cannot get lost.
+pub(in crate::bus::rules) fn notify_put_aside(
+    writer: &mut Writer<'_>,
+    newcomer: SessionId,
+    aside: &str,
+) -> Result<(), Refusal> {
+    let name = writer.session(newcomer)?.name.clone();
+    let text = notice![
+        "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in it \
+         is believed: it is put aside in `.claude` as ",
+        quoted(aside, usize::MAX),
+        ", and this one begins anew. Tell your user; if it is theirs, they can move it back while nobody works here, and start once \
+         with --adopt",
+    ];
+    writer.notice(&name, text);
+    Ok(())
+}
+
+pub(in crate::bus::rules) fn start(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    new: &NewAgent,
+    task: Option<&NewTask>,
+) -> Result<(), Refusal> {
+    let by = writer.session(me)?;
+    let limit = writer.state.limits().agents;
+    if writer.state.live_agents() >= limit {
+        return Err(Refusal::TooManyAgents { limit });
+    }
+    let mut starting = new.starting.clone();
+    starting.name = free_name(writer.state, &new.wish)?;
+    starting.chosen = matches!(new.wish, NameChoice::Chosen(_));
+    starting.owner = me;
+    let (session, name) = (starting.session, starting.name.clone());
+    writer.push(Event::MemberStarting(starting));
+    show_requests(writer, &name, &claimable_by(writer.state, &name));
+    if let Some(task) = task {
+        write_assigned(writer, &by.name, (session, &name), task)?;
+    }
+    Ok(())
+}
+
+/// Sorts the dead holder of the name that a newcomer wants to the front: very many dead sessions are not all reaped in one append.
+pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<SessionId> {
+    let (NameChoice::Chosen(wished) | NameChoice::Like(wished)) = &new.wish;
+    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *wished);
+    let mut dead = new.dead.clone();
+    dead.sort_by_key(|id| !holds(id));
+    dead
+}
+
+/// Finds a free name. A generated name is never one whose mail waits for a chosen member.
+fn free_name(state: &State, wish: &NameChoice) -> Result<Name, Refusal> {
+    match wish {
+        NameChoice::Chosen(name) => match state.live(name) {
+            None => Ok(name.clone()),
+            Some(holder) => Err(Refusal::NameTaken {
+                name: name.clone(),
+                kind: holder.kind.as_str(),
+                session: holder.id,
+            }),
+        },
+        NameChoice::Like(base) => {
+            let numbered = (2..).map(|number| base.numbered(number));
+            let mut candidates = std::iter::once(base.clone()).chain(numbered);
+            let free = |name: &Name| {
+                state.member(name).is_none_or(|member| !member.chosen && member.session.is_none())
+            };
+            Ok(candidates.find(free).expect("there are more numbers than members"))
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Rules of members: joining, starting agents, and leaving with all that depends on it.
+
+mod join;
+mod report;
+mod stop;
+mod leave;
+mod reap;
+mod undelivered_mail;
+pub(super) mod session_summary;
+
+pub(super) use self::join::{join, name_holder_first, notify_put_aside, start};
+pub(super) use self::leave::{leaders_of, leave};
+pub(super) use self::reap::reap;
+pub(super) use self::report::{activity, model, ready, tools, ways};
+pub(super) use self::stop::stop;
+pub(super) use self::undelivered_mail::end_mail;

@@ -1,0 +1,47 @@
+//! Reaping sessions whose processes are gone.
+
+use super::leave::{EndNotice, write_left};
+use super::session_summary::tell_all;
+use crate::bus::rules::decision::Decision;
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Session, State};
+use crate::domain::ids::SessionId;
+use crate::domain::member::Departure;
+
+/// Writes that sessions have left whose presence no process holds. Those that left before are skipped. Very many take several
+/// appends: the process that found them looks again.
+pub(in crate::bus::rules) fn reap(
+    decision: &mut Decision<'_>,
+    sessions: &[SessionId],
+) -> Result<(), Refusal> {
+    let mut gone = Vec::new();
+    for id in sessions {
+        if decision.is_full() {
+            break;
+        }
+        decision.step(|writer| {
+            if let Some(session) = writer.state.session(*id) {
+                let ends_too = session.owner.is_some_and(|owner| sessions.contains(&owner));
+                let is_orphan = ends_too || lost_its_bridge(writer.state, session);
+                if is_orphan {
+                    gone.push(session.name.clone());
+                }
+                let told = if is_orphan { EndNotice::InSummary } else { EndNotice::Own };
+                write_left(writer, session, (Departure::Dead, None), told);
+            }
+            Ok(())
+        })?;
+    }
+    if !gone.is_empty() {
+        decision.step(|writer| {
+            tell_all(writer, &gone);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn lost_its_bridge(state: &State, agent: &Session) -> bool {
+    let owner = agent.owner;
+    owner.is_some_and(|owner| state.session(owner).is_none())
+}

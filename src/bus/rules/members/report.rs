@@ -1,0 +1,81 @@
+//! What a bridge reports of its agent: ready, delivery methods, activity, model, tools.
+
+use crate::bus::event::{Event, Joined};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::refusal::Refusal;
+use crate::domain::ids::SessionId;
+use crate::domain::member::{Activity, Tools};
+use crate::domain::messaging::DeliveryMethod;
+
+pub(in crate::bus::rules) fn ready(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    model: Option<&str>,
+    pid: u32,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    writer.push(Event::MemberJoined(Joined {
+        session,
+        name: agent.name.clone(),
+        chosen: writer.state.member(&agent.name).is_some_and(|member| member.chosen),
+        kind: agent.kind,
+        model: model.map(str::to_owned),
+        roles: agent.roles.clone(),
+        pid,
+        client: None,
+    }));
+    Ok(())
+}
+
+pub(in crate::bus::rules) fn ways(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    ways: &[DeliveryMethod],
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.ways != ways {
+        writer.push(Event::MemberWays { session, ways: ways.to_vec() });
+    }
+    Ok(())
+}
+
+pub(in crate::bus::rules) fn activity(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    activity: Activity,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.activity != activity {
+        writer.push(Event::MemberActivity { session, activity });
+    }
+    Ok(())
+}
+
+pub(in crate::bus::rules) fn model(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    model: &str,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.model.as_deref() != Some(model) {
+        writer.push(Event::MemberModel { session, model: model.to_owned() });
+    }
+    Ok(())
+}
+
+pub(in crate::bus::rules) fn tools(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    tools: Tools,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    if agent.tools != tools {
+        writer.push(Event::MemberTools { session, tools });
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! One notice instead of many: an orchestrator's summary of the tasks that ended while it was away, or together with a bridge.
+//!
+//! The notices for a dead orchestrator go to the next one, whatever its name: the dead one comes back under another name, or not
+//! at all. An orchestrator that has left gracefully may be back any time. Its mail waits for it alone, except for the notices
+//! that it inherited from a dead one.
+//!
+//! A summary names the tasks of the notices that it replaces (`ends`), so while it is unread, another summary can replace it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bus::event::Event;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::{Notice, notice};
+use crate::bus::state::{Message, Session, State, Task};
+use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
+use crate::domain::name::Name;
+
+/// Says whether an orchestrator that joins by this name gets a summary: it has several notices of ended tasks, or inherits some.
+pub fn is_wanted(state: &State, name: &Name) -> bool {
+    let told = Told::of(state);
+    told.ends(state, name).nth(1).is_some() || told.inherited(state).next().is_some()
+}
+
+/// Whether a session inherits the notices for dead orchestrators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::bus::rules) enum Heir {
+    Yes,
+    No,
+}
+
+impl Heir {
+    /// Says by its roles whether an orchestrator can inherit: one that runs a plan has no model that reads its mail.
+    pub(in crate::bus::rules) fn of(roles: &[String]) -> Self {
+        if roles.iter().any(|role| role == PLAN_ROLE) { Self::No } else { Self::Yes }
+    }
+}
+
+/// Notifies all live orchestrators of the agents that ended with their bridge and of their ended tasks. One of them inherits the
+/// notices for dead orchestrators.
+pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
+    let live = writer.state.live_sessions().into_iter();
+    let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
+    let orchestrators: Vec<_> = orchestrators.collect();
+    let heirs = orchestrators.iter();
+    let heirs = heirs.filter(|session| Heir::of(&session.roles) == Heir::Yes);
+    // The first that is not hung, else the first.
+    let heir = heirs.min_by_key(|session| session.hung);
+    let heir = heir.map(|session| session.id);
+    for session in orchestrators {
+        let is_heir = if heir == Some(session.id) { Heir::Yes } else { Heir::No };
+        tell(writer, session.id, gone, is_heir);
+    }
+}
+
+/// Replaces the unread notices of ended tasks of a session by one, if there are several, and the inherited ones by another: if the
+/// session ends without reading that, the next orchestrator inherits it. Notices without room in this append wait for the next.
+pub(in crate::bus::rules) fn tell(
+    writer: &mut Writer<'_>,
+    session: SessionId,
+    gone: &[Name],
+    heir: Heir,
+) {
+    let state = writer.state;
+    let Some(reader) = state.session(session) else {
+        return;
+    };
+    let told = Told::of(state);
+    let own: Vec<_> = told.ends(state, &reader.name).collect();
+    let inherited: Vec<_> = match heir {
+        Heir::Yes => told.inherited(state).collect(),
+        Heir::No => Vec::new(),
+    };
+    if own.len() > 1 || !gone.is_empty() {
+        put_together(writer, reader, gone, &own);
+    }
+    if !inherited.is_empty() {
+        put_together(writer, reader, &[], &inherited);
+    }
+}
+
+/// Posts one notice about agents that are gone and ended tasks, and withdraws the notices about each.
+fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: &[End<'_>]) {
+    if !writer.hears(&reader.name) {
+        return;
+    }
+    let mut tasks = Vec::new();
+    for end in ends {
+        if writer.is_full() {
+            break;
+        }
+        writer.push(Event::MessageSuperseded {
+            id: end.message.id.clone(),
+            members: vec![end.waits_for.clone()].into(),
+        });
+        tasks.extend(end.tasks);
+    }
+    if tasks.is_empty() && gone.is_empty() {
+        return;
+    }
+    let mut told = Notice::default();
+    if !gone.is_empty() {
+        let names = gone.iter().map(|name| notice![*name]).collect();
+        told = told.and(&"gone with their bridge: ").and(&listed(names));
+    }
+    let ids = tasks.iter().map(|task: &&Task| task.id.clone());
+    if !tasks.is_empty() {
+        if !gone.is_empty() {
+            told = told.and(&". ");
+        }
+        let tasks = tasks.iter().map(|task| {
+            let by = if task.by == reader.name {
+                Notice::default()
+            } else {
+                notice![" (assigned by ", task.by, ")"]
+            };
+            notice![task.id, " of ", task.agent, " ", task.status.told(), by]
+        });
+        told = told
+            .and(&"tasks that have ended: ")
+            .and(&listed(tasks.collect()))
+            .and(&"; get_task_result has what was said in each");
+    }
+    let ids = ids.collect();
+    writer.notice_of_ends(&reader.name, ids, told);
+}
+
+/// An unread notice of the end of one task or of several.
+struct End<'a> {
+    waits_for: &'a Name,
+    message: &'a Message,
+    tasks: &'a [&'a Task],
+}
+
+/// The tasks of whose end each notice tells, those that ended first before the others.
+struct Told<'a>(BTreeMap<&'a MessageId, Vec<&'a Task>>);
+
+impl<'a> Told<'a> {
+    fn of(state: &'a State) -> Self {
+        let mut told: BTreeMap<_, Vec<&Task>> = BTreeMap::new();
+        for task in state.tasks.values() {
+            if let Some(notice) = &task.notice {
+                told.entry(notice).or_default().push(task);
+            }
+        }
+        for tasks in told.values_mut() {
+            tasks.sort_by_key(|task| task.ended_ms);
+        }
+        Self(told)
+    }
+
+    /// Returns the unread notices of a name about ended tasks.
+    fn ends<'b>(&'b self, state: &'b State, name: &'b Name) -> impl Iterator<Item = End<'b>> {
+        state.unread(name).filter_map(move |message| {
+            let tasks = self.0.get(&message.id)?;
+            Some(End { waits_for: name, message, tasks })
+        })
+    }
+
+    /// Returns the unread notices of ended tasks for dead orchestrators, and those that an orchestrator inherited before it left.
+    fn inherited<'b>(&'b self, state: &'b State) -> impl Iterator<Item = End<'b>> {
+        let mut known = BTreeSet::new();
+        let last = state.departed().rev();
+        let last = last.filter(move |left| known.insert(&left.name));
+        let absent = last.filter(|left| {
+            left.kind == MemberKind::Orchestrator && state.live(&left.name).is_none()
+        });
+        absent.flat_map(move |left| {
+            let ends = self.ends(state, &left.name);
+            ends.filter(move |end| {
+                let is_anothers = |task: &&Task| task.by != left.name;
+                left.departure == Departure::Dead || end.tasks.iter().any(is_anothers)
+            })
+        })
+    }
+}
+
+/// Lists some, and counts the rest.
+fn listed(all: Vec<Notice>) -> Notice {
+    let more = all.len().saturating_sub(limits::NOTICE_IDS);
+    let shown = all.len() - more;
+    let mut text = Notice::default();
+    for (index, one) in all.into_iter().take(shown).enumerate() {
+        text = if index == 0 { text } else { text.and(&", ") };
+        text = text.and(&one);
+    }
+    if more > 0 {
+        text = text.and(&" and ").and(&more).and(&" more");
+    }
+    text
+}

@@ -1,0 +1,122 @@
+//! What proves that a message was read. Messages without proof are requeued.
+
+use crate::bus::event::{AnswerWritten, Event, Skip};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Delivery, Message, State};
+use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
+use crate::domain::messaging::DeliveryMethod;
+
+/// Writes that the model has received the answers of earlier calls of this session.
+pub(in crate::bus::rules) fn note_received(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    taken: &[CallId],
+) {
+    for call in taken {
+        if holds_or_held(writer.state, me, *call) {
+            writer.push(Event::MessageSeen { session: me, call: *call });
+        }
+    }
+}
+
+/// Says whether a call holds messages or a claim, or held messages that were requeued and not delivered since.
+fn holds_or_held(state: &State, session: SessionId, call: CallId) -> bool {
+    let Some(holder) = state.session(session) else {
+        return false;
+    };
+    let given_back = |message: &Message| matches!(message.delivery(&holder.name), Some(Delivery::Unread { last }) if last == Some((session, call)));
+    state.holds(session, call) || state.unread(&holder.name).any(given_back)
+}
+
+pub(in crate::bus::rules) fn settle(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    call: CallId,
+    seen: bool,
+) -> Result<(), Refusal> {
+    writer.acts_for(me, session)?;
+    if seen {
+        note_received(writer, session, &[call]);
+    } else if !writer.state.handed_to(session, call).is_empty() {
+        writer.requeue(session, call);
+    }
+    Ok(())
+}
+
+/// Ends the waits of an agent whose turn is over, and requeues the messages of its calls that nothing proves to be read.
+pub(in crate::bus::rules) fn end_calls(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+) -> Result<(), Refusal> {
+    let agent = writer.acts_for(me, session)?;
+    writer.deafen(session);
+    for wait in &agent.waits {
+        writer.push(Event::WaitEnded { session, call: wait.call });
+    }
+    let is_by_tool = |id: &MessageId| {
+        let delivery = writer.state.message(id)?.delivery(&agent.name)?;
+        matches!(delivery, Delivery::Handed { way, .. } if !way.is_by_turn()).then_some(())
+    };
+    let calls = agent.handed.iter();
+    let by_tools = calls.filter(|(_, ids)| ids.iter().any(|id| is_by_tool(id).is_some()));
+    let by_tools: Vec<_> = by_tools.map(|(call, _)| *call).collect();
+    for call in by_tools {
+        writer.requeue(session, call);
+    }
+    Ok(())
+}
+
+/// Writes that the answer of a call has been written to its client, if the call holds anything.
+pub(in crate::bus::rules) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {
+    let state = writer.state;
+    if state.holds(me, call) && !state.is_written(me, call) {
+        writer.push(Event::AnswerWritten(AnswerWritten { session: me, call, skip: Skip }));
+    }
+}
+
+/// Requeues the messages of hooks that have ended without printing them.
+pub(in crate::bus::rules) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, calls: &[CallId]) {
+    let unsaid = unsaid_by_hooks(writer.state, me);
+    for call in calls.iter().filter(|call| unsaid.contains(call)) {
+        writer.requeue(me, *call);
+    }
+}
+
+/// Returns the calls of hooks that hold messages and are not known to have printed them.
+pub(in crate::bus) fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
+    let mut calls = state.calls_handed_by(session, DeliveryMethod::Hook);
+    calls.retain(|call| !state.is_written(session, *call));
+    calls
+}
+
+/// Delivers the notice of a task's end with the call that brings the result to the assigner. The notice then counts as read when
+/// the result does, and is requeued with it.
+pub(in crate::bus::rules) fn take_notice(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    call: CallId,
+    id: &TaskId,
+) -> Result<(), Refusal> {
+    let state = writer.state;
+    let holder = writer.session(me)?;
+    let task = state.task(id);
+    let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
+    let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
+    let notice = notice.and_then(|notice| state.message(notice));
+    // A notice about several tasks is not read with the result of one.
+    let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
+    let Some(notice) = notice else { return Ok(()) };
+    if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {
+        writer.push(Event::MessageHanded {
+            ids: vec![notice.id.clone()],
+            member: holder.name.clone(),
+            session: me,
+            call,
+            way: DeliveryMethod::Piggyback,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! Rules of messages: sending, receiving, waiting, and what proves that a message was read.
+
+mod addressing;
+mod send;
+mod receive;
+mod wait;
+mod delivery_proofs;
+
+pub(super) use self::addressing::check_body;
+pub use self::addressing::known_member;
+pub(in crate::bus) use self::delivery_proofs::unsaid_by_hooks;
+pub(super) use self::delivery_proofs::{
+    end_calls, end_hooks, note_received, note_written, settle, take_notice,
+};
+pub(in crate::bus) use self::receive::picked;
+pub(super) use self::receive::take;
+pub(super) use self::send::{broadcast, send};
+pub(super) use self::wait::{end_wait, wait};

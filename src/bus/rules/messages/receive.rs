@@ -1,0 +1,57 @@
+//! Which unread messages a call takes.
+
+use crate::bus::event::Event;
+use crate::bus::rules::command::Pick;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Delivery, Message, State};
+use crate::domain::ids::{CallId, SessionId};
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
+
+pub(in crate::bus::rules) fn take(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    (call, way): (CallId, DeliveryMethod),
+    pick: &Pick,
+) -> Result<(), Refusal> {
+    let holder = writer.acts_for(me, session)?;
+    // Messages that this very command proves to be read are not delivered again.
+    let seen: Vec<_> = writer.seen_calls().collect();
+    let seen_now = |message: &Message| match message.delivery(&holder.name) {
+        Some(Delivery::Unread { last: Some(last) }) => seen.contains(&last),
+        _ => false,
+    };
+    let picked = picked(writer.state, &holder.name, pick, seen_now);
+    let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
+    if !ids.is_empty() {
+        writer.push(Event::MessageHanded { ids, member: holder.name.clone(), session, call, way });
+    }
+    Ok(())
+}
+
+/// Returns the unread messages of a member that a pick selects, oldest first, without those that are left out.
+pub(in crate::bus) fn picked<'a>(
+    state: &'a State,
+    name: &Name,
+    pick: &Pick,
+    left_out: impl Fn(&Message) -> bool,
+) -> Vec<&'a Message> {
+    let (mut picked, mut bytes) = (Vec::new(), 0);
+    for message in state.unread(name) {
+        let only = pick.only.as_ref();
+        let wanted = only.is_none_or(|only| only.contains(&message.id))
+            && pick.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
+            && pick.kind.is_none_or(|kind| message.kind == kind);
+        if !wanted || left_out(message) {
+            continue;
+        }
+        bytes += usize::try_from(message.body.bytes).unwrap_or(usize::MAX).min(pick.head_bytes);
+        if picked.len() == pick.limit || (bytes > pick.bytes && !picked.is_empty()) {
+            break;
+        }
+        picked.push(message);
+    }
+    picked
+}

@@ -1,0 +1,107 @@
+//! Sending a message to one member, in reply to another or to a request, or to everyone.
+
+use super::addressing::{check_body, known_member};
+use crate::bus::event::Body;
+use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::rules::requests::{note_known, respond};
+use crate::bus::state::State;
+use crate::domain::ids::{MessageId, RequestId, SessionId};
+use crate::domain::messaging::{Audience, MessageKind, Priority};
+use crate::domain::name::Name;
+
+/// What a reply answers.
+enum ReplyTo {
+    Message { id: MessageId, thread: MessageId },
+    Request { id: RequestId },
+}
+
+pub(in crate::bus::rules) fn send(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    to: &str,
+    (body, priority): (&Body, Priority),
+    reply_to: Option<&str>,
+) -> Result<(), Refusal> {
+    check_body("content", body)?;
+    let me = writer.session(me)?;
+    let to = known_member(writer.state, to)?.clone();
+    if to == me.name {
+        return Err(Refusal::ToYourself);
+    }
+    if !writer.has_room(&to, 1) {
+        let limit = writer.state.limits().unread;
+        let unread = writer.state.member(&to).map(|member| member.unread.len());
+        return Err(if unread.is_some_and(|unread| unread >= limit) {
+            Refusal::InboxFull { name: to, limit }
+        } else {
+            Refusal::InboxHeavy { name: to }
+        });
+    }
+    let mut post = Post::new(MessageKind::Message, me.name.clone(), to.clone(), body.clone());
+    post.priority = priority;
+    match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
+        None => {
+            writer.post(post);
+        }
+        Some(ReplyTo::Message { id, thread }) => {
+            note_known(writer, me, &thread);
+            post.reply_to = Some(id);
+            post.thread = Some(thread);
+            writer.post(post);
+        }
+        Some(ReplyTo::Request { id }) => {
+            if let Some(request) = writer.state.request(&id) {
+                note_known(writer, me, &request.message);
+            }
+            post.kind = MessageKind::Response;
+            respond(writer, me, &id, post);
+        }
+    }
+    Ok(())
+}
+
+/// Finds what a reply answers: a message that the sender may see, or a request. The message that shows a request stands for it.
+fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
+    if text.starts_with("req-") {
+        let id = RequestId::parse(text)?;
+        return match state.request(&id) {
+            Some(_) => Ok(ReplyTo::Request { id }),
+            None => Err(Refusal::UnknownRequest { id }),
+        };
+    }
+    let id = MessageId::parse(text)?;
+    let message = state.message(&id).filter(|message| message.is_visible_to(me));
+    let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
+    match &message.request {
+        Some(request)
+            if message.kind == MessageKind::Request && state.request(request).is_some() =>
+        {
+            Ok(ReplyTo::Request { id: request.clone() })
+        }
+        _ => Ok(ReplyTo::Message { id, thread: message.thread.clone() }),
+    }
+}
+
+pub(in crate::bus::rules) fn broadcast(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    body: &Body,
+) -> Result<(), Refusal> {
+    check_body("content", body)?;
+    let me = writer.session(me)?;
+    // A hung member would read the broadcast when it is out of date.
+    let hung = |name: &Name| writer.state.live(name).is_some_and(|live| live.hung);
+    let mut everyone = writer.everyone_but(&me.name);
+    everyone.retain(|name| !hung(name));
+    let to = writer.with_room(everyone);
+    if to.is_empty() {
+        return Ok(());
+    }
+    let mut post =
+        Post::new(MessageKind::Broadcast, me.name.clone(), me.name.clone(), body.clone());
+    post.audience = Audience::All;
+    post.to = to;
+    writer.post(post);
+    Ok(())
+}

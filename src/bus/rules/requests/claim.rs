@@ -1,0 +1,76 @@
+//! Claiming a request, which one member does, and answering it.
+
+use super::unheard_claims::{note_unheard, note_unheard_again};
+use crate::bus::event::{Body, Event};
+use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Request, Session};
+use crate::domain::ids::{CallId, RequestId, SessionId};
+use crate::domain::messaging::MessageKind;
+use crate::domain::messaging::RequestStatus;
+
+pub(in crate::bus::rules) fn claim(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    id: &RequestId,
+    call: CallId,
+) -> Result<(), Refusal> {
+    let me = writer.session(me)?;
+    let request =
+        writer.state.request(id).ok_or_else(|| Refusal::UnknownRequest { id: id.clone() })?;
+    if request.from == me.name {
+        return Err(Refusal::OwnRequest { id: id.clone() });
+    }
+    if request.status != RequestStatus::Open {
+        let owner = request.owner.as_ref();
+        return match owner {
+            Some(owner) if request.status == RequestStatus::Claimed && owner.session == me.id => {
+                note_unheard_again(writer, me, call, id);
+                Ok(())
+            }
+            _ => Err(lost(request)),
+        };
+    }
+    writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
+    if me.owner.is_some() {
+        note_unheard(writer, me.id, call, id);
+    }
+    writer.supersede(&request.message);
+    let text = Body::Text(format!("claimed by {}", me.name));
+    let mut post = Post::new(MessageKind::Response, me.name.clone(), request.from.clone(), text);
+    post.request = Some(id.clone());
+    post.claimed_by = Some(me.name.clone());
+    post.thread = Some(request.message.clone());
+    if writer.state.member(&request.from).is_some() {
+        writer.post(post);
+    }
+    Ok(())
+}
+
+/// Returns the refusal that names the owner, or says why the request cannot be claimed any more.
+fn lost(request: &Request) -> Refusal {
+    let by = request.owner.as_ref().map(|owner| owner.by.clone());
+    Refusal::ClaimLost { id: request.id.clone(), status: request.status, by }
+}
+
+/// Posts an answer to a request; the owner's answer to the requester completes it.
+pub(in crate::bus::rules) fn respond(
+    writer: &mut Writer<'_>,
+    me: &Session,
+    id: &RequestId,
+    mut post: Post,
+) {
+    let Some(request) = writer.state.request(id) else {
+        return;
+    };
+    let owned = request.status == RequestStatus::Claimed
+        && request.owner.as_ref().is_some_and(|owner| owner.session == me.id);
+    let completes = owned && post.to.first() == Some(&request.from);
+    post.request = Some(id.clone());
+    post.reply_to = Some(request.message.clone());
+    post.thread = Some(request.message.clone());
+    let message = writer.post(post);
+    if completes {
+        writer.push(Event::RequestCompleted { id: id.clone(), message });
+    }
+}

@@ -1,0 +1,72 @@
+//! Requests that end without an answer: expired, withdrawn with their author, or with the whole team.
+
+use std::collections::BTreeSet;
+
+use crate::bus::event::Event;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::notice;
+use crate::bus::state::Session;
+use crate::domain::ids::RequestId;
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+/// Ends an unanswered request.
+pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
+    writer.push(Event::RequestExpired { id: id.clone() });
+    let Some(request) = writer.state.request(id) else {
+        return;
+    };
+    writer.supersede(&request.message);
+    if tell {
+        let text = notice!["your request ", *id, " has expired: nobody claimed it in time"];
+        writer.notice_about(&request.id, &request.from, text);
+    }
+}
+
+/// Ends all requests when the last member of a team leaves: later members have work of their own.
+pub(in crate::bus::rules) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
+    let state = writer.state;
+    if state.live_sessions().iter().any(|live| live.id != last.id) {
+        return;
+    }
+    let ended: BTreeSet<_> = writer.events.iter().filter_map(expired).cloned().collect();
+    let left = state.unanswered_requests();
+    // The rest of very many expires at its own time.
+    let left = left.filter(|request| !ended.contains(&request.id));
+    for request in left.take(limits::DUE_AT_ONCE) {
+        writer.push(Event::RequestExpired { id: request.id.clone() });
+        writer.supersede(&request.message);
+        let told =
+            notice!["your request ", request.id, " has ended with the team: nobody was left",];
+        writer.notice_about(&request.id, &request.from, told);
+    }
+}
+
+fn expired(event: &Event) -> Option<&RequestId> {
+    match event {
+        Event::RequestExpired { id } => Some(id),
+        _ => None,
+    }
+}
+
+/// Ends the requests of a member that will never read an answer, and notifies their owners.
+pub(in crate::bus::rules) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) {
+    let state = writer.state;
+    let own = state.unanswered_requests().filter(|own| own.from == *name);
+    for request in own.take(limits::DUE_AT_ONCE) {
+        // The rest of very many expires at its own time.
+        if writer.is_full() {
+            break;
+        }
+        expire(writer, &request.id, false);
+        if let Some(owner) = &request.owner {
+            let text = notice![
+                *name,
+                " has left, and with it ends its request ",
+                request.id,
+                " that you hold"
+            ];
+            writer.notice_about(&request.id, &owner.by, text);
+        }
+    }
+}

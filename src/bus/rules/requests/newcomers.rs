@@ -1,0 +1,43 @@
+//! Showing open requests to a newcomer.
+
+use crate::bus::event::Event;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::state::{Request, State};
+use crate::domain::ids::SessionId;
+use crate::domain::name::Name;
+
+/// Returns the open requests that a member may claim, oldest first.
+pub(in crate::bus::rules) fn claimable_by<'a>(state: &'a State, name: &Name) -> Vec<&'a Request> {
+    let open = state.open_requests();
+    open.filter(|request| request.from != *name).collect()
+}
+
+/// Shows a newcomer the next of the requests that were open when it joined.
+pub(in crate::bus::rules) fn show_remaining_requests(writer: &mut Writer<'_>, newcomer: SessionId) {
+    let state = writer.state;
+    if let Some(session) = state.session(newcomer) {
+        let rest: Vec<_> = state.not_shown_to(session).collect();
+        show_requests(writer, &session.name, &rest);
+    }
+}
+
+/// Puts as many requests into a newcomer's inbox as fit into the append. The rest is due at once.
+pub(in crate::bus::rules) fn show_requests(
+    writer: &mut Writer<'_>,
+    name: &Name,
+    requests: &[&Request],
+) {
+    for request in requests {
+        if writer.is_full() {
+            return;
+        }
+        writer.push(Event::MessageAddressed {
+            id: request.message.clone(),
+            to: vec![name.clone()].into(),
+        });
+        let shown = writer.state.message(&request.message);
+        if let Some(shown) = shown {
+            writer.deliver_to_waits(shown, std::slice::from_ref(name));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Opening a request.
+
+use crate::bus::event::{Body, Event, RequestOpened};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::messages::check_body;
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Message, Origin};
+use crate::domain::ids::{RequestId, SessionId};
+use crate::domain::limits;
+
+pub(in crate::bus::rules) fn open(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    description: &Body,
+    context: Option<&Body>,
+    (nudge_ms, ttl_ms): (u64, u64),
+) -> Result<(), Refusal> {
+    check_body("description", description)?;
+    if let Some(context) = context {
+        check_body("context", context)?;
+    }
+    let me = writer.session(me)?;
+    let own = writer.state.pending_requests(&me.name);
+    if own >= limits::MAX_OWN_REQUESTS {
+        let limit = limits::MAX_OWN_REQUESTS;
+        return Err(Refusal::TooManyRequests { limit });
+    }
+    let message = writer.message_id();
+    let id = writer.new_id(RequestId::from_bits, |state, id| state.requests.contains_key(id));
+    // A member with a full inbox is shown the request if it is reopened after a claim, and can claim it anyway.
+    let to = writer.with_room(writer.everyone_but(&me.name));
+    let opened = RequestOpened {
+        id,
+        message,
+        from: me.name.clone(),
+        to: writer.addressees(to.clone()),
+        description: description.clone(),
+        context: context.cloned(),
+        nudge_ms,
+        ttl_ms,
+    };
+    let shown = Message::opened(&opened, Origin::default());
+    writer.push(Event::RequestOpened(opened));
+    writer.deliver_to_waits(&shown, &to);
+    Ok(())
+}

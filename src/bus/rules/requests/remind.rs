@@ -1,0 +1,45 @@
+//! Reminding the team of a request.
+
+use crate::bus::event::{Body, Event};
+use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::notice::notice;
+use crate::bus::state::{Due, Request};
+use crate::domain::ids::RequestId;
+use crate::domain::messaging::{Audience, MessageKind};
+
+/// Reminds all members of an unclaimed request, and notifies its author.
+pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
+    writer.push(Event::RequestNudged { id: id.clone() });
+    let Some(request) = writer.state.request(id) else {
+        return;
+    };
+    let text =
+        format!("the request {id} of {} is still open: claim_request takes it", request.from);
+    remind(writer, request, text);
+    let expiry = Due::Expire(id.clone());
+    let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
+    let text = notice![
+        "nobody has claimed your request ",
+        *id,
+        " yet; all were reminded. It stays open for another ",
+        left_s,
+        " s"
+    ];
+    // It is no news of the request itself, so it ends no wait for that.
+    writer.notice(&request.from, text);
+}
+
+/// Tells all other members that a request can be claimed.
+pub(in crate::bus::rules) fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
+    let to = writer.with_room(writer.everyone_but(&request.from));
+    if to.is_empty() {
+        return;
+    }
+    let mut post =
+        Post::new(MessageKind::Nudge, request.from.clone(), request.from.clone(), Body::Text(text));
+    post.audience = Audience::All;
+    post.to = to;
+    post.request = Some(request.id.clone());
+    post.thread = Some(request.message.clone());
+    writer.post(post);
+}

@@ -1,0 +1,68 @@
+//! Reopening a request whose owner has left or does not answer.
+
+use super::remind::remind;
+use crate::bus::event::{Addressees, Event};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::notice;
+use crate::bus::state::{Delivery, Message, Request, Session};
+use crate::domain::ids::RequestId;
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+/// Reopens the requests that a session held. The rest of very many is reopened by timers.
+pub(in crate::bus::rules) fn reopen_claims(writer: &mut Writer<'_>, session: &Session) {
+    let held = writer.state.claimed_by(session.id);
+    for request in held.take(limits::DUE_AT_ONCE) {
+        if writer.is_full() {
+            break;
+        }
+        reopen(writer, &request.id);
+    }
+}
+
+/// Reopens a request whose owner has left, is leaving, or has been silent for too long.
+pub(in crate::bus::rules) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
+    let owner = writer.state.request(id).and_then(|one| one.owner.as_ref());
+    let lives = owner.is_some_and(|owner| {
+        writer.state.session(owner.session).is_some() && !writer.is_leaving(owner.session)
+    });
+    let how = if lives { "does not answer" } else { "is gone" };
+    reopen_as(writer, id, how);
+}
+
+/// Reopens a request, and tells its author and the team what happened to the owner.
+pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static str) {
+    writer.push(Event::RequestReopened { id: id.clone() });
+    let state = writer.state;
+    let Some(request) = state.request(id) else {
+        return;
+    };
+    let Some(owner) = &request.owner else {
+        return;
+    };
+    let gone = &owner.by;
+    if let Some(message) = state.message(&request.message) {
+        let not_shown = not_shown_to(writer, request, message);
+        if !not_shown.is_empty() {
+            let to = if not_shown.len() > limits::NAMED_AT_ONCE {
+                Addressees::AllBut(vec![request.from.clone()])
+            } else {
+                not_shown.clone().into()
+            };
+            writer.push(Event::MessageAddressed { id: request.message.clone(), to });
+            writer.deliver_to_waits(message, &not_shown);
+        }
+    }
+    let text =
+        format!("the request {id} of {} is open again: {gone} held it and {how}", request.from);
+    remind(writer, request, text);
+    let text = notice![*gone, " ", how, " and held your request ", *id, ": it is open again"];
+    writer.notice_about(&request.id, &request.from, text);
+}
+
+/// Returns the live members that have not been shown a request: it was withdrawn from them, or they joined while it was claimed.
+fn not_shown_to(writer: &Writer<'_>, request: &Request, message: &Message) -> Vec<Name> {
+    let not_shown =
+        |name: &Name| matches!(message.delivery(name), None | Some(Delivery::Superseded));
+    writer.everyone_but(&request.from).into_iter().filter(not_shown).collect()
+}

@@ -1,0 +1,110 @@
+//! What others ask about members: who is live, who serves a process, who has nothing to do.
+
+use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
+use crate::domain::ids::SessionId;
+use crate::domain::member::{Activity, MemberKind, ProcessMark};
+use crate::domain::name::Name;
+
+impl State {
+    /// Returns a live session.
+    pub fn session(&self, id: SessionId) -> Option<&Session> {
+        self.sessions.get(&id)
+    }
+
+    /// Returns a known name.
+    pub fn member(&self, name: &Name) -> Option<&Member> {
+        self.members.get(name)
+    }
+
+    /// Says whether a known name was generated.
+    pub fn is_made_up(&self, name: &Name) -> bool {
+        self.member(name).is_some_and(|member| !member.chosen)
+    }
+
+    /// Returns the live session of that name.
+    pub fn live(&self, name: &Name) -> Option<&Session> {
+        self.members.get(name)?.session.and_then(|id| self.sessions.get(&id))
+    }
+
+    /// Returns all live sessions, the longest here first.
+    pub fn live_sessions(&self) -> Vec<&Session> {
+        let mut all: Vec<_> = self.sessions.values().collect();
+        all.sort_by_key(|session| session.since_seq);
+        all
+    }
+
+    /// Returns the ids of all live sessions.
+    pub fn session_ids(&self) -> impl Iterator<Item = SessionId> {
+        self.sessions.keys().copied()
+    }
+
+    /// Returns how many agents live.
+    pub(in crate::bus) fn live_agents(&self) -> usize {
+        let is_agent = |session: &&Session| session.kind == MemberKind::Agent;
+        self.sessions.values().filter(is_agent).count()
+    }
+
+    /// Returns every known name.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.members.values().map(|member| &member.name)
+    }
+
+    /// Returns the sessions that left last, oldest first.
+    pub fn departed(&self) -> impl DoubleEndedIterator<Item = &EndedSession> {
+        self.departed.iter()
+    }
+
+    /// Returns how to resume the last agent of a name, if that is still known.
+    pub fn past_agent(&self, name: &Name) -> Option<(&EndedSession, &ResumeInfo)> {
+        let mut of_name = self.departed.iter().rev().filter(|left| left.name == *name);
+        of_name.find_map(|left| Some((left, left.past.as_ref()?)))
+    }
+
+    /// Says whether a member has nothing to do and no other member waits for it: no task, no mail, no waiting call, no question, no
+    /// request of its own or of others.
+    pub fn is_at_rest(&self, live: &Session) -> bool {
+        live.stop.is_none()
+            && !live.stuck
+            && live.activity == Activity::Idle
+            && live.running.is_none()
+            && live.queue.is_empty()
+            && live.waits.is_empty()
+            && live.handed.is_empty()
+            && self.unread(&live.name).next().is_none()
+            && self.open_permissions_of(live.id).is_empty()
+            && self.pending_requests(&live.name) == 0
+            && self.claimed_by(live.id).next().is_none()
+    }
+
+    /// Returns the live session that joined by itself and serves one of these processes: the first of them that has one, and of
+    /// several the orchestrator, then the longest here.
+    pub fn serving(&self, clients: &[ProcessMark]) -> Option<&Session> {
+        let of = |client: &ProcessMark| {
+            let those = self.sessions.values().filter(|session| session.client == Some(*client));
+            those.min_by_key(|session| {
+                let leads = session.kind == MemberKind::Orchestrator;
+                (!leads, session.since_seq)
+            })
+        };
+        clients.iter().find_map(of)
+    }
+
+    /// Returns the session that keeps the view of members up to date: the orchestrator longest here, else the peer.
+    pub(in crate::bus) fn view_keeper(&self) -> Option<SessionId> {
+        self.keeper_of(|_| true)
+    }
+
+    /// Returns the session that watches all others: the view keeper, unless its heartbeat stands still.
+    pub(in crate::bus) fn lookout(&self) -> Option<SessionId> {
+        self.keeper_of(|session| !session.hung)
+    }
+
+    fn keeper_of(&self, can: impl Fn(&Session) -> bool) -> Option<SessionId> {
+        let kept_by = |kind: MemberKind| {
+            let those = self.sessions.values();
+            let those = those.filter(|session| session.kind == kind && can(session));
+            those.min_by_key(|session| session.since_seq).map(|session| session.id)
+        };
+        kept_by(MemberKind::Orchestrator).or_else(|| kept_by(MemberKind::Peer))
+    }
+}

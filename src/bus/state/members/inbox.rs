@@ -1,0 +1,42 @@
+//! The unread messages in an inbox, and the sum of their bytes, which follows from them and is not stored.
+//!
+//! The sum is kept by adding and subtracting. If a log gives a seq twice, which no rules do, it is computed again.
+
+use crate::bus::state::{Member, Message, State};
+
+impl Member {
+    /// Puts a message into the inbox. Says whether the sum is still known.
+    #[must_use]
+    pub(in crate::bus::state) fn receive(&mut self, message: &Message) -> bool {
+        let before = self.unread.insert(message.seq, message.id.clone());
+        // Wrapping, so that taking out what was put in always leads back.
+        self.unread_bytes = self.unread_bytes.wrapping_add(message.body.bytes);
+        before.is_none()
+    }
+
+    /// Removes a message from the inbox, if it is there. Says whether the sum is still known.
+    #[must_use]
+    pub(in crate::bus::state) fn lose(&mut self, message: &Message) -> bool {
+        let Some(gone) = self.unread.remove(&message.seq) else {
+            return true;
+        };
+        self.unread_bytes = self.unread_bytes.wrapping_sub(message.body.bytes);
+        gone == message.id
+    }
+}
+
+impl State {
+    /// Computes the sums of all inboxes again.
+    pub(in crate::bus::state) fn rebuild_inboxes(&mut self) {
+        let names: Vec<_> = self.members.keys().cloned().collect();
+        for name in names {
+            let Some(member) = self.members.get_mut(&name) else {
+                continue;
+            };
+            let unread = member.unread.values();
+            let unread = unread.filter_map(|id| self.messages.get(id));
+            let bytes = unread.map(|message| message.body.bytes);
+            member.unread_bytes = bytes.fold(0, u64::wrapping_add);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! How the events of members change the state.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::bus::event::{Event, Joined, Starting};
+use crate::bus::state::apply::At;
+use crate::bus::state::{
+    Chunked, Delivery, Due, EndedSession, Member, ResumeInfo, Session, State, StopMode, size_bounds,
+};
+use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::name::Name;
+
+impl Session {
+    /// Returns a session that has done nothing yet.
+    fn begun(id: SessionId, name: Name, kind: MemberKind, at: &At) -> Self {
+        Self {
+            id,
+            name,
+            kind,
+            profile: None,
+            model: None,
+            cwd: None,
+            roles: Vec::new(),
+            owner: None,
+            token_hash: None,
+            pid: None,
+            client: None,
+            activity: Activity::Starting,
+            tools: Tools::Unproven,
+            since_seq: at.seq,
+            since: at.tick,
+            last_ms: at.ts,
+            running: None,
+            queue: VecDeque::new(),
+            stop: None,
+            handed: BTreeMap::new(),
+            unheard: BTreeMap::new(),
+            written: BTreeSet::new(),
+            held_since: BTreeMap::new(),
+            waits: Vec::new(),
+            run: None,
+            stalled: false,
+            stuck: false,
+            hung: false,
+            restarts: 0,
+            ways: Vec::new(),
+        }
+    }
+}
+
+impl State {
+    /// Notes a property of an agent: its delivery methods, its model, its tools.
+    pub(in crate::bus::state) fn member_trait(&mut self, session: SessionId, event: &Event) {
+        let Some(session) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        match event {
+            Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
+            Event::MemberModel { model, .. } => {
+                session.model = size_bounds::name(Some(model), limits::MODEL_BYTES);
+            }
+            Event::MemberTools { tools, .. } => session.tools = *tools,
+            _ => {}
+        }
+    }
+
+    pub(in crate::bus::state) fn member_activity(
+        &mut self,
+        session: SessionId,
+        activity: Activity,
+        at: &At,
+    ) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.activity = activity;
+            session.stalled = false;
+            session.last_ms = at.ts;
+        }
+    }
+
+    pub(in crate::bus::state) fn stop_asked(&mut self, session: SessionId, kill: bool) {
+        let Some(session) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        let mode = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
+        if session.stop != Some(StopMode::AtOnce) {
+            session.stop = Some(mode);
+        }
+        session.activity = Activity::Stopping;
+    }
+
+    pub(in crate::bus::state) fn member_starting(&mut self, starting: &Starting, at: &At) {
+        let session = Session {
+            profile: Some(starting.profile.clone()),
+            model: size_bounds::name(starting.model.as_ref(), limits::MODEL_BYTES),
+            cwd: Some(starting.cwd.clone()),
+            roles: starting.roles.clone(),
+            owner: Some(starting.owner),
+            token_hash: Some(starting.token_hash.clone()),
+            activity: Activity::Starting,
+            ..Session::begun(starting.session, starting.name.clone(), MemberKind::Agent, at)
+        };
+        self.enter(session, starting.chosen);
+    }
+
+    pub(in crate::bus::state) fn member_joined(&mut self, joined: &Joined, at: &At) {
+        if let Some(session) = self.sessions.get_mut(&joined.session) {
+            session.pid = Some(joined.pid);
+            session.model = size_bounds::name(joined.model.as_ref(), limits::MODEL_BYTES)
+                .or(session.model.take());
+            session.activity = Activity::Idle;
+            return;
+        }
+        let session = Session {
+            model: size_bounds::name(joined.model.as_ref(), limits::MODEL_BYTES),
+            roles: joined.roles.clone(),
+            pid: Some(joined.pid),
+            client: joined.client,
+            activity: Activity::Idle,
+            tools: Tools::Ready,
+            ..Session::begun(joined.session, joined.name.clone(), joined.kind, at)
+        };
+        self.enter(session, joined.chosen);
+    }
+
+    fn enter(&mut self, session: Session, chosen: bool) {
+        self.absent.remove(&session.name);
+        let name = session.name.clone();
+        let member = self.members.entry(name.clone()).or_insert_with(|| Member {
+            name: name.clone(),
+            chosen,
+            session: None,
+            unread: Chunked::default(),
+            unread_bytes: 0,
+        });
+        member.name = name;
+        member.chosen = chosen;
+        member.session = Some(session.id);
+        if self.open_requests().next().is_some() {
+            self.newcomers.insert(session.id);
+        }
+        self.sessions.insert(session.id, session);
+    }
+
+    pub(in crate::bus::state) fn member_left(
+        &mut self,
+        id: SessionId,
+        departure: Departure,
+        detail: Option<&str>,
+        at: &At,
+    ) {
+        let calls: Vec<_> = self
+            .sessions
+            .get(&id)
+            .map(|session| session.handed.keys().copied().collect())
+            .unwrap_or_default();
+        for call in calls {
+            self.message_returned(id, call);
+        }
+        let Some(session) = self.sessions.remove(&id) else {
+            return;
+        };
+        for wait in &session.waits {
+            self.timers.stop(&Due::Wait(id, wait.call));
+        }
+        for call in session.unheard.values() {
+            self.timers.stop(&Due::Handed(id, *call));
+        }
+        self.permissions_end(id);
+        self.workflows_left_by(id);
+        if let Some(member) = self.members.get_mut(&session.name)
+            && member.session == Some(id)
+        {
+            member.session = None;
+            // If mail does not wait, the rest that did not fit into the append of the leaving is abandoned at once.
+            let waits = member.chosen || departure.leaves_mail_waiting(session.kind);
+            self.name_is_absent(&session.name, waits.then_some(at.ts));
+        }
+        self.reopen_soon(id, at);
+        if departure == Departure::Dead && session.kind == MemberKind::Agent {
+            self.leave_to_be_swept(id, session.run.clone());
+        }
+        self.forget_member_if_idle(&session.name);
+        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| ResumeInfo {
+            profile,
+            cwd,
+            model: session.model,
+            acp_session: session.run.and_then(|run| run.acp_session),
+        });
+        self.departed.push_back(EndedSession {
+            past,
+            name: session.name,
+            session: id,
+            kind: session.kind,
+            departure,
+            detail: detail.map(size_bounds::words),
+            since: session.since,
+            at: at.tick,
+            last_ms: session.last_ms,
+        });
+        while self.departed.len() > limits::KEPT_DEPARTED {
+            self.departed.pop_front();
+        }
+    }
+
+    /// Forgets a name without a session once its inbox is empty: at once if it was generated and no task that it assigned still
+    /// has to end, else when its time of waiting is over.
+    pub(in crate::bus::state) fn forget_member_if_idle(&mut self, name: &Name) {
+        let Some(member) = self.members.get(name) else {
+            return;
+        };
+        let is_left = member.session.is_none() && member.unread.is_empty();
+        let waits = || member.chosen || self.has_tasks_by(name);
+        if is_left && !(self.absent.contains_key(name) && waits()) {
+            self.absent.remove(name);
+            self.members.remove(name);
+        }
+    }
+
+    /// Forgets a name. Messages that came into its inbox in the same append are abandoned by the next.
+    pub(in crate::bus::state) fn member_forgotten(&mut self, name: &Name) {
+        self.absent.remove(name);
+        if let Some(member) = self.members.get_mut(name) {
+            let is_unread = |id: &MessageId| {
+                let message = self.messages.get(id);
+                let delivery = message.and_then(|message| message.delivery(name));
+                matches!(delivery, Some(Delivery::Unread { .. }))
+            };
+            let unread = member.unread.iter().filter(|(_, id)| is_unread(id));
+            member.unread = unread.map(|(seq, id)| (*seq, id.clone())).collect();
+        }
+        self.rebuild_inboxes();
+        self.forget_member_if_idle(name);
+        let is_left = |member: &Member| member.session.is_none();
+        if self.members.get(name).is_some_and(is_left) {
+            self.name_is_absent(name, None);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! How the events of messages and waits change the state.
+
+use std::collections::BTreeSet;
+
+use crate::bus::event::LogPosition;
+use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
+use crate::bus::state::apply::At;
+use crate::bus::state::{Delivery, Due, Message, State, Wait};
+use crate::domain::ids::{CallId, MessageId, SessionId};
+use crate::domain::limits;
+use crate::domain::member::Activity;
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind};
+use crate::domain::name::Name;
+use crate::domain::timeouts;
+
+impl State {
+    pub(in crate::bus::state) fn message_sent(&mut self, sent: &MessageSent, at: &At) {
+        if sent.kind == MessageKind::Notice {
+            for id in sent.task.iter().chain(&sent.ends) {
+                if let Some(task) = self.tasks.get_mut(id) {
+                    task.notice = Some(sent.id.clone());
+                }
+            }
+        }
+        let message = Message::sent(sent, at.origin());
+        self.message_arrives(message, &sent.to);
+    }
+
+    pub(in crate::bus::state) fn message_arrives(&mut self, mut message: Message, to: &Addressees) {
+        let id = message.id.clone();
+        if let Author::Member(from) = &mut message.from {
+            self.share(from);
+        }
+        if let Audience::One(to) = &mut message.audience {
+            self.share(to);
+        }
+        if self.messages.insert(id.clone(), message).is_some() {
+            // The rules give no id twice. In a log that does, the inboxes with the earlier message have another length now.
+            self.rebuild_inboxes();
+        }
+        self.put_into_inboxes(&id, to);
+    }
+
+    /// Makes a name share its text with its member's: there may be thousands of messages of one member.
+    fn share(&self, name: &mut Name) {
+        if let Some(member) = self.members.get(name)
+            && member.name.as_str() == name.as_str()
+        {
+            *name = member.name.clone();
+        }
+    }
+
+    pub(in crate::bus::state) fn put_into_inboxes(&mut self, id: &MessageId, to: &Addressees) {
+        let to = self.missing_from(id, to);
+        let Some(message) = self.messages.get_mut(id) else {
+            return;
+        };
+        let mut is_known = true;
+        for name in to {
+            if let Some(member) = self.members.get_mut(&name) {
+                let fresh = Delivery::Unread { last: None };
+                message.deliveries.insert(member.name.clone(), fresh);
+                is_known &= member.receive(message);
+            }
+        }
+        if !is_known {
+            self.rebuild_inboxes();
+        }
+        self.end_message_if_settled(id);
+    }
+
+    /// Returns the members whose inboxes get a message by an event.
+    fn missing_from(&self, id: &MessageId, to: &Addressees) -> Vec<Name> {
+        let but = match to {
+            Addressees::Named(names) => return names.clone(),
+            Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
+        };
+        let message = self.messages.get(id);
+        let lacks = |name: &Name| {
+            let delivery = message.and_then(|message| message.delivery(name));
+            matches!(delivery, None | Some(Delivery::Superseded))
+        };
+        let live = self.members.values().filter(|one| one.session.is_some());
+        live.map(|member| &member.name)
+            .filter(|name| !but.contains(name) && lacks(name))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the members from whose inboxes an event withdraws a message.
+    pub(in crate::bus::state) fn in_inbox_of(
+        &self,
+        id: &MessageId,
+        members: &Addressees,
+    ) -> Vec<Name> {
+        let but = match members {
+            Addressees::Named(names) => return names.clone(),
+            Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
+        };
+        let Some(message) = self.messages.get(id) else {
+            return Vec::new();
+        };
+        let unread = |delivery: &Delivery| matches!(delivery, Delivery::Unread { .. });
+        let deliveries = message.deliveries.iter();
+        deliveries
+            .filter(|(name, delivery)| unread(delivery) && !but.contains(name))
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    pub(in crate::bus::state) fn message_handed(
+        &mut self,
+        ids: &[MessageId],
+        member: &Name,
+        (session, call, way): (SessionId, CallId, DeliveryMethod),
+        at: &At,
+    ) {
+        let Some(holder) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        let held = holder.handed.entry(call).or_default();
+        let mut is_known = true;
+        for id in ids {
+            let Some(message) = self.messages.get_mut(id) else {
+                continue;
+            };
+            let delivery = message.deliveries.get_mut(member);
+            let Some(delivery @ Delivery::Unread { .. }) = delivery else {
+                continue;
+            };
+            *delivery = Delivery::Handed { session, call, way };
+            if let Some(member) = self.members.get_mut(member) {
+                is_known &= member.lose(message);
+            }
+            held.push(id.clone());
+        }
+        if held.is_empty() {
+            holder.handed.remove(&call);
+            return;
+        }
+        if way == DeliveryMethod::Prompt {
+            // It is a prompt of its own: a turn begins with it.
+            holder.activity = Activity::Running;
+        }
+        if way == DeliveryMethod::Pull {
+            holder.waits.retain(|wait| wait.call != call);
+            self.timers.stop(&Due::Wait(session, call));
+        }
+        if !way.is_by_turn() {
+            holder.held_since.insert(call, at.tick.ms);
+            self.timers.start(Due::Handed(session, call), at.tick.ms, timeouts::HANDED_MS);
+        }
+        if !is_known {
+            self.rebuild_inboxes();
+        }
+    }
+
+    /// Requeues the messages of a call.
+    pub(in crate::bus::state) fn message_returned(&mut self, session: SessionId, call: CallId) {
+        let (name, ids) = self.take_handed(session, call);
+        let Some(name) = name else { return };
+        for id in ids {
+            let Some(message) = self.messages.get_mut(&id) else {
+                continue;
+            };
+            let Some(delivery) = message.deliveries.get_mut(&name) else {
+                continue;
+            };
+            *delivery = Delivery::Unread { last: Some((session, call)) };
+            if let Some(member) = self.members.get_mut(&name)
+                && !member.receive(message)
+            {
+                self.rebuild_inboxes();
+            }
+        }
+    }
+
+    /// Marks the messages of a call as read, even if they were requeued and not delivered since, and its claims as known.
+    pub(in crate::bus::state) fn message_seen(&mut self, session: SessionId, call: CallId) {
+        if let Some(holder) = self.sessions.get_mut(&session) {
+            holder.unheard.retain(|_, by| *by != call);
+        }
+        let (name, mut ids) = self.take_handed(session, call);
+        let Some(name) = name else { return };
+        if let Some(member) = self.members.get(&name) {
+            let given_back = |id: &&MessageId| {
+                let delivery =
+                    self.messages.get(id).and_then(|message| message.deliveries.get(&name));
+                matches!(delivery, Some(Delivery::Unread { last }) if *last == Some((session, call)))
+            };
+            ids.extend(member.unread.values().filter(given_back).cloned());
+        }
+        for id in &ids {
+            self.settle(id, &name, Delivery::Seen);
+        }
+    }
+
+    /// Notes that the answer of a call has been written.
+    pub(in crate::bus::state) fn answer_written(&mut self, written: &AnswerWritten) {
+        let AnswerWritten { session, call, .. } = *written;
+        if self.holds(session, call)
+            && let Some(holder) = self.sessions.get_mut(&session)
+        {
+            holder.written.insert(call);
+            self.release_call(session, call);
+        }
+    }
+
+    /// Takes the list of messages from a call, with the name of the session's member.
+    fn take_handed(&mut self, session: SessionId, call: CallId) -> (Option<Name>, Vec<MessageId>) {
+        self.timers.stop(&Due::Handed(session, call));
+        let Some(holder) = self.sessions.get_mut(&session) else {
+            return (None, Vec::new());
+        };
+        let ids = holder.handed.remove(&call).unwrap_or_default();
+        let name = holder.name.clone();
+        self.release_call(session, call);
+        (Some(name), ids)
+    }
+
+    /// Ends the delivery of a message to one member.
+    pub(in crate::bus::state) fn settle(&mut self, id: &MessageId, name: &Name, outcome: Delivery) {
+        let Some(message) = self.messages.get_mut(id) else {
+            return;
+        };
+        let Some(delivery) = message.deliveries.get_mut(name) else {
+            return;
+        };
+        if delivery.is_final() {
+            return;
+        }
+        let mut release_call = None;
+        if let Delivery::Handed { session, call, .. } = *delivery
+            && let Some(holder) = self.sessions.get_mut(&session)
+            && let Some(ids) = holder.handed.get_mut(&call)
+        {
+            ids.retain(|other| other != id);
+            if ids.is_empty() {
+                holder.handed.remove(&call);
+                release_call = Some((session, call));
+            }
+        }
+        *delivery = outcome;
+        if let Some(member) = self.members.get_mut(name)
+            && !member.lose(message)
+        {
+            self.rebuild_inboxes();
+        }
+        if let Some((session, call)) = release_call {
+            self.release_call(session, call);
+        }
+        self.end_message_if_settled(id);
+    }
+
+    pub(in crate::bus::state) fn end_message_if_settled(&mut self, id: &MessageId) {
+        if !self.is_ended(id) {
+            return;
+        }
+        self.ended_messages.push_back(id.clone());
+        while self.ended_messages.len() > limits::KEPT_ENDED {
+            let Some(oldest) = self.ended_messages.pop_front() else {
+                break;
+            };
+            // It may have been addressed to further members since, and then it is not ended.
+            if self.is_ended(&oldest) {
+                self.messages.remove(&oldest);
+            }
+        }
+    }
+
+    /// Says whether all deliveries of a message are final. The message of a request is kept until the request ends, as it may
+    /// have to be shown to others.
+    fn is_ended(&self, id: &MessageId) -> bool {
+        let Some(message) = self.messages.get(id) else {
+            return false;
+        };
+        let of_unanswered = message.kind == MessageKind::Request
+            && message
+                .request
+                .as_ref()
+                .and_then(|request| self.requests.get(request))
+                .is_some_and(|request| !request.status.is_final());
+        let settled = |delivery: &Delivery| delivery.is_final();
+        !of_unanswered && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
+    }
+
+    /// Returns the place of the oldest text that may still be read: of an unsettled message, an unanswered request, an unfinished
+    /// task, or a workflow that has not ended. The steps of a workflow are all younger than its prompts.
+    pub(in crate::bus) fn oldest_text_alive(&self) -> Option<LogPosition> {
+        let messages = self.messages.values();
+        let messages = messages
+            .filter(|message| !self.is_ended(&message.id))
+            .map(|message| message.body.place);
+        let requests = self.unanswered_requests().map(|request| request.body.place);
+        let tasks = self.tasks.values();
+        let tasks = tasks.filter(|task| !task.status.is_final()).map(|task| task.prompt.place);
+        let workflows = self.workflows.values();
+        let workflows = workflows
+            .filter(|workflow| !workflow.status.is_final())
+            .map(|workflow| workflow.prompts.place);
+        messages.chain(requests).chain(tasks).chain(workflows).min()
+    }
+
+    pub(in crate::bus::state) fn wait_started(
+        &mut self,
+        session: SessionId,
+        wait: Wait,
+        timeout_ms: u64,
+        at: &At,
+    ) {
+        let Some(holder) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        self.timers.start(
+            Due::Wait(session, wait.call),
+            at.tick.ms,
+            timeout_ms.saturating_add(timeouts::WAIT_SLACK_MS),
+        );
+        holder.waits.push(wait);
+    }
+
+    pub(in crate::bus::state) fn wait_ended(&mut self, session: SessionId, call: CallId) {
+        self.timers.stop(&Due::Wait(session, call));
+        if let Some(holder) = self.sessions.get_mut(&session) {
+            holder.waits.retain(|wait| wait.call != call);
+        }
+    }
+}

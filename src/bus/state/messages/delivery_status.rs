@@ -1,0 +1,76 @@
+//! The delivery status of a message for each addressee: a list in the order of the names, since most messages have one addressee,
+//! and a broadcast has hundreds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bus::state::Delivery;
+use crate::domain::name::Name;
+
+/// One entry an addressee, in the order of the names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<(Name, Delivery)>")]
+pub struct Deliveries(Vec<(Name, Delivery)>);
+
+impl Deliveries {
+    /// Returns the delivery status for an addressee.
+    pub fn get(&self, name: &Name) -> Option<&Delivery> {
+        let at = self.find(name).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// Returns the same, to be changed.
+    pub(in crate::bus::state) fn get_mut(&mut self, name: &Name) -> Option<&mut Delivery> {
+        let at = self.find(name).ok()?;
+        Some(&mut self.0[at].1)
+    }
+
+    /// Sets the delivery status for an addressee, which may be new.
+    pub(in crate::bus::state) fn insert(&mut self, name: Name, delivery: Delivery) {
+        match self.find(&name) {
+            Ok(at) => self.0[at].1 = delivery,
+            Err(at) => {
+                if self.0.is_empty() {
+                    // Mostly it stays the only one, and there may be very many messages.
+                    self.0.reserve_exact(1);
+                }
+                self.0.insert(at, (name, delivery));
+            }
+        }
+    }
+
+    /// Goes through all of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Delivery)> {
+        self.0.iter().map(|(name, delivery)| (name, delivery))
+    }
+
+    /// Says whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Finds an addressee, or where it would stand. Who comes last in the order is found at once: so a list grows that is added in
+    /// that order.
+    fn find(&self, name: &Name) -> Result<usize, usize> {
+        match self.0.last() {
+            Some((last, _)) if last < name => Err(self.0.len()),
+            _ => self.0.binary_search_by(|(to, _)| to.cmp(name)),
+        }
+    }
+}
+
+impl FromIterator<(Name, Delivery)> for Deliveries {
+    fn from_iter<I: IntoIterator<Item = (Name, Delivery)>>(entries: I) -> Self {
+        let mut all = Self::default();
+        for (name, delivery) in entries {
+            all.insert(name, delivery);
+        }
+        all
+    }
+}
+
+/// Older snapshots have them in the order in which they were added.
+impl From<Vec<(Name, Delivery)>> for Deliveries {
+    fn from(entries: Vec<(Name, Delivery)>) -> Self {
+        entries.into_iter().collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! What others ask about messages: unread ones, those in flight, and which call waits for which.
+
+use crate::bus::state::{Chunked, Delivery, Message, State};
+use crate::domain::ids::{CallId, MessageId, SessionId};
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
+
+impl State {
+    /// Returns the message with that id, if the state still has its header.
+    pub fn message(&self, id: &MessageId) -> Option<&Message> {
+        self.messages.get(id)
+    }
+
+    /// Returns every message that the state has a header of, ended ones too.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.values()
+    }
+
+    /// Returns the unread messages of a name, oldest first.
+    pub fn unread<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
+        let ids = self.members.get(name).map(|member| &member.unread);
+        ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))
+    }
+
+    /// Returns the messages in flight with a call, oldest first.
+    pub(in crate::bus) fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
+        let ids = self.sessions.get(&session).and_then(|session| session.handed.get(&call));
+        ids.into_iter().flatten().filter_map(|id| self.messages.get(id)).collect()
+    }
+
+    /// Says whether a call got all that it holds by this time. Of deliveries by older versions that is not known, and assumed.
+    pub fn held_by(&self, session: SessionId, call: CallId, time_ms: u64) -> bool {
+        let session = self.sessions.get(&session);
+        let since = session.and_then(|session| session.held_since.get(&call));
+        since.is_none_or(|since| *since <= time_ms)
+    }
+
+    /// Says whether a call holds messages in an answer that was written to its client.
+    pub fn is_written(&self, session: SessionId, call: CallId) -> bool {
+        let session = self.sessions.get(&session);
+        session.is_some_and(|session| session.written.contains(&call))
+    }
+
+    /// Returns the calls of a session that deliver by this method.
+    pub fn calls_handed_by(&self, session: SessionId, way: DeliveryMethod) -> Vec<CallId> {
+        let Some(session) = self.sessions.get(&session) else {
+            return Vec::new();
+        };
+        let came_so = |ids: &Vec<MessageId>| {
+            let first = ids.first().and_then(|id| self.messages.get(id));
+            let delivery = first.and_then(|message| message.delivery(&session.name));
+            matches!(delivery, Some(Delivery::Handed { way: by, .. }) if by == way)
+        };
+        let calls = session.handed.iter();
+        calls.filter(|(_, ids)| came_so(ids)).map(|(call, _)| *call).collect()
+    }
+
+    /// Says whether a call waits.
+    pub fn waits(&self, session: SessionId, call: CallId) -> bool {
+        self.sessions
+            .get(&session)
+            .is_some_and(|session| session.waits.iter().any(|wait| wait.call == call))
+    }
+
+    /// Says whether there is an unread message that a call waits for.
+    pub(in crate::bus) fn misses(&self, session: SessionId, call: CallId) -> bool {
+        let Some(session) = self.sessions.get(&session) else {
+            return false;
+        };
+        let wait = session.waits.iter().find(|wait| wait.call == call);
+        wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(message)))
+    }
+}

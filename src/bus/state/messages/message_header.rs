@@ -1,0 +1,69 @@
+//! Makes the header of a message from the event that put it on the bus.
+
+use crate::bus::event::LogPosition;
+use crate::bus::event::{MessageSent, RequestOpened};
+use crate::bus::state::{BodyRef, Deliveries, Message};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+
+/// Where and when an event stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::bus) struct Origin {
+    /// Its own seq.
+    pub(in crate::bus) seq: u64,
+    /// Milliseconds since 1970.
+    pub(in crate::bus) wall_ms: i64,
+    /// Where its line begins.
+    pub(in crate::bus) place: LogPosition,
+    /// Which event of the line it is.
+    pub(in crate::bus) index: u16,
+}
+
+impl Origin {
+    /// Says where a text of the event is.
+    pub(in crate::bus) fn body(self, bytes: u64) -> BodyRef {
+        let Self { place, index, .. } = self;
+        BodyRef { place, index, bytes }
+    }
+}
+
+impl Message {
+    /// Makes the header of a message that was sent. It is in no inbox yet.
+    pub(in crate::bus) fn sent(sent: &MessageSent, origin: Origin) -> Self {
+        Self {
+            id: sent.id.clone(),
+            seq: origin.seq,
+            sent_ms: origin.wall_ms,
+            kind: sent.kind,
+            from: sent.from.clone(),
+            audience: sent.audience.clone(),
+            request: sent.request.clone(),
+            task: sent.task.clone(),
+            claimed_by: sent.claimed_by.clone(),
+            reply_to: sent.reply_to.clone(),
+            thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
+            priority: sent.priority,
+            body: origin.body(sent.body.bytes()),
+            deliveries: Deliveries::default(),
+        }
+    }
+
+    /// Makes the header of the message that shows a request. It is in no inbox yet.
+    pub(in crate::bus) fn opened(opened: &RequestOpened, origin: Origin) -> Self {
+        Self {
+            id: opened.message.clone(),
+            seq: origin.seq,
+            sent_ms: origin.wall_ms,
+            kind: MessageKind::Request,
+            from: Author::Member(opened.from.clone()),
+            audience: Audience::All,
+            request: Some(opened.id.clone()),
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: opened.message.clone(),
+            priority: Priority::Normal,
+            body: origin.body(opened.bytes()),
+            deliveries: Deliveries::default(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How the events of requests change the state.
+
+use crate::bus::event::RequestOpened;
+use crate::bus::state::apply::At;
+use crate::bus::state::{Claim, Due, Message, Request, State};
+use crate::domain::ids::{RequestId, SessionId};
+use crate::domain::limits;
+use crate::domain::messaging::RequestStatus;
+use crate::domain::name::Name;
+
+impl State {
+    pub(in crate::bus::state) fn request_opened(&mut self, opened: &RequestOpened, at: &At) {
+        let body = at.origin().body(opened.bytes());
+        let request = Request {
+            id: opened.id.clone(),
+            message: opened.message.clone(),
+            seq: at.seq,
+            from: opened.from.clone(),
+            opened_ms: at.ts,
+            status: RequestStatus::Open,
+            owner: None,
+            body,
+            open_left_ms: opened.ttl_ms,
+            nudge_left_ms: Some(opened.nudge_ms),
+        };
+        self.timers.stop(&Due::Reopen(opened.id.clone()));
+        self.timers.start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
+        self.timers.start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
+        self.put_request(request);
+        let message = Message::opened(opened, at.origin());
+        self.message_arrives(message, &opened.to);
+    }
+
+    pub(in crate::bus::state) fn request_claimed(
+        &mut self,
+        id: &RequestId,
+        by: &Name,
+        session: SessionId,
+        at: &At,
+    ) {
+        let (nudge, expire) = (Due::Nudge(id.clone()), Due::Expire(id.clone()));
+        let nudge_left_ms =
+            self.timers.runs(&nudge).then(|| self.timers.left_ms(&nudge, at.tick.ms));
+        let open_left_ms = self.timers.left_ms(&expire, at.tick.ms);
+        let is_known = self.change_request(id, |request| {
+            request.status = RequestStatus::Claimed;
+            request.owner = Some(Claim { by: by.clone(), session, fence: at.seq });
+            request.nudge_left_ms = nudge_left_ms;
+            request.open_left_ms = open_left_ms;
+        });
+        if !is_known {
+            return;
+        }
+        self.timers.stop(&nudge);
+        self.timers.stop(&expire);
+        self.timers.stop(&Due::Reopen(id.clone()));
+    }
+
+    pub(in crate::bus::state) fn request_reopened(&mut self, id: &RequestId, at: &At) {
+        self.end_unheard(id);
+        self.timers.stop(&Due::Reopen(id.clone()));
+        self.change_request(id, |request| {
+            request.status = RequestStatus::Open;
+            request.owner = None;
+        });
+        let Some(request) = self.requests.get(id) else {
+            return;
+        };
+        if let Some(left) = request.nudge_left_ms {
+            self.timers.start(Due::Nudge(id.clone()), at.tick.ms, left);
+        }
+        self.timers.start(Due::Expire(id.clone()), at.tick.ms, request.open_left_ms);
+    }
+
+    pub(in crate::bus::state) fn request_ended(&mut self, id: &RequestId, status: RequestStatus) {
+        self.end_unheard(id);
+        self.timers.stop(&Due::Nudge(id.clone()));
+        self.timers.stop(&Due::Expire(id.clone()));
+        self.timers.stop(&Due::Reopen(id.clone()));
+        self.change_request(id, |request| request.status = status);
+        let Some(request) = self.requests.get(id) else {
+            return;
+        };
+        let message = request.message.clone();
+        self.end_message_if_settled(&message);
+        self.ended_requests.push_back(id.clone());
+        while self.ended_requests.len() > limits::KEPT_ENDED {
+            if let Some(oldest) = self.ended_requests.pop_front() {
+                self.forget_request(&oldest);
+            }
+        }
+    }
+}
