@@ -24,19 +24,19 @@ use crate::sys::process::pid_namespace::{self, Sight};
 use crate::sys::{process, terminal};
 
 /// Why something is not done below an agent.
-const WHY: &str = "this process runs below an agent of a team (by BRIDGE_RUN in an environment, or by a guard of the bridge or a bridge \
-                   that leads among its ancestors)";
+const WHY: &str = "this process was started by an agent of a team (BRIDGE_RUN is set, or a shim or \
+                   an orchestrator of the bridge is among its ancestors)";
 
 /// The commands in which this binary leads a team, so that orphans of its agents fall to it.
 const LEADS: [&str; 2] = ["orchestrator", "run"];
 
 /// Why something is not done where nothing can be seen.
-const BLIND: &str = "this process cannot see who has started it, so it may run below an agent of a team: start it where `/proc` is \
-                     that of its own PID namespace";
+const BLIND: &str = "this process cannot see its ancestors, so an agent of a team may have started \
+                     it. Start it where `/proc` belongs to its own PID namespace";
 
 /// What such a process is told instead of any answer.
 const ADVICE: &str =
-    "an agent has the tools of the MCP server `bridge` that its own bridge gave it, and no others";
+    "use the tools of the MCP server `bridge` that this agent was started with";
 
 /// Says whether this process runs below an agent, or cannot know.
 pub(super) fn is_below_an_agent() -> bool {
@@ -74,15 +74,15 @@ pub(super) fn refuse_to(act: &str) -> Result<(), Failure> {
 /// left the tree of its agent (`at`, `systemd-run`) has none. While no agent is at work, containers and CI need neither.
 pub(super) fn refuse_an_agents_yes() -> Result<(), Failure> {
     if let Some(agent) = hidden_anywhere()? {
-        return Err(hides(&agent, "say yes for its user").into());
+        return Err(hides(&agent, "give its user's approval").into());
     }
     if !stdin().is_terminal()
         && !terminal::is_there()
         && let Some(agent) = open_bus::agent_at_work(|bus| find_agent(bus, |_| true))?
     {
         return Err(format!(
-            "this process has no terminal, and `{agent}` is an agent at work, which cannot say yes for its user: say it at a \
-             terminal, or end `{agent}` first"
+            "this process has no terminal, and `{agent}` is a live agent, which cannot give its \
+             user's approval. Run this in a terminal, or stop `{agent}` first"
         )
         .into());
     }
@@ -93,7 +93,7 @@ pub(super) fn refuse_an_agents_yes() -> Result<(), Failure> {
 pub(super) fn serve(instead_of: &'static str) -> Result<(), Failure> {
     let why = why().unwrap_or(WHY);
     agent::serve(move |error| {
-        tracing::debug!("no identity: {error}");
+        tracing::debug!("cannot read the agent's identity: {error}");
         format!("{why}, and an agent cannot {instead_of}: {ADVICE}")
     })
 }
@@ -101,9 +101,9 @@ pub(super) fn serve(instead_of: &'static str) -> Result<(), Failure> {
 /// Says why something is not done here as long as that agent is at work.
 pub(super) fn hides(agent: &Name, act: &str) -> String {
     format!(
-        "`{agent}` is an agent at work that cannot be seen from the PID namespace that this process runs in (a container, `bwrap` \
-         or `unshare`), so this process may run below it, and an agent cannot {act}: do that where the bridge of `{agent}` runs \
-         or outside of all containers, or end `{agent}` first"
+        "the live agent `{agent}` is not visible from this process's PID namespace (a container, \
+         `bwrap` or `unshare`), so it may have started this process, and an agent cannot {act}. Do \
+         it where the bridge of `{agent}` runs or outside all containers, or stop `{agent}` first"
     )
 }
 

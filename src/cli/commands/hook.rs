@@ -32,10 +32,10 @@ const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 /// Whom it speaks for.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct HookArguments {
-    /// The member whose messages go into the session [default: the one that this session has joined as].
+    /// The member whose messages are delivered [default: this session's own name].
     #[arg(long)]
     name: Option<Name>,
-    /// The project of the team [default: found from where the session works].
+    /// The project directory [default: found from the session's working directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }
@@ -96,9 +96,9 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
     let said = tokio::time::timeout(LIMIT, said)
         .await
-        .map_err(|_| "Claude Code has not said in time what the hook is about")???;
+        .map_err(|_| "timed out while reading the hook's input from Claude Code")???;
     let occasion: Occasion = serde_json::from_str(&said)
-        .map_err(|error| format!("what the hook is told cannot be read: {error}"))?;
+        .map_err(|error| format!("cannot parse the hook's input: {error}"))?;
     let Some(place) = occasion.place() else {
         return Ok(());
     };
@@ -154,8 +154,8 @@ async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Resu
     let membership = Membership::beside(bus, session)?;
     match tokio::time::timeout(LIMIT, membership.end_hooks()).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!("failed to give back what an earlier hook took: {error}"),
-        Err(_) => tracing::warn!("the bus had no time to give back what an earlier hook took"),
+        Ok(Err(error)) => tracing::warn!("failed to requeue messages of an earlier hook: {error}"),
+        Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
     }
     let mut call =
         if place.is_behind_a_step() { membership.call_behind_a_step() } else { membership.call() };
@@ -179,8 +179,8 @@ async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Resu
     let settled = async { if said.is_ok() { call.said().await } else { call.give_back().await } };
     match tokio::time::timeout(LIMIT, settled).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!("failed to settle what the hook took: {error}"),
-        Err(_) => tracing::warn!("the bus had no time to settle what the hook took"),
+        Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
+        Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
     }
     Call::end_hook(&membership, id);
     said
@@ -190,7 +190,7 @@ async fn take(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
     let taken =
         tokio::time::timeout(LIMIT, call.take(DeliveryMethod::Hook, claude_hook::pick())).await;
-    Ok(taken.map_err(|_| "the bus had no time for the hook")??)
+    Ok(taken.map_err(|_| "timed out while reading the bus for the hook")??)
 }
 
 impl Outlet {

@@ -34,16 +34,16 @@ const LOOK_FOR_SEAT: Duration = Duration::from_secs(10);
 /// Who leads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OrchestratorArguments {
-    /// The project that the team works in [default: found from the current directory].
+    /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// The name by which the team knows this session [default: orchestrator, or orchestrator-2 …].
+    /// The name of this session in the team [default: orchestrator, then orchestrator-2 …].
     #[arg(long)]
     name: Option<Name>,
-    /// A further configuration file, whose values win.
+    /// An extra configuration file that overrides all others.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     adopt: bool,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     };
     if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
         // The shims end their agents all the same; only a shim that is killed itself then leaves something.
-        tracing::debug!("orphans of agents do not fall to this process: {error}");
+        tracing::debug!("this process cannot adopt orphans of its agents: {error}");
     }
     let wish = match arguments.name {
         Some(name) => NameChoice::Chosen(name),
@@ -115,7 +115,7 @@ async fn lead(place: JoinTarget, leading: OrchestratorTeam, watch: &str) -> Resu
     drop((keeping, clearing));
     let hurry = async {
         let signal = shutdown.recv().await;
-        tracing::warn!("{signal} again: ending all agents at once");
+        tracing::warn!("{signal} again: killing all agents");
     };
     leading.shutdown(hurry).await;
     serve_mcp::leave(&membership).await;
@@ -128,7 +128,7 @@ async fn clear_up(membership: LazyMembership, directory: PathBuf) {
         // A place on a disk that hangs holds up this thread alone, and the end waits for it no longer than for any other.
         let cleared = tokio::task::spawn_blocking(move || open_bus::keep_counterparts(&directory));
         if let Err(error) = cleared.await {
-            tracing::debug!("the state directory was not cleared up: {error}");
+            tracing::debug!("failed to clean up the state directory: {error}");
         }
     }
 }
@@ -180,14 +180,14 @@ pub(crate) fn load(
 pub(crate) fn tell_what_does_not_count(config: &Config) {
     if config.unagreed().is_some() {
         tracing::warn!(
-            "the project's own bridge.toml would run programs or widen limits: that does not count before you have looked at it \
-             with `cli-team-bridge trust`"
+            "the project's own bridge.toml would run programs or raise limits. Those settings are \
+             ignored until you review and approve the file with `cli-team-bridge trust`"
         );
     }
     if config.leaves_out_auto_resume() {
         tracing::warn!(
-            "`resume = \"auto\"` never counts from a project's own bridge.toml: write it into your own config.toml, or name the \
-             file with --config"
+            "`resume = \"auto\"` is ignored in a project's own bridge.toml. Set it in your own \
+             config.toml, or name the file with --config"
         );
     }
 }

@@ -35,10 +35,10 @@ const LAST_LOOK: Duration = Duration::from_millis(500);
 /// For whom it watches.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WatchArguments {
-    /// Whose messages [default: those of the member that this session has joined as, else of the project's orchestrator].
+    /// The member to watch for [default: this session's own name, else the project's orchestrator].
     #[arg(long)]
     name: Option<Name>,
-    /// The project of the team [default: found from the current directory].
+    /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }

@@ -127,7 +127,7 @@ async fn a_projects_file_does_not_let_an_interrupted_workflow_go_on_by_itself() 
     lead.until("get_workflow_status", which.clone(), |status| status["status"] == "interrupted")
         .await;
     until("it says what does not count", || {
-        lead.stderr().contains("`resume = \"auto\"` never counts")
+        lead.stderr().contains("`resume = \"auto\"` is ignored")
     })
     .await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
@@ -193,10 +193,11 @@ async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
     let stage = hostile();
     let project = stage.project().to_str().unwrap().to_owned();
     for (typed, code, last) in
-        [("\n", 1, "not trusted"), ("yep\n", 1, "not trusted"), ("y\n", 0, "Trusted, as it is now")]
+        [("\n", 1, "not approved"), ("yep\n", 1, "not approved"), ("y\n", 0, "Approved in its \
+            current version")]
     {
         let mut terminal = Terminal::run_with(&stage, &["trust", &project], (40, 200));
-        terminal.until_shows("Trust it? [y/N]").await;
+        terminal.until_shows("Approve it? [y/N]").await;
         let screen = terminal.screen();
         assert!(screen.contains("[agents.scripted] would run \"sh\""), "{screen}");
         terminal.press(typed);
@@ -213,7 +214,7 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
     let listed = ["trust", "--list"];
     let (exit, said) = stage.ended(&listed, None).await;
     assert_eq!(exit.code, Some(0), "{said}");
-    assert!(said.contains("You have said yes to nothing"), "{said}");
+    assert!(said.contains("You have approved no files"), "{said}");
     let (_, shown) = trust(&stage, &[]).await;
     let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
     trust(&stage, &["--yes", &hash]).await;
@@ -232,7 +233,7 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
     lead.close().await;
     let (exit, said) = trust(&stage, &["--revoke"]).await;
     assert_eq!(exit.code, Some(1), "{said}");
-    assert!(said.contains("no yes to take back"), "{said}");
+    assert!(said.contains("no approval to revoke"), "{said}");
 }
 
 #[tokio::test]
@@ -272,7 +273,7 @@ async fn what_only_narrows_or_names_needs_no_yes() {
     lead.close().await;
     let (exit, said) = trust(&stage, &[]).await;
     assert_eq!(exit.code, Some(0), "{said}");
-    assert!(said.contains("Nothing to say yes to"), "{said}");
+    assert!(said.contains("Nothing to approve"), "{said}");
 }
 
 /// A gate that shows which of two variables it got.

@@ -156,7 +156,7 @@ async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
             let (exit, said) = stage.ended(&revoking, None).await;
             assert_eq!(exit.code, Some(0), "{named:?}: {said}");
             let (_, said) = stage.ended(&["trust", "--list"], None).await;
-            assert!(said.contains("You have said yes to nothing"), "{said}");
+            assert!(said.contains("You have approved no files"), "{said}");
             if plan.is_dir() {
                 std::fs::remove_dir(&plan).unwrap();
             } else if plan.exists() {
