@@ -210,7 +210,7 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
             Ok(ClientResult::ElicitResult(result)) => Some(result),
             Ok(_) => None,
             Err(error) => {
-                tracing::warn!("the client's user could not be asked: {error}");
+                tracing::warn!("failed to ask the client's user: {error}");
                 None
             }
         }
@@ -238,7 +238,7 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
     match membership.ask(ask).await {
         // Somebody else was faster.
         Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to write what the user said: {error}"),
+        Err(error) => tracing::warn!("failed to record the user's answer: {error}"),
     }
 }
 
@@ -271,7 +271,7 @@ fn form(permission: &Permission) -> Option<ElicitRequestParams> {
             requested_schema,
         }),
         Err(error) => {
-            tracing::error!("a form could not be written: {error}");
+            tracing::error!("failed to build a form: {error}");
             None
         }
     }

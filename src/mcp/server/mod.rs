@@ -277,8 +277,9 @@ impl Server {
         match tokio::time::timeout(TOOL_LIMIT, settling).await {
             Ok(Ok(())) => {}
             // The deadline of a hand-over gives it back in the end.
-            Ok(Err(error)) => tracing::debug!("failed to settle a call: {error}"),
-            Err(_) => tracing::warn!("the bus had no time to settle a call"),
+            Ok(Err(error)) => tracing::debug!("failed to record whether a call was answered: \
+                {error}"),
+            Err(_) => tracing::warn!("timed out while recording whether a call was answered"),
         }
     }
 
@@ -299,7 +300,7 @@ impl Server {
             };
             if let Err(error) = noted {
                 // What is not known to be written is given back by the end of the turn.
-                tracing::debug!("failed to note what became of an answer: {error}");
+                tracing::debug!("failed to record whether an answer was written: {error}");
             }
         });
     }
@@ -344,11 +345,11 @@ impl Server {
             match membership.ask(ask).await {
                 Ok(_) => return,
                 Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
-                    tracing::debug!("nobody needs to know that the tools are ready: {error}");
+                    tracing::debug!("the bus did not record that the tools are ready: {error}");
                     return;
                 }
                 Err(error) if has_failed => tracing::debug!("the tools are ready: {error}"),
-                Err(error) => tracing::warn!("failed to say that the tools are ready: {error}"),
+                Err(error) => tracing::warn!("failed to record that the tools are ready: {error}"),
             }
             has_failed = true;
             tokio::time::sleep(ANNOUNCE_AGAIN).await;
@@ -456,7 +457,7 @@ impl ServerHandler for Server {
         if let (Some(call), Some(membership)) = (call, self.shared.membership.current())
             && let Err(error) = membership.unanswered(call).await
         {
-            tracing::debug!("failed to take an answer back: {error}");
+            tracing::debug!("failed to requeue the messages of a dropped answer: {error}");
         }
     }
 }
@@ -491,7 +492,7 @@ async fn with_mail(
                 object.insert(INBOX.to_owned(), inbox);
             }
             // What was asked for is done; the messages stay in the inbox.
-            Err(error) => tracing::warn!("failed to let messages ride along: {error}"),
+            Err(error) => tracing::warn!("failed to attach unread messages to a result: {error}"),
         }
     }
     Ok(object)

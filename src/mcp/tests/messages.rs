@@ -267,12 +267,12 @@ async fn arguments_that_do_not_fit_are_named() {
         (
             "check_messages",
             json!({ "cursor": "x" }),
-            "cursor is not one of ours: use a next_cursor, or \"0\" for the oldest",
+            "invalid cursor: use a next_cursor, or \"0\" for the oldest",
         ),
         (
             "check_messages",
             json!({ "offset": 1 }),
-            "offset needs the id of the message that it belongs to",
+            "offset needs the id of its message",
         ),
         (
             "check_messages",
@@ -282,7 +282,7 @@ async fn arguments_that_do_not_fit_are_named() {
         (
             "list_agents",
             json!({ "all": true }),
-            "`list_agents` has no argument `all`: it takes none",
+            "`list_agents` has no argument `all`: it takes no arguments",
         ),
     ];
     for (tool, arguments, expected) in checks {

@@ -186,7 +186,7 @@ async fn lines_that_are_no_messages_between_good_calls_end_nothing() {
     for command in [&["orchestrator"][..], &["peer", "--name", "ann"]] {
         let mut raw = Raw::open(stage.start(command).await).await;
         for line in [
-            "this is no JSON",
+            "this is not JSON",
             "{\"jsonrpc\":\"2.0\"",
             "[]",
             "null",
