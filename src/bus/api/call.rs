@@ -201,7 +201,7 @@ impl Call {
         let id = std::mem::replace(&mut self.id, random_ids::call());
         if let Err(error) = give_back(&self.membership, id).await {
             // The deadline of a hand-over gives it back in the end.
-            tracing::debug!("failed to give back what was not shown: {error}");
+            tracing::debug!("failed to requeue messages that were not shown: {error}");
         }
     }
 
@@ -423,7 +423,7 @@ impl Drop for Call {
             runtime.spawn(async move {
                 let given_back = give_back(&membership, id).await;
                 if let Err(error) = given_back.and(membership.release(id, claimed).await) {
-                    tracing::debug!("failed to give back what a dropped call held: {error}");
+                    tracing::debug!("failed to requeue the messages of a dropped call: {error}");
                 }
             });
         }

@@ -138,7 +138,7 @@ impl Membership {
                 Ok(_) => return,
                 Err(error) => {
                     // It reads of each by itself then.
-                    tracing::debug!("not all tasks that ended are told in one: {error}");
+                    tracing::debug!("failed to merge the notices of ended tasks: {error}");
                     return;
                 }
             }
@@ -210,7 +210,7 @@ impl Membership {
     pub fn check_lives(&self) -> Result<(), BusError> {
         if let Err(error) = self.bus.refresh() {
             // Whatever is asked for says what is wrong with the bus.
-            tracing::debug!("about {}: {error}", self.name);
+            tracing::debug!("failed to refresh the bus for {}: {error}", self.name);
         }
         let lives = self.bus.look(|state| state.session(self.session).is_some());
         lives.then_some(()).ok_or_else(|| Refusal::Left.into())
@@ -267,7 +267,7 @@ impl Membership {
         self.bus.release(self.session);
         // The dead leave theirs behind, and nobody may come for a while who looks.
         if let Err(error) = self.bus.clear_presences() {
-            tracing::debug!("failed to clear up behind the dead: {error}");
+            tracing::debug!("failed to clean up after dead members: {error}");
         }
         match left {
             // Somebody has written it already.
@@ -302,7 +302,7 @@ impl Membership {
         }
         match self.ask(Operation::AnswerWritten(call)).await {
             Err(BusError::Log(error)) => {
-                tracing::debug!("that an answer was written is noted later: {error}");
+                tracing::debug!("failed to record that an answer was written, will retry: {error}");
                 let membership = self.clone();
                 tokio::spawn(async move { membership.written_later(call).await });
                 Ok(())
@@ -320,7 +320,7 @@ impl Membership {
             }
         }
         // By now what the call was handed or has claimed has been given back.
-        tracing::warn!("that an answer was written could not be noted");
+        tracing::warn!("gave up recording that an answer was written");
     }
 
     /// Notes calls that were answered with messages.

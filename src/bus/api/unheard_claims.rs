@@ -81,7 +81,7 @@ impl Membership {
         };
         let outcome = self.try_to_release(call, &request).await;
         if let Err(BusError::Log(error)) = outcome {
-            tracing::debug!("{request} is released as soon as that can be written: {error}");
+            tracing::debug!("failed to release {request}, will retry: {error}");
             let membership = self.clone();
             tokio::spawn(async move { membership.release_later(call, &request).await });
             return Ok(());
@@ -97,7 +97,7 @@ impl Membership {
                 _ => return,
             }
         }
-        tracing::warn!("{request} stays claimed by {}, which was not told", self.name());
+        tracing::warn!("{request} stays claimed by {}, which never received the answer", self.name());
     }
 
     async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {

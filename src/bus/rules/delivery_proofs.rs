@@ -180,6 +180,6 @@ fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
         request.status == RequestStatus::Claimed && owner.is_some_and(|owner| owner.session == me)
     });
     if is_mine {
-        requests::reopen_as(writer, id, "was not told that it had won it");
+        requests::reopen_as(writer, id, "never received the answer to its claim");
     }
 }

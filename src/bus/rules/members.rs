@@ -45,11 +45,11 @@ pub(super) fn tell_put_aside(
 ) -> Result<(), Refusal> {
     let name = writer.session(newcomer)?.name.clone();
     let text = notice![
-        "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in it \
-         is believed: it is put aside in `.claude` as ",
+        "the existing bus was not created here (it came with a copy or a clone, or an older \
+         version made it), so its contents are not trusted. It was set aside in `.claude` as ",
         quoted(aside, usize::MAX),
-        ", and this one begins anew. Tell your user; if it is theirs, they can move it back while nobody works here, and start once \
-         with --adopt",
+        ", and a new bus was started. Tell your user. If it is theirs, they can move it back while \
+         no session is running, and start once with --adopt",
     ];
     writer.notice(&name, text);
     Ok(())
@@ -226,7 +226,7 @@ pub(super) fn stop(
     let name = known_member(writer.state, agent)?;
     let target = writer.state.live(name).ok_or_else(|| Refusal::Gone { name: name.clone() })?;
     if target.kind != MemberKind::Agent {
-        let hint = "it ends when whoever started it ends it; send_message can ask it to";
+        let hint = "only its own user can stop it; send_message can ask it to";
         return Err(Refusal::NotAnAgent { name: name.clone(), kind: target.kind.as_str(), hint });
     }
     let wanted = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
@@ -234,7 +234,7 @@ pub(super) fn stop(
         return Ok(());
     }
     if !kill {
-        let text = reason.unwrap_or("finish what you are doing and end").to_owned();
+        let text = reason.unwrap_or("finish your current work and stop").to_owned();
         writer.post(Post::new(
             MessageKind::Shutdown,
             by.name.clone(),
@@ -330,6 +330,9 @@ fn write_left(
         let what = notice![session.name, " ", departed(departure)];
         let told = match detail {
             Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
+            None if departure == Departure::Dead => {
+                what.and(&". assign_task with its name starts it again")
+            }
             None => what,
         };
         writer.notice_to_each(&leaders_of(writer.state, session), &told);
@@ -365,7 +368,7 @@ fn departed(departure: Departure) -> &'static str {
         Departure::Closed => "has left",
         Departure::Stopped => "was stopped",
         Departure::Failed => "has failed",
-        Departure::Dead => "is dead: nothing holds its session any more",
+        Departure::Dead => "ended: its bridge was killed",
     }
 }
 
@@ -383,7 +386,7 @@ pub(super) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
 
 /// Ends the mail of an absent name whose time is over, and forgets the name with the last of it.
 pub(super) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
-    let what = if writer.state.has_waited(name) { "has not come back" } else { "has left" };
+    let what = if writer.state.has_waited(name) { "did not come back" } else { "has left" };
     if give_up_mail(writer, name, what) == MailEnd::Ended {
         writer.push(Event::MemberForgotten { name: name.clone() });
     }

@@ -120,14 +120,14 @@ pub(super) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
         return;
     };
     let text =
-        format!("the request {id} of {} is still open: claim_request takes it", request.from);
+        format!("request {id} of {} is still open; claim it with claim_request", request.from);
     remind(writer, request, text);
     let expiry = Due::Expire(id.clone());
     let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
     let text = notice![
-        "nobody has claimed your request ",
+        "your request ",
         *id,
-        " yet; all were reminded. It stays open for another ",
+        " is still unclaimed. All members were reminded; it stays open for another ",
         left_s,
         " s"
     ];
@@ -158,7 +158,7 @@ pub(super) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
     };
     supersede(writer, &request.message);
     if tell {
-        let text = notice!["your request ", *id, " has expired: nobody claimed it in time"];
+        let text = notice!["your request ", *id, " expired: no member claimed it in time"];
         writer.notice_about(&request.id, &request.from, text);
     }
 }
@@ -177,7 +177,7 @@ pub(super) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
         writer.push(Event::RequestExpired { id: request.id.clone() });
         supersede(writer, &request.message);
         let told =
-            notice!["your request ", request.id, " has ended with the team: nobody was left",];
+            notice!["your request ", request.id, " expired: the last member left the team",];
         writer.notice_about(&request.id, &request.from, told);
     }
 }
@@ -202,9 +202,9 @@ pub(super) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) {
         if let Some(owner) = &request.owner {
             let text = notice![
                 *name,
-                " has left, and with it ends its request ",
+                " left, so its request ",
                 request.id,
-                " that you hold"
+                ", which you claimed, is cancelled"
             ];
             writer.notice_about(&request.id, &owner.by, text);
         }
@@ -228,7 +228,7 @@ pub(super) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     let lives = owner.is_some_and(|owner| {
         writer.state.session(owner.session).is_some() && !writer.is_leaving(owner.session)
     });
-    let how = if lives { "does not answer" } else { "is gone" };
+    let how = if lives { "stopped responding" } else { "is gone" };
     reopen_as(writer, id, how);
 }
 
@@ -256,9 +256,9 @@ pub(super) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static s
         }
     }
     let text =
-        format!("the request {id} of {} is open again: {gone} held it and {how}", request.from);
+        format!("request {id} of {} is open again: {gone}, which claimed it, {how}", request.from);
     remind(writer, request, text);
-    let text = notice![*gone, " ", how, " and held your request ", *id, ": it is open again"];
+    let text = notice!["your request ", *id, " is open again: ", *gone, ", which claimed it, ", how];
     writer.notice_about(&request.id, &request.from, text);
 }
 

@@ -24,7 +24,7 @@ pub(super) fn assign(
     let agent = writer.session(session)?;
     if agent.kind != MemberKind::Agent {
         let (name, kind) = (agent.name.clone(), agent.kind.as_str());
-        return Err(Refusal::NotAnAgent { name, kind, hint: "send_message asks it for help" });
+        return Err(Refusal::NotAnAgent { name, kind, hint: "ask it with send_message" });
     }
     if agent.stop.is_some() {
         return Err(Refusal::Stopping { name: agent.name.clone() });
@@ -104,7 +104,7 @@ pub(super) fn resume(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Res
         *id,
         " of ",
         task.agent,
-        " is resumed: the agent was started again and has its session back"
+        " is resumed: its agent was restarted with its session"
     ];
     writer.notice(&task.by, told);
     Ok(())
@@ -212,7 +212,7 @@ pub(super) fn end_work(
     for (place, task) in tasks.iter().enumerate() {
         let why = match detail {
             Some(detail) if place == 0 => format!("{} {what}: {detail}", agent.name),
-            Some(_) => format!("{} {what}: {} has the reason", agent.name, tasks[0].id),
+            Some(_) => format!("{} {what}; see {} for the reason", agent.name, tasks[0].id),
             None => format!("{} {what}", agent.name),
         };
         let never_started = agent.pid.is_none();

@@ -315,7 +315,8 @@ fn told_asking(workflow: &Workflow, step: &Name) -> Notice {
         named(workflow),
         ": the step `",
         *step,
-        "` waits for your user's approval. Operation, then call approve_step; get_workflow_status shows what was said before",
+        "` waits for your user's approval. Ask them, then call approve_step; get_workflow_status \
+            shows the output so far",
     ]
 }
 
@@ -388,11 +389,12 @@ fn told_in_few(mut texts: Vec<Notice>) -> Vec<Notice> {
     texts.truncate(limits::NOTICE_IDS);
     match more {
         0 => {}
-        1 => texts.push(notice!["and 1 more workflow is interrupted: get_workflow_status has all"]),
+        1 => texts.push(notice!["and 1 more workflow was interrupted; get_workflow_status lists \
+            all"]),
         more => texts.push(notice![
             "and ",
             more,
-            " more workflows are interrupted: get_workflow_status has all"
+            " more workflows were interrupted; get_workflow_status lists all"
         ]),
     }
     texts
@@ -403,11 +405,11 @@ fn told_interrupted(workflow: &Workflow) -> Notice {
     let over = over.filter(|step| step.status.is_final()).count();
     notice![
         named(workflow),
-        " is interrupted with ",
+        " was interrupted with ",
         over,
         " of ",
         workflow.planned().count(),
-        " steps over: resume_workflow goes on with it, cancel_workflow ends it",
+        " steps finished: resume_workflow continues it, cancel_workflow ends it",
     ]
 }
 

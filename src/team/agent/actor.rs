@@ -496,11 +496,11 @@ impl Actor {
         match self.membership.ask(ask).await {
             Ok(receipt) => Some(receipt),
             Err(BusError::Refused(refusal)) => {
-                tracing::debug!("about {}: {refusal}", self.identity.name);
+                tracing::debug!("the bus refused an event of {}: {refusal}", self.identity.name);
                 None
             }
             Err(error) => {
-                tracing::warn!("about {}: {error}", self.identity.name);
+                tracing::warn!("failed to record an event of {}: {error}", self.identity.name);
                 None
             }
         }

@@ -23,7 +23,7 @@ impl Actor {
         let bus = self.membership.bus();
         if let Err(error) = bus.refresh() {
             // Then a later call proves it, or the end of the turn.
-            tracing::debug!("about {}: {error}", self.identity.name);
+            tracing::debug!("failed to refresh the bus for {}: {error}", self.identity.name);
         }
         let session = self.identity.session;
         let by_tools = [DeliveryMethod::Pull, DeliveryMethod::Piggyback].into_iter();

@@ -268,7 +268,7 @@ impl Actor {
     pub(crate) async fn take_mail(&mut self, call: CallId, way: DeliveryMethod) -> ReceivedMail {
         let (bus, session) = (self.membership.bus().clone(), self.identity.session);
         if let Err(error) = bus.refresh() {
-            tracing::warn!("about {}: {error}", self.identity.name);
+            tracing::warn!("failed to refresh the bus for {}: {error}", self.identity.name);
         }
         let pick = match way {
             DeliveryMethod::Prompt => wake_idle::pick(self.profile.prompt_bytes.value),

@@ -200,7 +200,7 @@ impl Actor {
     fn has_unread(&self) -> bool {
         let bus = self.membership.bus();
         if let Err(error) = bus.refresh() {
-            tracing::warn!("about {}: {error}", self.identity.name);
+            tracing::warn!("failed to refresh the bus for {}: {error}", self.identity.name);
             return false;
         }
         bus.look(|state| state.unread(&self.identity.name).next().is_some())
@@ -285,7 +285,7 @@ impl Actor {
         let session = self.identity.session;
         if let Err(error) = self.membership.bus().refresh() {
             // Then what its calls hold comes back by its deadline, or with the end of the next turn.
-            tracing::debug!("about {}: {error}", self.identity.name);
+            tracing::debug!("failed to refresh the bus for {}: {error}", self.identity.name);
         }
         let has_calls = self.membership.bus().look(|state| {
             let live = state.session(session);

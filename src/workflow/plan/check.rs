@@ -151,7 +151,7 @@ impl Check {
         }
         if known.others.contains(&name) {
             let what = format!(
-                "`{name}` is not an agent that a bridge started: send_message asks it for help"
+                "`{name}` is not an agent that a bridge started: ask it with send_message"
             );
             return self.add(place, what);
         }

@@ -104,7 +104,8 @@ fn every_problem_is_listed_at_once_with_its_place() {
             "steps[2].name: another step is called `A` already",
             "steps[0].agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
             "steps[0].depends_on[1]: no step is called `zebra`",
-            "steps[1].agent: `gate` is not an agent that a bridge started: send_message asks it for help",
+            "steps[1].agent: `gate` is not an agent that a bridge started: ask it with \
+                send_message",
             "steps[1].retries: it is 9; it must be 0 to 5",
             "steps[2].agent: its program is not on PATH",
             "steps[0].prompt: unknown placeholder `{{steps.b.otput}}`: did you mean `.output`?",

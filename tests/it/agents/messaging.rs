@@ -151,7 +151,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
         let prompt = lead.hear_from(name).await;
         let lines: Vec<_> = prompt.lines().collect();
         let rides_along = match name {
-            "ann" => "[bridge → you] nobody has claimed your request",
+            "ann" => "[bridge → you] your request",
             _ => "[ann → all] the request",
         };
         assert!(lines[1].starts_with(rides_along), "{prompt}");

@@ -159,7 +159,7 @@ async fn a_person_answers_below_the_tree_which_goes_on_meanwhile() {
         + "[[steps]]\nname = \"alone\"\nagent = \"grey\"\nprompt = \"take a while\"\n";
     let stage = stage(&plan);
     let mut terminal = run(&stage, SIZE);
-    let question = "May `top` begin? [y/N]";
+    let question = "Start `top`? [y/N]";
     terminal.until_shows(question).await;
     terminal.press("ye");
     terminal.until_shows(&format!("{question} ye")).await;
@@ -251,7 +251,7 @@ async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_ye
         let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
         let stage = stage(&plan);
         let mut terminal = run(&stage, (24, 120));
-        terminal.until_shows("May `red` do that? [y/N, a = always]").await;
+        terminal.until_shows("Allow `red` to do this? [y/N, a = always]").await;
         terminal.press(&format!("{typed}\r"));
         let code = terminal.ended(") is done").await;
         let all = terminal.all();

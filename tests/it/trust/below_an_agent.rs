@@ -192,8 +192,8 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
         let mut hidden = Raw::open(secluded(&stage, &command).await).await;
         let answer = hidden.call("list_agents", json!({})).await;
         let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(told.contains("`ann` is an agent at work that is not visible"), "{answer}");
-        assert!(told.contains("end `ann` first"), "{answer}");
+        assert!(told.contains("the live agent `ann` is not visible"), "{answer}");
+        assert!(told.contains("stop `ann` first"), "{answer}");
         hidden.close().await;
     }
     assert_eq!(lead.names().await, ["orchestrator", "ann"]);

@@ -96,7 +96,7 @@ fn a_step_begins_with_its_task_in_one_append_and_not_twice_nor_too_early() {
     assert!(matches!(led.refuse(b), Refusal::StepElsewhere { .. }));
     let events = led.world.ask(led.lead, a.clone());
     assert!(matches!(events.as_slice(), [Event::TaskAssigned(_), Event::StepStarted(_)]));
-    assert_eq!(led.refuse(a).to_string(), "the step `a` is running, so this cannot happen to it");
+    assert_eq!(led.refuse(a).to_string(), "the step `a` is running, so this does not apply to it");
     let unknown = led.begin("zebra");
     assert!(matches!(led.refuse(unknown), Refusal::UnknownStep { .. }));
 }
@@ -152,7 +152,7 @@ fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
     let by_other = led.world.refuse(other, resume).to_string();
     assert_eq!(
         by_other,
-        format!("the workflow `{}` is led by `orchestrator`, who is at it", led.id)
+        format!("the workflow `{}` is already being run by `orchestrator`", led.id)
     );
 }
 
@@ -165,7 +165,8 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
     led.world.ask(led.lead, finish);
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = format!(
-        "{} (\"test\") is interrupted with 1 of 2 steps over: resume_workflow goes on with it, cancel_workflow ends it",
+        "{} (\"test\") was interrupted with 1 of 2 steps finished: resume_workflow continues it, \
+            cancel_workflow ends it",
         led.id
     );
     assert!(notices(&events, "orchestrator-2").contains(&told));
@@ -322,7 +323,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let many = spread(&led, "b", many);
     assert_eq!(
         led.refuse(many).to_string(),
-        "the step `b` has a list of 51 items; a list may have 50, and a workflow 400 steps together with all items"
+        "the list for step `b` has 51 items; the limits are 50 items per list, and 400 steps and items per workflow"
     );
     let other = led.world.lead();
     let right = spread(&led, "b", 2);
@@ -350,7 +351,7 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
     for told in ["orchestrator", "orchestrator-2"] {
         let notices = notices(&events, told);
-        let told_so = |text: &String| text.contains("is interrupted with 0 of 2 steps over");
+        let told_so = |text: &String| text.contains("was interrupted with 0 of 2 steps finished");
         assert_eq!(notices.iter().filter(|text| told_so(text)).count(), 1, "{told}");
     }
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
@@ -405,7 +406,7 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     for _ in 0..12 {
         led.world.ask(led.lead, new_workflow());
     }
-    let more = "and 3 more workflows are interrupted: get_workflow_status has all";
+    let more = "and 3 more workflows were interrupted; get_workflow_status lists all";
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = notices(&events, "orchestrator-2");
     assert_eq!(told[10], more);

@@ -145,7 +145,7 @@ impl Snapshots {
                         }
                         Decoded::Newer => newest.is_for_newer = true,
                         Decoded::Damaged => {
-                            tracing::warn!(path = %path.display(), "passed over a damaged snapshot");
+                            tracing::warn!(path = %path.display(), "skipped a damaged snapshot");
                         }
                     },
                     // Two newer ones have taken its place meanwhile.
@@ -218,14 +218,15 @@ impl Snapshots {
                 return;
             }
             if let Err(error) = write(&*disk, &directory, bus, &replica) {
-                tracing::warn!(%error, "failed to write a snapshot: the next one may succeed");
+                tracing::warn!(%error, "failed to write a snapshot; the next one may succeed");
                 return;
             }
             match retention::apply(&*disk, &parts, &replica.state, now_ms) {
                 Ok(0) => {}
                 Ok(segments) => tracing::debug!(segments, "removed old segments"),
                 Err(error) => {
-                    tracing::warn!(%error, "failed to remove an old segment: the next snapshot tries again");
+                    tracing::warn!(%error, "failed to remove an old segment; the next snapshot \
+                        will retry");
                 }
             }
             if !unused_blobs::is_due(&swept_ms, now_ms) {
@@ -233,9 +234,10 @@ impl Snapshots {
             }
             match unused_blobs::apply(&*disk, &parts, &replica.state, now_ms) {
                 Ok(0) => {}
-                Ok(texts) => tracing::debug!(texts, "removed long texts that no event names"),
+                Ok(texts) => tracing::debug!(texts, "removed unreferenced long texts"),
                 Err(error) => {
-                    tracing::warn!(%error, "failed to remove long texts that no event names: another day is soon enough");
+                    tracing::warn!(%error, "failed to remove unreferenced long texts; will retry \
+                        another day");
                 }
             }
         };
