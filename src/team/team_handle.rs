@@ -79,7 +79,7 @@ pub enum TeamError {
         problem: String,
     },
     /// Nobody of that name has been here, as far as is remembered.
-    #[error("no ended agent is called `{name}`{}", ended(.nearest))]
+    #[error("no ended agent is named `{name}`{}", ended(.nearest))]
     NeverHere {
         /// The name.
         name: String,
@@ -95,7 +95,8 @@ pub enum TeamError {
         agent: Name,
     },
     /// The bridge that holds the agent does not answer.
-    #[error("the bridge `{bridge}` that holds `{agent}` did not act within {} s; it may be stopped or overloaded", .after.as_secs())]
+    #[error("the bridge `{bridge}` that runs `{agent}` did not act within {} s; it may be \
+        suspended or overloaded", .after.as_secs())]
     Silent {
         /// The agent.
         agent: Name,
@@ -121,7 +122,7 @@ fn ended(names: &[String]) -> String {
         return ": assign without `resume` to start one".to_owned();
     }
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!(": there are {}", names.join(", "))
+    format!(": the ended agents are {}", names.join(", "))
 }
 
 /// The agents of one bridge. Cheap to clone.
@@ -194,7 +195,7 @@ impl Team {
             gone.cancel();
             if let Err(error) = ended {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
-                let detail = format!("the bridge failed inside: {error}");
+                let detail = format!("the bridge hit a bug: {error}");
                 let left = (session, Departure::Failed, Some(detail));
                 lifetime::leave(&mut Unwritten::default(), &membership, left, &hurry).await;
             }
@@ -232,7 +233,7 @@ impl Team {
         match (self.inner.membership.ask(wish).await, &own) {
             (Ok(_), _) => {}
             (Err(error), Some(own)) if !matches!(error, BusError::Refused(_)) => {
-                tracing::warn!("ending `{agent}` without the bus: {error}");
+                tracing::warn!("stopping `{agent}` without the bus: {error}");
                 own.wanted.cancel();
             }
             (Err(error), _) => return Err(error.into()),
@@ -280,7 +281,7 @@ impl Team {
                 // It may have ended by itself meanwhile.
                 Ok(()) | Err(TeamError::Bus(BusError::Refused(_))) => {}
                 Err(error) => {
-                    tracing::warn!("ending `{agent}` without the bus: {error}");
+                    tracing::warn!("stopping `{agent}` without the bus: {error}");
                     if let Some(own) = self.inner.ends.of(session) {
                         own.wanted.cancel();
                     }
@@ -294,10 +295,11 @@ impl Team {
                 if ended.is_ok() {
                     return;
                 }
-                tracing::warn!("some agents did not end in good order within {} s: killing them", grace_periods::BRIDGE.as_secs());
+                tracing::warn!("some agents did not stop gracefully within {} s; killing them", grace_periods::BRIDGE.as_secs());
             }
             () = self.has_only_words_left() => {
-                tracing::warn!("the bus does not take how the agents ended: who looks next finds them dead");
+                tracing::warn!("the bus did not record how the agents ended; other bridges will \
+                    find them dead");
             }
             () = hurry => {}
         }
@@ -307,7 +309,7 @@ impl Team {
             .is_err()
         {
             tracing::warn!(
-                "some agents could not be ended within {} s",
+                "some agents could not be stopped within {} s",
                 grace_periods::BRIDGE_FORCED.as_secs()
             );
         }

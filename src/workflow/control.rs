@@ -32,8 +32,9 @@ pub enum WorkflowError {
     File(#[from] FileError),
     /// Its gates come from a plan file that is another one now, so nobody can say yes to them.
     #[error(
-        "its gates come from the plan {place:?}, which has changed since, or is gone, and no yes of your user to the plan as it was \
-         counts here: `cancel_workflow` ends it, and `create_workflow` makes it anew from the plan as it is"
+        "its gates come from the plan {place:?}, which has changed since or is gone, and your \
+         user's approval of the original does not count here. Cancel it with `cancel_workflow`, \
+         and create it from the current plan with `create_workflow`"
     )]
     PlanChanged {
         /// Where the file is, or was, in the project.
@@ -183,7 +184,7 @@ impl Workflows {
             for id in self.bus().look(interrupted) {
                 // Another orchestrator may have been faster.
                 if let Err(error) = self.resume(&id).await {
-                    tracing::debug!("{id} is not resumed here: {error}");
+                    tracing::debug!("failed to resume {id}: {error}");
                     refused = true;
                     unreadable |= error.is_unreadable();
                 }

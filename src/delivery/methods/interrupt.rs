@@ -6,8 +6,8 @@ use crate::delivery::policy::{Busy, Mail};
 use crate::delivery::recipient::Reader;
 
 /// What an agent is told whose turn was ended for a message.
-const INTERRUPTED: &str = "Your turn was interrupted for the messages below. See to them, then look at how far you had come with your \
-                           task, and go on from there.";
+const INTERRUPTED: &str = "Your turn was interrupted for the messages below. Handle them, then \
+                           check how far you got with your task, and continue from there.";
 
 /// Says whether a turn is ended for its mail. Once is enough: an agent that does not end its turn goes on undisturbed.
 pub(crate) fn is_due(mail: &Mail, busy: &Busy) -> bool {

@@ -21,7 +21,7 @@ pub const GATHER: Duration = Duration::from_millis(200);
 /// What the model is asked to do with them.
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
-    format!("Answer with {tool} if an answer is needed.")
+    format!("Answer with {tool} if needed.")
 }
 
 /// Mail of wakes that failed, as it was when they began: it is offered again only with other mail, or with a task.

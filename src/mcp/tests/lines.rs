@@ -215,7 +215,7 @@ async fn an_id_that_is_under_way_is_not_taken_twice() {
     let wait = ann.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
     let again = json!({ "jsonrpc": "2.0", "id": wait, "method": "ping" });
     let answer = refused(&mut ann, again.to_string().as_bytes()).await;
-    says(&answer, &Value::Null, -32600, "under way");
+    says(&answer, &Value::Null, -32600, "still running");
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ pub(crate) async fn record_run(
     let runs = runs(session, (child, place), None);
     match membership.ask(Operation::Runs(Box::new(runs))).await {
         Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
+        Err(error) => tracing::warn!("failed to record the processes of an agent: {error}"),
     }
 }
 
@@ -453,7 +453,7 @@ impl Actor {
         };
         // Somebody who left its group may hold its stdout open.
         if tokio::time::timeout(LAST_BREATH, rest).await.is_err() {
-            tracing::debug!("the stdout of {} stays open", self.identity.name);
+            tracing::debug!("the stdout of {} stayed open after it exited", self.identity.name);
         }
     }
 

@@ -86,7 +86,7 @@ impl Actor {
             while !are_known() && changes.changed().await.is_ok() {}
         };
         if tokio::time::timeout(WRITTEN, known).await.is_err() {
-            tracing::debug!("an answer to {} was not written", self.identity.name);
+            tracing::debug!("the bus did not record in time that an answer to {} was written", self.identity.name);
         }
         calls.retain(|call| {
             !self.ladder.holds(*call) && bus.look(|state| state.is_written(session, *call))
@@ -125,7 +125,7 @@ impl Actor {
             AgentEvent::DrainAsked(question) => self.ladder.ask(question),
             AgentEvent::UnknownNotification { method } | AgentEvent::UnknownRequest { method } => {
                 tracing::debug!(
-                    "{} uses {}, which is not known here",
+                    "{} used {}, which the bridge does not know",
                     self.identity.name,
                     quoted(self.secrets.hidden(method).as_str())
                 );

@@ -113,7 +113,7 @@ pub(crate) async fn run(begin: Begin, closing: CancellationToken, gone: Cancella
             Verdict::Ended => ended.detail,
             Verdict::GivenUp(reason) => {
                 let detail = ended.detail.unwrap_or_default();
-                Some(format!("{detail}; it is not started again: {reason}"))
+                Some(format!("{detail}; not restarted: {reason}"))
             }
         };
         gone.cancel();

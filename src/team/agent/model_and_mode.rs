@@ -101,7 +101,7 @@ fn refused(what: What, wanted: &str, error: &AcpError, advice: Advice<'_>) -> Ta
     let class = if told.class == error_class::AGENT { what.class().to_owned() } else { told.class };
     let word = what.word();
     TaskError {
-        message: format!("the {word} {} cannot be used: {}", quoted(wanted), told.message),
+        message: format!("cannot use the {word} {}: {}", quoted(wanted), told.message),
         class,
         ..told
     }

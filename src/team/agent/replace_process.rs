@@ -49,7 +49,7 @@ impl Actor {
         let old = Some((&self.connection, &self.acp.id));
         let in_order = StopMode::Gracefully;
         if let Some(left) = stop_agent::stop(&self.child, old, in_order, &self.hurry).await {
-            tracing::warn!("of the old process of {}: {left}", self.identity.name);
+            tracing::warn!("while replacing the process of {}: {left}", self.identity.name);
         }
         let session = self.identity.session;
         // Before the new endpoint says that they are there.

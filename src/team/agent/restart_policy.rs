@@ -46,11 +46,11 @@ impl Restarts {
         self.at.retain(|at| now.duration_since(*at) < WITHIN);
         if self.at.last().is_some_and(|last| now.duration_since(*last) < APART) {
             let reason =
-                format!("it had been started again less than {} s before", APART.as_secs());
+                format!("it had been restarted less than {} s before", APART.as_secs());
             return Verdict::GivenUp(reason);
         }
         if self.at.len() >= MOST {
-            let reason = format!("it was started again {MOST} times within {} s", WITHIN.as_secs());
+            let reason = format!("it was restarted {MOST} times within {} s", WITHIN.as_secs());
             return Verdict::GivenUp(reason);
         }
         self.at.push(now);
@@ -94,7 +94,7 @@ mod tests {
         let GivenUp(reason) = fails(&mut restarts, now + APART - SECOND / 10) else {
             panic!("it is too soon");
         };
-        assert_eq!(reason, "it had been started again less than 5 s before");
+        assert_eq!(reason, "it had been restarted less than 5 s before");
         assert_eq!(fails(&mut restarts, now + APART), Verdict::Again);
     }
 
@@ -107,7 +107,7 @@ mod tests {
         let GivenUp(reason) = fails(&mut restarts, now + 59 * SECOND) else {
             panic!("it is too often");
         };
-        assert_eq!(reason, "it was started again 5 times within 60 s");
+        assert_eq!(reason, "it was restarted 5 times within 60 s");
         assert_eq!(fails(&mut restarts, now + WITHIN), Verdict::Again);
     }
 

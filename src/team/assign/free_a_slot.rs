@@ -13,7 +13,7 @@ use crate::team::team_handle::{Team, TeamError};
 const WAKING_MS: i64 = 10_000;
 
 /// Why an agent ends that gives way.
-const REASON: &str = "its place is needed for a step of a workflow";
+const REASON: &str = "its slot is needed for a workflow step";
 
 /// Whether there will be a place for one more agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Team {
         });
         match spare {
             Some(agent) => {
-                tracing::info!("`{agent}` gives way to a step of another profile");
+                tracing::info!("stopping `{agent}` to free a slot for a workflow step");
                 self.shutdown_agent(agent.as_str(), Some(REASON.to_owned())).await?;
                 Ok(AgentSlot::Soon)
             }
@@ -72,11 +72,11 @@ impl Team {
             stuck.map(|live| live.name.to_string()).collect()
         });
         for agent in stuck {
-            tracing::info!("`{agent}` does not end its turn and is ended");
+            tracing::info!("killing `{agent}`, which does not end its turn");
             let kill = Operation::Stop { agent, reason: None, kill: true };
             if let Err(error) = self.inner.membership.ask(kill).await {
                 // It may have ended; else the next look tries again.
-                tracing::debug!("a stuck agent was not ended: {error}");
+                tracing::debug!("failed to kill a stuck agent: {error}");
             }
         }
     }

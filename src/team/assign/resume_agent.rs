@@ -52,11 +52,11 @@ impl Origin {
 
 pub(crate) fn told_return(name: &Name, earlier: Option<&AcpSessionId>) -> String {
     let conversation = if earlier.is_some() {
-        "`context` of its result says whether its conversation came back"
+        "`context` of its result says whether its conversation was restored"
     } else {
-        "its conversation begins anew"
+        "its conversation starts empty"
     };
-    format!("`{name}` is called back: {conversation}")
+    format!("`{name}` was restarted: {conversation}")
 }
 
 impl Team {

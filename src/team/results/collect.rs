@@ -195,7 +195,7 @@ impl Actor {
             Some(before) => tokio::select! {
                 compared = before.compare() => compared,
                 _ = stop_wanted(&self.membership, self.identity.session, &self.hurry, |_| true) => {
-                    let why = "the agent's end was asked for before git had looked again";
+                    let why = "the agent was stopped before git looked again";
                     (BTreeMap::new(), GitLook::Partly(why.to_owned()))
                 }
             },

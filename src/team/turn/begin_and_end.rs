@@ -35,8 +35,8 @@ use crate::team::results::collect::Spending;
 use crate::team::results::error_advice::Advice;
 
 /// What an agent is told that goes on with a task.
-const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
-                       on from there.";
+const RESUMED: &str = "Your process ended in the middle of this task and was restarted. Check how \
+                       far you got, and continue from there.";
 
 /// How often a prompt is read again that cannot be read: over six seconds.
 const READS_AGAIN: u32 = 5;
@@ -58,7 +58,7 @@ impl Actor {
             // It was cancelled meanwhile.
             Err(BusError::Refused(_)) => return,
             Err(error) => {
-                tracing::warn!("failed to begin {id}: {error}");
+                tracing::warn!("failed to start {id}: {error}");
                 return;
             }
         }
@@ -110,7 +110,7 @@ impl Actor {
         }
         let text = self.prompt_of(&task).await;
         let (true, Ok(text)) = (self.resumed, text) else {
-            let message = "the agent has crashed and was started again, without its session";
+            let message = "the agent crashed and was restarted without its session";
             let outcome = Outcome::error(TaskStatus::Interrupted, "crashed", message);
             self.finish(id, outcome, String::new()).await;
             return;
@@ -125,7 +125,7 @@ impl Actor {
             // It is over.
             Err(BusError::Refused(_)) => return,
             Err(error) => {
-                tracing::warn!("failed to go on with {id}: {error}");
+                tracing::warn!("failed to resume {id}: {error}");
                 self.interrupted = Some(id);
                 return;
             }
@@ -195,7 +195,7 @@ impl Actor {
     pub(crate) async fn begin_wake(&mut self, newest: u64) {
         if let Err(error) = self.enter_mode(self.profile.permissions.value).await {
             let name = &self.identity.name;
-            tracing::warn!("{name} is not woken: {}", error.message);
+            tracing::warn!("failed to wake {name}: {}", error.message);
             let tried = self.tried(&[], newest);
             self.ladder.tried.add(tried);
             return;
@@ -282,7 +282,7 @@ impl Actor {
                 Ok(_) => {}
                 Err(BusError::Refused(_)) => return ReceivedMail::default(),
                 Err(error) => {
-                    tracing::warn!("failed to take messages for a prompt: {error}");
+                    tracing::warn!("failed to receive messages for a prompt: {error}");
                     // The hand-over may be on the bus, and what it handed over is not shown.
                     self.settle_call(call, false).await;
                     return ReceivedMail { failed: true, ..ReceivedMail::default() };
@@ -349,7 +349,7 @@ impl Actor {
         let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
         let (gathered, calls) = (std::mem::take(&mut turn.gathered), turn.calls.clone());
         if let Some(task) = task {
-            let message = "the agent does not end its turn: kill_agent ends the agent";
+            let message = "the agent ignored the cancel request; kill_agent stops it";
             let outcome = Outcome::error(TaskStatus::Cancelled, error_class::SILENT, message);
             let report = self.report(gathered, None, &output, &calls).await;
             self.finish_with(task, outcome, output, report).await;

@@ -249,7 +249,7 @@ impl Actor {
             Err(error) => {
                 let name = &self.identity.name;
                 tracing::warn!(
-                    "{name} cannot be steered, so its messages take other ways: {error}"
+                    "{name} cannot be steered, so other delivery methods are used: {error}"
                 );
                 self.ladder.steers_not = true;
                 self.announce_ways().await;

@@ -21,7 +21,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 "#;
 
 /// What an idle agent is asked to do with its mail.
-const ANSWER: &str = "Answer with send_message if an answer is needed.";
+const ANSWER: &str = "Answer with send_message if needed.";
 
 fn framed(lines: &str) -> String {
     format!("--- Messages from other agents ---\n{lines}\n--- End messages ---\n\n")
@@ -135,7 +135,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     lead.start_and_wait("ann", "ask").await;
     // The request wakes whoever may claim it.
     let woken = lead.hear_from("ben").await;
-    assert!(woken.contains("(claim_request takes it): look at this"), "{woken}");
+    assert!(woken.contains("(claim it with claim_request): look at this"), "{woken}");
     for name in ["ann", "ben"] {
         lead.until_agent(name, |agent| agent["status"] == "idle" && agent["messages_pending"] == 1)
             .await;
@@ -370,7 +370,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     assert_eq!(claimed["claimed"], true, "{claimed}");
     eve.close().await;
     let woken = lead.hear_from("ann").await;
-    assert!(woken.contains("(claim_request takes it): look at this"), "{woken}");
+    assert!(woken.contains("(claim it with claim_request): look at this"), "{woken}");
     for member in [lead, bob] {
         member.close().await;
     }

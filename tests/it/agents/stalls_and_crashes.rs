@@ -155,7 +155,7 @@ async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words()
     assert!(
         why.contains("its stderr ends: no memory at all")
             && why.ends_with(
-                "; it is not started again: it had been started again less than 5 s before"
+                "; not restarted: it had been restarted less than 5 s before"
             ),
         "{why}"
     );

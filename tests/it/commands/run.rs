@@ -168,7 +168,7 @@ async fn an_interrupted_run_is_gone_on_with() {
     std::fs::write(
         stage.home().join("script.toml"),
         SCRIPT
-            .replace("Your task: hang", "This step was begun before")
+            .replace("Your task: hang", "This step was started before")
             .replace("hang = true", "say = \"awake\""),
     )
     .unwrap();

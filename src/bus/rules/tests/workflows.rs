@@ -410,7 +410,7 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = notices(&events, "orchestrator-2");
     assert_eq!(told[10], more);
-    let interrupted = |text: &&String| text.contains("steps over");
+    let interrupted = |text: &&String| text.contains("steps finished");
     assert_eq!(told.iter().filter(interrupted).count(), 10);
     let wish = NameChoice::Like(name("lead"));
     let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
