@@ -105,13 +105,14 @@ impl DocumentReader<'_, '_> {
                 Ok(name) => name,
                 Err(error) => {
                     self.reader
-                        .report(&entry.key_span, format!("a profile cannot be called so: {error}"));
+                        .report(&entry.key_span, format!("invalid profile name: {error}"));
                     continue;
                 }
             };
             if let Some(first) = profiles.iter().find(|profile| profile.name == name) {
                 let message = format!(
-                    "the profile `{name}` is already there as `{}`: the case of a name does not count",
+                    "the profile `{name}` already exists as `{}`: names that differ only in case \
+                        are the same",
                     first.name
                 );
                 self.reader.report(&entry.key_span, message);
@@ -139,7 +140,7 @@ impl DocumentReader<'_, '_> {
         let word = self.reader.string(value, what)?;
         let resume = Resume::parse(&word);
         if resume.is_none() {
-            let message = format!("{what} is {:?}: it is \"ask\" or \"auto\"", shown(&word));
+            let message = format!("{what} is {:?}: it must be \"ask\" or \"auto\"", shown(&word));
             self.reader.report(&value.span(), message);
         }
         resume
@@ -282,7 +283,7 @@ impl DocumentReader<'_, '_> {
             if entry.key.is_empty() || entry.key.contains(['=', '\0']) {
                 self.reader.report(
                     &entry.key_span,
-                    format!("{what} cannot set `{name}`: it is not a variable's name"),
+                    format!("{what} cannot set `{name}`: it is not the name of a variable"),
                 );
                 continue;
             }
@@ -320,7 +321,7 @@ impl DocumentReader<'_, '_> {
             let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
             if !path.components().all(is_plain) || text.contains("//") || text.ends_with('/') {
                 let message = format!(
-                    "{what} has `{}`: it must be a name, or names with `/` between them, as they stand in a path of the project",
+                    "{what} has `{}`: it must be a path inside the project: names separated by `/`",
                     shown(&text)
                 );
                 reader.report(&element.span(), message);

@@ -118,7 +118,8 @@ impl Draft {
         let modes = self.modes.unwrap_or_default();
         if self.mode.is_none() && !modes.is_empty() {
             let message = format!(
-                "the profile `{}` has `modes` and no `mode`: name the mode for the policies that `modes` leaves out",
+                "the profile `{}` sets `modes` without `mode`: set `mode` for the policies that \
+                    `modes` leaves out",
                 self.name
             );
             return Err(Problem { message, ..self.place });

@@ -70,7 +70,7 @@ impl<'s> Fields<'s> {
         let offset = value.span().start;
         match value.get_ref() {
             DeValue::Table(table) => Ok(Self { source, table, offset }),
-            other => Err(source.mistake(offset, format!("{what} is a table, not {}", kind(other)))),
+            other => Err(source.mistake(offset, format!("{what} must be a table, not {}", kind(other)))),
         }
     }
 
@@ -119,7 +119,7 @@ impl<'s> Fields<'s> {
 
     /// Returns a text.
     pub(super) fn text(&self, key: &str) -> Result<Option<&'s str>, Mistake> {
-        self.typed(key, "a text", DeValue::as_str)
+        self.typed(key, "a string", DeValue::as_str)
     }
 
     /// Returns a boolean.
@@ -147,7 +147,7 @@ impl<'s> Fields<'s> {
             return Ok(Some(number));
         }
         let (low, high) = range.into_inner();
-        Err(self.mistake_at(key, format!("`{key}` is {number}, but goes from {low} to {high}")))
+        Err(self.mistake_at(key, format!("`{key}` is {number}; it must be {low} to {high}")))
     }
 
     fn typed<T>(
@@ -163,7 +163,7 @@ impl<'s> Fields<'s> {
             Some(read) => Ok(Some(read)),
             None => {
                 Err(self
-                    .mistake_at(key, format!("`{key}` is {what}, not {}", kind(value.get_ref()))))
+                    .mistake_at(key, format!("`{key}` must be {what}, not {}", kind(value.get_ref()))))
             }
         }
     }
@@ -192,7 +192,7 @@ pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     match nearest {
         Some((_, nearest)) => format!("unknown {what} `{word}`; did you mean `{nearest}`?"),
-        None => format!("unknown {what} `{word}`; known are {}", quoted(known)),
+        None => format!("unknown {what} `{word}`; use one of {}", quoted(known)),
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, A
     let problem = match id {
         Some(id) if (1..=limits::AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
         Some(id) => format!(
-            "its `sessionId` has {} bytes, and an id has 1 to {}: it is an error of the agent's program",
+            "its `sessionId` has {} bytes; it must have 1 to {}. This is a bug in the agent",
             id.len(),
             limits::AGENT_ID_BYTES
         ),

@@ -18,7 +18,7 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
     let send = |to: &str| json!({ "to": to, "content": "x" });
     let no_name = |name: &str| {
         format!(
-            "{name:?} is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
+            "{name:?} is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
         )
     };
     for name in ["../../etc/passwd", "", "a b", "\u{1b}[31m", "-rf"] {
@@ -259,7 +259,8 @@ async fn a_bus_directory_that_others_may_write_to_is_refused() {
     mode(0o777);
     check_refused_bus(
         &stage,
-        "cannot use the bus directory: others may write to it: run `chmod go-w` on it, after a look at what is in it",
+        "cannot use the bus directory: others may write to it: check what is in it, then run \
+            `chmod go-w` on it",
         || mode(0o700),
     )
     .await;
