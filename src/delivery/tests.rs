@@ -74,7 +74,7 @@ fn a_request_shows_how_to_claim_it_and_a_long_text_where_its_rest_is() {
         "{text}"
     );
     assert!(
-        text.contains("check_messages with id msg-aaaaaaaaaaab and offset 11 has the rest"),
+        text.contains("check_messages with id msg-aaaaaaaaaaab and offset 11 returns the rest"),
         "{text}"
     );
 }

@@ -307,7 +307,7 @@ fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
     assert!(TestDirectories::new().project(&largest).load().is_ok());
     assert_eq!(
         TestDirectories::new().project(&(largest + "#")).error(),
-        "`project/.claude/bridge.toml` is larger than 1048576 bytes, the limit for a configuration file:  \
+        "`project/.claude/bridge.toml` is larger than 1048576 bytes, the limit for a configuration file: \
          it is probably another kind of file"
     );
 

@@ -55,9 +55,9 @@ async fn what_is_no_json_is_answered_with_the_id_that_it_has() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let answer = refused(&mut ann, b"no JSON at all").await;
-    says(&answer, &Value::Null, -32700, "no JSON");
+    says(&answer, &Value::Null, -32700, "not JSON");
     let answer = refused(&mut ann, b"{\"half\":").await;
-    says(&answer, &Value::Null, -32700, "no JSON");
+    says(&answer, &Value::Null, -32700, "not JSON");
     let cut =
         b"{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"1\",\"method\":\"tools/call\",\"params\":{\"id\":3";
     says(&refused(&mut ann, cut).await, &json!("a\"1"), -32700, "");
@@ -72,7 +72,7 @@ async fn what_is_no_json_is_answered_with_the_id_that_it_has() {
     says(&answer, &json!(12), -32700, "recursion limit");
     // What may be an answer to something of ours has an id that says nothing here.
     let answer = refused(&mut ann, b"{\"id\":5,\"result\":{,}}").await;
-    says(&answer, &Value::Null, -32700, "no JSON");
+    says(&answer, &Value::Null, -32700, "not JSON");
     ann.call("list_agents", json!({})).await;
 }
 

@@ -298,7 +298,7 @@ async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_
     let refused = lead.refused("create_workflow", create.clone()).await;
     assert!(
         refused.starts_with(
-            "the plan \"plan.toml\" was not run:  the gate of a would run [\"sh\", \"-c\", \"echo"
+            "the plan \"plan.toml\" was not run: the gate of a would run [\"sh\", \"-c\", \"echo"
         ),
         "{refused}"
     );
@@ -412,7 +412,7 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
     let refused = lead.refused("resume_workflow", which.clone()).await;
     assert!(
         refused.starts_with(
-            "the plan \"plan.toml\" was not run:  the gate of step \"a\" would run [\"sh\""
+            "the plan \"plan.toml\" was not run: the gate of step \"a\" would run [\"sh\""
         ) && refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"),
         "{refused}"
     );

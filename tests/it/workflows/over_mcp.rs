@@ -453,7 +453,7 @@ async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it
         }
     }
     let reference = format!(
-        "[32768 of 70010 bytes shown: check_messages with id {task} and offset 32768 has the rest]"
+        "[32768 of 70010 bytes shown: check_messages with id {task} and offset 32768 returns the rest]"
     );
     assert!(next.contains(&reference), "{}", &next[next.len() - 500..]);
     let (mut read, mut offset) = (0, json!(32_768));
