@@ -130,7 +130,7 @@ async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
     assert_eq!(exit.code, Some(0));
     assert_eq!(
         order,
-        "review: 3 steps\n  1. security (red), style (blue), at once\n  2. summary (green)\n"
+        "review: 3 steps\n  1. security (red), style (blue), in parallel\n  2. summary (green)\n"
     );
     let (graph, ..) = run(&stage, &["--scripted", &script, "--graph", "mermaid"]).await;
     assert!(graph.starts_with("graph TD\n"), "{graph}");
