@@ -35,8 +35,7 @@ const BLIND: &str = "this process cannot see its ancestors, so an agent of a tea
                      it. Start it where `/proc` belongs to its own PID namespace";
 
 /// What such a process is told instead of any answer.
-const ADVICE: &str =
-    "use the tools of the MCP server `bridge` that this agent was started with";
+const ADVICE: &str = "use the tools of the MCP server `bridge` that this agent was started with";
 
 /// Says whether this process runs below an agent, or cannot know.
 pub(super) fn is_below_an_agent() -> bool {

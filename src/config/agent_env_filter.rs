@@ -43,9 +43,7 @@ pub enum InvalidEnvPattern {
     #[error("a `*` is allowed only at its beginning or end")]
     StarInside,
     /// It would let the bridge's own variables through as a group.
-    #[error(
-        "a variable of the bridge itself must be named in full, such as `BRIDGE_SCRIPT`"
-    )]
+    #[error("a variable of the bridge itself must be named in full, such as `BRIDGE_SCRIPT`")]
     OwnVariables,
 }
 

@@ -104,8 +104,7 @@ impl DocumentReader<'_, '_> {
             let name = match Name::parse(entry.key) {
                 Ok(name) => name,
                 Err(error) => {
-                    self.reader
-                        .report(&entry.key_span, format!("invalid profile name: {error}"));
+                    self.reader.report(&entry.key_span, format!("invalid profile name: {error}"));
                     continue;
                 }
             };

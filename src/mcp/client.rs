@@ -147,8 +147,10 @@ impl Client {
         match tokio::time::timeout(GREETING, serving).await {
             Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
-            Err(_) => Err(ClientError::NotStarted(format!("no answer to `initialize` within \
-                {GREETING:?}"))),
+            Err(_) => Err(ClientError::NotStarted(format!(
+                "no answer to `initialize` within \
+                {GREETING:?}"
+            ))),
         }
     }
 

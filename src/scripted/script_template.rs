@@ -205,10 +205,8 @@ mod tests {
     fn a_missing_part_shows_what_is_there() {
         check(
             "{{last.messages.1.id}}",
-            Err(
-                "`{{last.messages.1.id}}` does not exist: `last.messages` is \
-                    [{\"id\":\"m1\",\"size\":3}]",
-            ),
+            Err("`{{last.messages.1.id}}` does not exist: `last.messages` is \
+                    [{\"id\":\"m1\",\"size\":3}]"),
         );
         check("{{name.first}}", Err("`{{name.first}}` does not exist: `name` is \"writer\""));
     }

@@ -70,7 +70,9 @@ impl<'s> Fields<'s> {
         let offset = value.span().start;
         match value.get_ref() {
             DeValue::Table(table) => Ok(Self { source, table, offset }),
-            other => Err(source.mistake(offset, format!("{what} must be a table, not {}", kind(other)))),
+            other => {
+                Err(source.mistake(offset, format!("{what} must be a table, not {}", kind(other))))
+            }
         }
     }
 
@@ -161,10 +163,8 @@ impl<'s> Fields<'s> {
         };
         match read(value.get_ref()) {
             Some(read) => Ok(Some(read)),
-            None => {
-                Err(self
-                    .mistake_at(key, format!("`{key}` must be {what}, not {}", kind(value.get_ref()))))
-            }
+            None => Err(self
+                .mistake_at(key, format!("`{key}` must be {what}, not {}", kind(value.get_ref())))),
         }
     }
 }

@@ -274,7 +274,8 @@ fn find_verb(fields: &Fields<'_>) -> Result<(&'static str, &'static [&'static st
         }
         several => {
             let verbs: Vec<&str> = several.iter().map(|(verb, _)| *verb).collect();
-            Err(fields.mistake(format!("a step must have one verb; this one has {}", quoted(&verbs))))
+            Err(fields
+                .mistake(format!("a step must have one verb; this one has {}", quoted(&verbs))))
         }
     }
 }
@@ -310,16 +311,18 @@ fn save(fields: &Fields<'_>) -> Result<Option<String>, Mistake> {
         return Ok(None);
     };
     if !is_word(name) {
-        return Err(
-            fields.mistake_at("save", format!("`{name}` is not a valid name: use letters, digits, \
-                `_` and `-`"))
-        );
-    }
-    if RESERVED.contains(&name) {
         return Err(fields.mistake_at(
             "save",
-            format!("`{name}` is reserved: save under another name"),
+            format!(
+                "`{name}` is not a valid name: use letters, digits, \
+                `_` and `-`"
+            ),
         ));
+    }
+    if RESERVED.contains(&name) {
+        return Err(
+            fields.mistake_at("save", format!("`{name}` is reserved: save under another name"))
+        );
     }
     Ok(Some(name.to_owned()))
 }
@@ -427,8 +430,12 @@ fn expect(fields: &Fields<'_>) -> Result<Expect, Mistake> {
 fn templates(fields: &Fields<'_>, key: &str) -> Result<Vec<Template>, Mistake> {
     let entries = fields.list(key)?.expect("the key is there");
     let read = |entry: &Value<'_>| {
-        let text = entry.get_ref().as_str().ok_or_else(|| format!("`{key}` must be a list of \
-            strings"));
+        let text = entry.get_ref().as_str().ok_or_else(|| {
+            format!(
+                "`{key}` must be a list of \
+            strings"
+            )
+        });
         text.and_then(Template::parse)
             .map_err(|message| fields.source().mistake(entry.span().start, message))
     };

@@ -40,7 +40,10 @@ impl Leader {
                 process::ChildState::Running => self.changes.recv().await,
                 process::ChildState::Exited => return,
                 process::ChildState::NotOurs => {
-                    tracing::error!(pid = self.group, "a supervised child was reaped by other code");
+                    tracing::error!(
+                        pid = self.group,
+                        "a supervised child was reaped by other code"
+                    );
                     self.group_is_ours = false;
                     return;
                 }

@@ -226,10 +226,7 @@ impl Guarded {
 
     /// The shim was killed, or hangs and is killed now. What it guarded falls to us, if we adopt orphans.
     async fn without_shim(&mut self) -> End {
-        tracing::warn!(
-            agent = self.agent,
-            "the shim of an agent is gone; killing the agent"
-        );
+        tracing::warn!(agent = self.agent, "the shim of an agent is gone; killing the agent");
         if let Err(error) = self.shim.kill().await {
             tracing::warn!(shim = self.own.pid(), %error, "cannot stop a shim");
         }

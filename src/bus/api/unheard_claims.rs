@@ -97,7 +97,10 @@ impl Membership {
                 _ => return,
             }
         }
-        tracing::warn!("{request} stays claimed by {}, which never received the answer", self.name());
+        tracing::warn!(
+            "{request} stays claimed by {}, which never received the answer",
+            self.name()
+        );
     }
 
     async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {

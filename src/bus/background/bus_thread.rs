@@ -235,8 +235,10 @@ impl Worker {
         self.again = synced.is_err().then(|| Instant::now() + self.pace.look_around);
         match synced {
             Ok(()) => {}
-            Err(error) if failed_before => tracing::debug!("still failing to write overdue events: \
-                {error}"),
+            Err(error) if failed_before => tracing::debug!(
+                "still failing to write overdue events: \
+                {error}"
+            ),
             Err(error) => tracing::warn!("failed to write overdue events: {error}"),
         }
     }

@@ -122,8 +122,7 @@ pub(super) fn crash(
         let ending = tasks::ended(TaskStatus::Interrupted, "crashed", why);
         tasks::write_finished(writer, task, &ending);
     }
-    let text =
-        notice![agent.name, " crashed and is being restarted: ", quoted(detail, usize::MAX)];
+    let text = notice![agent.name, " crashed and is being restarted: ", quoted(detail, usize::MAX)];
     writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }

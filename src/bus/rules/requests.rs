@@ -176,8 +176,7 @@ pub(super) fn end_with_team(writer: &mut Writer<'_>, last: &Session) {
     for request in left.take(limits::DUE_AT_ONCE) {
         writer.push(Event::RequestExpired { id: request.id.clone() });
         supersede(writer, &request.message);
-        let told =
-            notice!["your request ", request.id, " expired: the last member left the team",];
+        let told = notice!["your request ", request.id, " expired: the last member left the team",];
         writer.notice_about(&request.id, &request.from, told);
     }
 }
@@ -258,7 +257,8 @@ pub(super) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static s
     let text =
         format!("request {id} of {} is open again: {gone}, which claimed it, {how}", request.from);
     remind(writer, request, text);
-    let text = notice!["your request ", *id, " is open again: ", *gone, ", which claimed it, ", how];
+    let text =
+        notice!["your request ", *id, " is open again: ", *gone, ", which claimed it, ", how];
     writer.notice_about(&request.id, &request.from, text);
 }
 

@@ -100,12 +100,8 @@ pub(super) fn resume(writer: &mut Writer<'_>, me: SessionId, id: &TaskId) -> Res
         return Err(Refusal::UnknownTask { id: id.clone() });
     }
     writer.push(Event::TaskResumed { id: id.clone() });
-    let told = notice![
-        *id,
-        " of ",
-        task.agent,
-        " is resumed: its agent was restarted with its session"
-    ];
+    let told =
+        notice![*id, " of ", task.agent, " is resumed: its agent was restarted with its session"];
     writer.notice(&task.by, told);
     Ok(())
 }

@@ -389,8 +389,10 @@ fn told_in_few(mut texts: Vec<Notice>) -> Vec<Notice> {
     texts.truncate(limits::NOTICE_IDS);
     match more {
         0 => {}
-        1 => texts.push(notice!["and 1 more workflow was interrupted; get_workflow_status lists \
-            all"]),
+        1 => texts.push(notice![
+            "and 1 more workflow was interrupted; get_workflow_status lists \
+            all"
+        ]),
         more => texts.push(notice![
             "and ",
             more,

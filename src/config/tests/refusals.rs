@@ -152,7 +152,10 @@ fn a_wrong_type_is_named_with_its_line() {
 fn a_value_out_of_its_bounds_is_refused() {
     for (line, expected) in [
         ("command = \" \"", "2:11: `command` of [agents.a] is empty: set it, or leave it out"),
-        ("command = \"a\\u0000\"", "2:11: `command` of [agents.a] must not contain a NUL character"),
+        (
+            "command = \"a\\u0000\"",
+            "2:11: `command` of [agents.a] must not contain a NUL character",
+        ),
         (
             "command = \"bin/agent\"",
             "2:11: `command` of [agents.a] is `bin/agent`: it must be a program on PATH, an absolute path or `$self`",

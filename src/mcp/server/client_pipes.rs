@@ -188,7 +188,8 @@ where
         match &message {
             ClientJsonRpcMessage::Request(request) => {
                 if self.is_known(&request.id) {
-                    let message = format!("a request with the id `{}` is still running", request.id);
+                    let message =
+                        format!("a request with the id `{}` is still running", request.id);
                     self.refuse(&Refused::new(None, ErrorCode::INVALID_REQUEST, message));
                     return None;
                 }

@@ -277,8 +277,10 @@ impl Server {
         match tokio::time::timeout(TOOL_LIMIT, settling).await {
             Ok(Ok(())) => {}
             // The deadline of a hand-over gives it back in the end.
-            Ok(Err(error)) => tracing::debug!("failed to record whether a call was answered: \
-                {error}"),
+            Ok(Err(error)) => tracing::debug!(
+                "failed to record whether a call was answered: \
+                {error}"
+            ),
             Err(_) => tracing::warn!("timed out while recording whether a call was answered"),
         }
     }

@@ -91,7 +91,11 @@ async fn what_is_no_request_is_refused_with_the_reason() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     for (line, id, words) in [
-        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", Value::Null, "one message per line"),
+        (
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+            Value::Null,
+            "one message per line",
+        ),
         ("42", Value::Null, "object"),
         ("{\"jsonrpc\":\"2.0\",\"id\":3}", json!(3), "`method`"),
         ("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":4}", json!(3), "`method`"),

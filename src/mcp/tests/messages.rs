@@ -269,11 +269,7 @@ async fn arguments_that_do_not_fit_are_named() {
             json!({ "cursor": "x" }),
             "invalid cursor: use a next_cursor, or \"0\" for the oldest",
         ),
-        (
-            "check_messages",
-            json!({ "offset": 1 }),
-            "offset needs the id of its message",
-        ),
+        ("check_messages", json!({ "offset": 1 }), "offset needs the id of its message"),
         (
             "check_messages",
             json!({ "id": "msg-1", "offset": 1 }),

@@ -45,8 +45,7 @@ impl Restarts {
         }
         self.at.retain(|at| now.duration_since(*at) < WITHIN);
         if self.at.last().is_some_and(|last| now.duration_since(*last) < APART) {
-            let reason =
-                format!("it had been restarted less than {} s before", APART.as_secs());
+            let reason = format!("it had been restarted less than {} s before", APART.as_secs());
             return Verdict::GivenUp(reason);
         }
         if self.at.len() >= MOST {

@@ -49,13 +49,19 @@ impl Actor {
         let put = match self.membership.ask_again(fresh.command, ask).await {
             Ok(receipt) => self.put_as(&receipt.events, &fresh),
             Err(error) if may_pass(&error) && Instant::now() < fresh.until => {
-                tracing::debug!("failed to record a permission question of {}, will retry: {error}", self.identity.name);
+                tracing::debug!(
+                    "failed to record a permission question of {}, will retry: {error}",
+                    self.identity.name
+                );
                 fresh.tries = fresh.tries.saturating_add(1);
                 fresh.again = Some(Instant::now() + pending_writes::pause(fresh.tries));
                 return Some(fresh);
             }
             Err(error) => {
-                tracing::warn!("failed to record a permission question of {}: {error}", self.identity.name);
+                tracing::warn!(
+                    "failed to record a permission question of {}: {error}",
+                    self.identity.name
+                );
                 None
             }
         };

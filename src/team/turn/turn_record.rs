@@ -161,8 +161,12 @@ impl Outcome {
             Ok(outcome) => Self { usage: outcome.usage, ..Self::of_stop(&outcome.stop_reason) },
             Err(AcpError::Closed { .. }) => Self {
                 gone: true,
-                ..Self::error(TaskStatus::Interrupted, "crashed", "the agent exited during its \
-                    turn")
+                ..Self::error(
+                    TaskStatus::Interrupted,
+                    "crashed",
+                    "the agent exited during its \
+                    turn",
+                )
             },
             // Some agents answer a cancelled prompt with an error.
             Err(_) if asked => Self::plain(TaskStatus::Cancelled),
@@ -209,15 +213,15 @@ impl Outcome {
         let mut outcome = match reason {
             StopReason::EndTurn | StopReason::Other(_) => Self::plain(TaskStatus::Done),
             StopReason::Cancelled => Self::plain(TaskStatus::Cancelled),
-            StopReason::Refusal => {
-                Self::error(TaskStatus::Failed, error_class::REFUSED, "the agent refused to \
-                    continue")
-            }
-            StopReason::MaxTokens => Self::error(
+            StopReason::Refusal => Self::error(
                 TaskStatus::Failed,
-                error_class::LIMIT,
-                "the token limit was reached",
+                error_class::REFUSED,
+                "the agent refused to \
+                    continue",
             ),
+            StopReason::MaxTokens => {
+                Self::error(TaskStatus::Failed, error_class::LIMIT, "the token limit was reached")
+            }
             StopReason::MaxTurnRequests => Self::error(
                 TaskStatus::Failed,
                 error_class::LIMIT,

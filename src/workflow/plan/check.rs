@@ -151,9 +151,8 @@ impl Check {
             return;
         }
         if known.others.contains(&name) {
-            let what = format!(
-                "`{name}` is not an agent started by a bridge: ask it with send_message"
-            );
+            let what =
+                format!("`{name}` is not an agent started by a bridge: ask it with send_message");
             return self.add(place, what);
         }
         let candidates = known.profiles.iter().chain(&known.agents);
@@ -300,8 +299,7 @@ impl Check {
         match placeholders::source(given.trim()) {
             Ok(source) if matches!(source.field, Field::Json(_)) => {
                 if !draft.repeat_steps.is_empty() {
-                    let what =
-                        "a step with `for_each` repeats each item by itself: leave `repeat_steps` \
+                    let what = "a step with `for_each` repeats each item by itself: leave `repeat_steps` \
                             out";
                     self.add(place(index, "repeat_steps"), what);
                 }
@@ -337,9 +335,8 @@ impl Check {
         let longest = format!("{name}.{}", limits::MAX_ITEMS);
         if longest.len() > MAX_NAME_BYTES {
             let most = MAX_NAME_BYTES - (longest.len() - name.as_str().len());
-            let what = format!(
-                "it is longer than {most} bytes: its items are named `{name}.1` and so on"
-            );
+            let what =
+                format!("it is longer than {most} bytes: its items are named `{name}.1` and so on");
             self.add(place(index, "name"), what);
         }
         let begin = format!("{name}.").to_lowercase();
@@ -418,7 +415,8 @@ impl Check {
             let what = if let Some(hint) = absent(&name, steps) {
                 format!("a placeholder names the step `{name}`, which does not exist{hint}")
             } else if name == *me {
-                "a placeholder names this step itself, which has no output before it runs".to_owned()
+                "a placeholder names this step itself, which has no output before it runs"
+                    .to_owned()
             } else if before.contains(&name) {
                 continue;
             } else {

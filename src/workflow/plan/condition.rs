@@ -109,7 +109,9 @@ pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
     };
     match holds(when, &value) {
         Ok(true) => ConditionResult::Holds,
-        Ok(false) => ConditionResult::Not(format!("{when} is false: the value is {}", shown(&value))),
+        Ok(false) => {
+            ConditionResult::Not(format!("{when} is false: the value is {}", shown(&value)))
+        }
         Err(why) => ConditionResult::Unclear(format!("{when}: {why}")),
     }
 }
@@ -220,8 +222,11 @@ mod tests {
             told("steps.a.status == fialed"),
             "`fialed` is not a final step status: did you mean `failed`?"
         );
-        assert_eq!(told("steps.a.status > done"), "`>` compares numbers, but `done` is not a \
-            number");
+        assert_eq!(
+            told("steps.a.status > done"),
+            "`>` compares numbers, but `done` is not a \
+            number"
+        );
         assert_eq!(told("steps.a.status contains done"), "a status is compared with == or !=");
         assert!(told("steps.a.files == x").starts_with("files cannot be compared"));
         assert!(

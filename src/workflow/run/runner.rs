@@ -353,8 +353,10 @@ impl Runner {
     async fn write(&mut self, ask: Operation) -> bool {
         match self.team.membership().ask(ask).await {
             Ok(_) => return true,
-            Err(BusError::Refused(refusal)) => tracing::debug!("the bus refused a workflow event: \
-                {refusal}"),
+            Err(BusError::Refused(refusal)) => tracing::debug!(
+                "the bus refused a workflow event: \
+                {refusal}"
+            ),
             Err(error) => tracing::warn!("failed to record a workflow event: {error}"),
         }
         self.again();

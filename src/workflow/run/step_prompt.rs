@@ -80,9 +80,12 @@ pub(crate) fn fill(
     if let Some(item) = item.filter(|_| !parts.iter().any(|part| matches!(part, Part::Item(_)))) {
         let Item { number, count, .. } = item;
         let value = item_field(Some(item), &[])?;
-        write!(text, "\n\n--- Item {number} of {count}, the one to work on ---\n  {value}\n--- End \
-            of item {number} ---")
-            .expect("writing to a string succeeds");
+        write!(
+            text,
+            "\n\n--- Item {number} of {count}, the one to work on ---\n  {value}\n--- End \
+            of item {number} ---"
+        )
+        .expect("writing to a string succeeds");
     }
     Ok(text)
 }
@@ -154,8 +157,7 @@ fn whole(value: &Value, what: &str) -> Result<String, String> {
 
 /// Writes an output as its agent's words.
 fn framed(given: &StepOutput, room: usize) -> String {
-    let by =
-        given.agent.as_ref().map_or_else(String::new, |agent| format!(", by {agent}"));
+    let by = given.agent.as_ref().map_or_else(String::new, |agent| format!(", by {agent}"));
     let step = &given.step;
     let mut text = format!("--- Output of step {step}{by} ---\n  ");
     let (_, head) = part(&given.output, 0, room);
@@ -164,9 +166,12 @@ fn framed(given: &StepOutput, room: usize) -> String {
         && let Some(task) = &given.task
     {
         let (shown, total) = (head.len(), given.output.len());
-        write!(text, "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset \
-            {shown} returns the rest]")
-            .expect("writing to a string succeeds");
+        write!(
+            text,
+            "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset \
+            {shown} returns the rest]"
+        )
+        .expect("writing to a string succeeds");
     }
     write!(text, "\n--- End of output of step {step} ---").expect("writing to a string succeeds");
     text

@@ -154,9 +154,7 @@ async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words()
     let why = result["error"]["message"].as_str().unwrap();
     assert!(
         why.contains("its stderr ends: no memory at all")
-            && why.ends_with(
-                "; not restarted: it had been restarted less than 5 s before"
-            ),
+            && why.ends_with("; not restarted: it had been restarted less than 5 s before"),
         "{why}"
     );
     let doomed = lead.until_agent("doomed", |agent| agent["status"] == "dead").await;

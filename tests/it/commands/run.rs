@@ -202,7 +202,8 @@ async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
     let (ran, ()) = tokio::join!(run(&stage, &arguments), answering);
     let (_, exit, told) = ran;
     assert_eq!(exit.code, Some(0), "{told}");
-    let line = "red asks for permission (delete): delete the chapter. There is no terminal to ask at. ";
+    let line =
+        "red asks for permission (delete): delete the chapter. There is no terminal to ask at. ";
     assert_eq!(told.matches(line).count(), 1, "{told}");
 }
 

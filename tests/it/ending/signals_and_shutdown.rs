@@ -288,8 +288,10 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     assert_eq!(result["output"], "half of it", "what it had said is kept");
     let told = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
     lead.hear_notice(told).await;
-    bob.hear_notice(&format!("your request {request} is open again: crasher, which claimed it, is gone"))
-        .await;
+    bob.hear_notice(&format!(
+        "your request {request} is open again: crasher, which claimed it, is gone"
+    ))
+    .await;
     let health = lead.until_agent("crasher", |agent| agent["status"] == "dead").await;
     let told = "failed: exit code 7; its stderr ends: out of memory";
     assert_eq!(health["reason"], told, "{health}");
@@ -380,8 +382,10 @@ async fn a_killed_peer_is_dead_at_once_and_its_claim_free_and_its_name_to_be_had
     bob.die().await;
     let names = lead.names().await;
     assert!(!names.contains(&"bob".to_owned()), "{names:?}");
-    ann.hear_notice(&format!("your request {request} is open again: bob, which claimed it, is gone"))
-        .await;
+    ann.hear_notice(&format!(
+        "your request {request} is open again: bob, which claimed it, is gone"
+    ))
+    .await;
 
     ann.send("bob", "for your return").await;
     let bob = stage.peer("bob").await;

@@ -193,10 +193,16 @@ async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
 async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
     let stage = hostile();
     let project = stage.project().to_str().unwrap().to_owned();
-    for (typed, code, last) in
-        [("\n", 1, "not approved"), ("yep\n", 1, "not approved"), ("y\n", 0, "Approved in its \
-            current version")]
-    {
+    for (typed, code, last) in [
+        ("\n", 1, "not approved"),
+        ("yep\n", 1, "not approved"),
+        (
+            "y\n",
+            0,
+            "Approved in its \
+            current version",
+        ),
+    ] {
         let mut terminal = Terminal::run_with(&stage, &["trust", &project], (40, 200));
         terminal.until_shows("Approve it? [y/N]").await;
         let screen = terminal.screen();

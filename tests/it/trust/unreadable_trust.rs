@@ -34,8 +34,7 @@ async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
     let which = asking(&lead, &stage).await;
     open_to(&stage, 0o770);
     approve(&lead, &which).await;
-    until("people are told", || lead.stderr().contains("cannot read your approvals"))
-        .await;
+    until("people are told", || lead.stderr().contains("cannot read your approvals")).await;
     let status = lead.call("get_workflow_status", which.clone()).await;
     assert_eq!(status["status"], "running", "{status}");
     assert!(!has_run(&stage));

@@ -145,7 +145,9 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     let request = world.open(asker);
     world.ask(owner, Operation::Claim(request.clone(), CALL));
     let events = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));
-    assert!(notices(&events, "orchestrator")[0].starts_with("owner stopped responding (no heartbeat"));
+    assert!(
+        notices(&events, "orchestrator")[0].starts_with("owner stopped responding (no heartbeat")
+    );
     assert!(notices(&events, "asker")[0].ends_with("owner, which claimed it, stopped responding"));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(status(&world, owner), "hung");

@@ -333,8 +333,8 @@ impl Opening<'_> {
 
     fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
         let state = self.proof.state.as_ref();
-        let state =
-            state.ok_or(Unprovable("there is no directory for the record of where it was created"))?;
+        let state = state
+            .ok_or(Unprovable("there is no directory for the record of where it was created"))?;
         Ok(state.inner(COUNTERPARTS))
     }
 

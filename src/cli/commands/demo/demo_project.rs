@@ -94,7 +94,10 @@ impl Orchestrator {
         if exit.code == Some(0) {
             return Ok(());
         }
-        Err(format!("the orchestrator exited with {exit}; its stderr: {}", self.child.stderr_tail())
-            .into())
+        Err(format!(
+            "the orchestrator exited with {exit}; its stderr: {}",
+            self.child.stderr_tail()
+        )
+        .into())
     }
 }

@@ -96,7 +96,9 @@ async fn until_read(client: &Client, names: &[&str]) -> Result<(), Failure> {
         names.iter().all(|name| agents.iter().any(|agent| agent["name"] == *name && read(agent)))
     };
     let waited = until_agents(client, "get_agent_status", all).await;
-    waited.map_err(|seen| format!("{} still have unread messages: {seen}", names.join(" and ")).into())
+    waited.map_err(|seen| {
+        format!("{} still have unread messages: {seen}", names.join(" and ")).into()
+    })
 }
 
 async fn until_gone(client: &Client, name: &str) -> Result<(), Failure> {

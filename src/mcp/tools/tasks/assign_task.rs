@@ -86,8 +86,7 @@ impl Input {
             && model.len() > limits::MODEL_BYTES
         {
             let (bytes, most) = (model.len(), limits::MODEL_BYTES);
-            let problem =
-                format!("model is {bytes} bytes long; the limit is {most}");
+            let problem = format!("model is {bytes} bytes long; the limit is {most}");
             return Err(ToolError::Arguments(problem));
         }
         Ok(Assignment {
