@@ -152,7 +152,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
         let lines: Vec<_> = prompt.lines().collect();
         let rides_along = match name {
             "ann" => "[bridge → you] your request",
-            _ => "[ann → all] the request",
+            _ => "[ann → all] request",
         };
         assert!(lines[1].starts_with(rides_along), "{prompt}");
         assert_eq!(lines[2], "[orchestrator → you] wake up");

@@ -241,7 +241,7 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
     assert_eq!(code, Some(1), "{all:#?}");
     assert_eq!(count(&all, "0 of 4 steps done"), 1, "{all:#?}");
     assert_eq!(count(&all, "top "), 1, "{all:#?}");
-    assert!(all[5].starts_with("SIGINT: ending"), "{all:#?}");
+    assert!(all[5].starts_with("SIGINT: stopping"), "{all:#?}");
     assert_eq!(count(&all, "error: SIGINT: "), 1, "{all:#?}");
 }
 
