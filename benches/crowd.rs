@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cli_team_bridge::bus::{Bus, Membership};
-use cli_team_bridge::domain::limits;
+use cli_team_bridge::domain::limits::TeamLimits;
 
 use crate::history::fill;
 use crate::support::Outcome;
@@ -61,7 +61,7 @@ async fn sends_with_something_due() -> Outcome<Rounds> {
     for n in 0..FULL {
         let name = format!("absent-{n}");
         project::absent(&full_bus, &name).await?;
-        for _ in 0..limits::MAX_UNREAD / AT_ONCE {
+        for _ in 0..TeamLimits::default().unread / AT_ONCE {
             fill(&many.sender, &name, AT_ONCE).await?;
         }
     }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use cli_team_bridge::bus::rules::Pick;
 use cli_team_bridge::bus::{Bus, Membership};
-use cli_team_bridge::domain::limits;
-use cli_team_bridge::domain::message::DeliveryMethod;
+use cli_team_bridge::domain::limits::{self, TeamLimits};
+use cli_team_bridge::domain::messaging::DeliveryMethod;
 use futures::future::try_join_all;
 
 use crate::send;
@@ -46,7 +46,7 @@ impl History {
     /// Takes what is unread, and returns how much that was.
     async fn check(&self) -> Outcome<usize> {
         let mut call = self.receiver.call();
-        let letters = call.take(DeliveryMethod::Pull, pick()).await?;
+        let letters = call.receive(DeliveryMethod::Pull, pick()).await?;
         call.answered().await;
         Ok(letters.len())
     }
@@ -110,10 +110,10 @@ async fn unread() -> Outcome<Project> {
     let project = Project::new()?;
     let bus = project::open(&project.bus())?;
     let sender = project::join(&bus, "sender").await?;
-    for n in 0..LONG / limits::MAX_UNREAD {
+    for n in 0..LONG / TeamLimits::default().unread {
         let name = format!("reader-{n}");
         project::absent(&bus, &name).await?;
-        for _ in 0..limits::MAX_UNREAD / AT_ONCE {
+        for _ in 0..TeamLimits::default().unread / AT_ONCE {
             fill(&sender, &name, AT_ONCE).await?;
         }
     }

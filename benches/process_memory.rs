@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cli_team_bridge::domain::limits;
+use cli_team_bridge::domain::limits::TeamLimits;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
@@ -87,7 +87,7 @@ async fn fill_inbox(bus: &Path) -> Outcome {
         call.answered().await;
         sent
     };
-    for _ in 0..limits::MAX_UNREAD / AT_ONCE {
+    for _ in 0..TeamLimits::default().unread / AT_ONCE {
         try_join_all((0..AT_ONCE).map(|_| send())).await?;
     }
     bus.close().await;

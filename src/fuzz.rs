@@ -19,7 +19,7 @@ use crate::config;
 use crate::delivery::message_frame::{BEGIN, END, frame};
 use crate::delivery::recipient::Reader;
 use crate::domain::ids::{CommandId, MessageId, RequestId};
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 use crate::mcp::{self, AnyTool};

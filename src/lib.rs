@@ -1,7 +1,7 @@
 //! The bridge between coding agents: a durable bus, the supervision of agents, and the MCP tools that lead a team of them.
 //!
 //! The modules stand in reading order, which is also dependency order: a module imports only from those above it
-//! (`tests/it/architecture.rs` holds this).
+//! (`tests/it/architecture/` holds this).
 
 /// Values and rules: names, ids, messages, requests, tasks, limits. Pure.
 pub mod domain;

@@ -1,9 +1,9 @@
-//! Whether a permission question is about one of our own endpoint's tools, which are always allowed.
+//! Recognizes a permission question about one of our own endpoint's tools, which are always allowed.
 //!
-//! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: what
-//! merely contains our words may be another server's tool, or words that a model chose.
+//! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: a text that merely
+//! contains our words may be another server's tool, or words that a model chose.
 
-use super::data::session_update::ToolCallUpdate;
+use super::data::tool_call_update::ToolCallUpdate;
 use super::data::tool_calls::{ToolCall, name_in_meta, stated_name};
 use super::incoming::permission_request::PermissionRequest;
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub struct OurTools<'a> {
     pub tools: &'a [&'a str],
 }
 
-/// Returns whether a question is about one of our tools. `earlier` is what other messages said of the same call.
+/// Returns whether a question is about one of our tools. `earlier` is the same call by other messages.
 ///
 /// The first source that names any tool decides, in this order, so that a weaker one cannot overrule a stronger:
 ///

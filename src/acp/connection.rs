@@ -1,4 +1,4 @@
-//! The handle of a connection: what is asked of an agent.
+//! The handle of a connection: the requests to an agent, each with its deadline.
 
 use super::data::agent_info::{AgentInfo, Feature};
 use super::data::prompt_result::PromptOutcome;
@@ -6,8 +6,9 @@ use super::data::session_settings::{AcpSessionId, McpServerSpec, SessionInfo};
 use super::data::text_bounds;
 use super::error::{AcpError, Ending};
 use super::incoming::event_queue::{AgentEvents, queue};
+use super::incoming::file_request::FileSystem;
 use super::line_io::LineCounts;
-use super::transport::{ConnectOptions, FileSystem, Progress, SharedTransport, drive};
+use super::transport::{ConnectOptions, Progress, SharedTransport, drive};
 use crate::domain::limits::{AGENT_ERROR_CHARS, AGENT_WORD_CHARS};
 use crate::domain::text::redact::Secrets;
 use agent_client_protocol::v1::ConnectionTo;
@@ -49,8 +50,8 @@ impl std::fmt::Debug for Connection {
 /// Nothing is sent yet. The task ends when the agent closes its stdout, when a pipe breaks, or after
 /// [`Connection::shutdown`]; [`Connection::ended`] waits for it.
 ///
-/// The events have to be taken all the time, also while a request is awaited: when too much waits, reading stops, and the
-/// answers stand behind what is not read.
+/// Events have to be received all the time, also while a request is awaited: when too many wait, reading stops, and answers wait behind
+/// the unread lines.
 pub async fn connect(
     stdout: impl AsyncRead + Send + Unpin + 'static,
     stdin: impl AsyncWrite + Send + Unpin + 'static,
@@ -70,7 +71,7 @@ pub async fn connect(
 }
 
 impl Connection {
-    /// Says hello: agrees on version 1 of the protocol and learns what the agent can do. To be called once, first.
+    /// Agrees on version 1 of the protocol, and returns what the agent offers. To be called once, first.
     pub async fn initialize(&self) -> Result<AgentInfo, AcpError> {
         let files = self.inner.shared.options.file_system == FileSystem::Offered;
         let params = json!({
@@ -93,7 +94,7 @@ impl Connection {
 
     /// Begins a session in a directory (absolute, existing), with the MCP servers that the agent shall start.
     ///
-    /// Several agents answer before those servers have told their tools.
+    /// Several agents answer before those servers have listed their tools.
     pub async fn new_session(
         &self,
         cwd: &Path,
@@ -101,11 +102,11 @@ impl Connection {
     ) -> Result<SessionInfo, AcpError> {
         let method = "session/new";
         let answer = self.session_call(method, place(cwd, servers)).await?;
-        let id = text_bounds::session_id(method, &answer)?;
+        let id = AcpSessionId::parse(method, &answer)?;
         Ok(SessionInfo::parse(id, &answer, self.secrets()))
     }
 
-    /// Takes up an earlier session; its history comes as updates before this returns.
+    /// Loads an earlier session; its history comes as updates before this returns.
     pub async fn load_session(
         &self,
         session: &AcpSessionId,
@@ -113,10 +114,10 @@ impl Connection {
         servers: &[McpServerSpec],
     ) -> Result<SessionInfo, AcpError> {
         self.offered("session/load", Feature::Load)?;
-        self.take_up("session/load", session, cwd, servers).await
+        self.reopen("session/load", session, cwd, servers).await
     }
 
-    /// Takes up an earlier session without its history.
+    /// Resumes an earlier session without its history.
     pub async fn resume_session(
         &self,
         session: &AcpSessionId,
@@ -124,7 +125,7 @@ impl Connection {
         servers: &[McpServerSpec],
     ) -> Result<SessionInfo, AcpError> {
         self.offered("session/resume", Feature::Resume)?;
-        self.take_up("session/resume", session, cwd, servers).await
+        self.reopen("session/resume", session, cwd, servers).await
     }
 
     /// Sends a prompt and waits for the end of the turn, without any deadline: agents are silent for minutes while their
@@ -237,7 +238,7 @@ impl Connection {
         while progress.changed().await.is_ok() {}
     }
 
-    async fn take_up(
+    async fn reopen(
         &self,
         method: &str,
         session: &AcpSessionId,
@@ -311,7 +312,7 @@ impl Connection {
     }
 }
 
-/// Waits for the ending. The task always tells one, soon after the protocol ended, unless it panicked.
+/// Waits for the ending. The task always reports one, soon after the protocol ended, unless it panicked.
 async fn ending(mut progress: watch::Receiver<Progress>) -> Ending {
     let over = progress.wait_for(|progress| progress.ending.is_some()).await;
     over.ok()

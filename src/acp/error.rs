@@ -15,7 +15,7 @@ pub enum AcpError {
         method: String,
         /// The code as the agent sent it.
         code: i32,
-        /// The agent's own words, as a line in which what is secret is hidden, and which is not endless; so are its further data.
+        /// The agent's own words as one bounded line, with secrets hidden; so are its further data.
         message: String,
         /// The agent's own further data.
         data: Option<Value>,
@@ -61,7 +61,7 @@ pub enum AcpError {
 }
 
 impl AcpError {
-    /// Returns all that the agent said about it, with its own further data, for whoever looks for a reason in it.
+    /// Returns all that the agent said about it, with its own further data, for a caller that looks for the reason in it.
     pub fn words(&self) -> String {
         match self {
             Self::Refused { message, data: Some(data), .. } => format!("{message} {data}"),
@@ -77,13 +77,13 @@ pub enum Ending {
     /// The agent closed its stdout: usually it exited.
     #[error("the agent closed its stdout")]
     AgentClosed,
-    /// Somebody here called `shutdown`, or dropped the last handle.
+    /// The owner called `shutdown`, or dropped the last handle.
     #[error("the connection was shut down")]
     Shutdown,
     /// The pipe to the agent stood still for the whole limit.
     #[error("the agent stopped reading its stdin (it read nothing for {after:?})")]
     StdinStalled {
-        /// How long nothing was taken.
+        /// How long the agent has read nothing.
         after: Duration,
     },
     /// The pipe to the agent is broken.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-/// Counts what came in, shared by the connection and whoever watches it.
+/// Counts of the input, shared by the connection and its observers.
 #[derive(Debug, Default)]
 pub(super) struct LineStats {
     pub(super) lines: AtomicU64,

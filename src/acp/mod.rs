@@ -4,13 +4,13 @@
 //! [`AgentEvents`] (what the agent says by itself). The module guarantees:
 //!
 //! - Nothing an agent writes ends the connection, makes it panic or fills the memory: lines are bounded, repaired where
-//!   possible, else dropped and counted ([`LineCounts`]); reading stops while too much waits to be taken.
+//!   possible, else dropped and counted ([`LineCounts`]); reading stops while too many events wait.
 //! - Every request ends: by its answer, by its deadline, or at once when the agent is gone. A prompt has no deadline.
 //! - When a request returns, all events that the agent sent before its answer already wait in [`AgentEvents`].
-//! - No word of an agent that stands for something (an id, a model, why it ended, an error) is long, secret, or more than a line:
-//!   each is bounded and hidden where it is parsed ([`ConnectOptions::secrets`]).
-//! - A question for permission is always answered; one that nobody answers is answered `cancelled`.
-//! - A question for what has come meanwhile is answered in time; when nobody does, with nothing.
+//! - No word of an agent that stands for something (an id, a model, a stop reason, an error) is long, secret, or more than a line:
+//!   each is bounded, and secrets in it hidden, where it is parsed ([`ConnectOptions::secrets`]).
+//! - A question for permission is always answered; one without an answer of the owner is answered `cancelled`.
+//! - A question for new messages is answered in time: without an answer of the owner, with none.
 //!
 //! It deliberately starts no process, decides no permission and knows no team: it offers the pure functions for that
 //! ([`choose`], [`is_our_tool`]). The client offers agents files only where its
@@ -44,13 +44,14 @@ pub use self::data::prompt_result::{PromptOutcome, StopReason, TokenUsage};
 pub use self::data::session_settings::{
     AcpSessionId, Choice, ConfigOption, McpServerSpec, Models, SessionInfo,
 };
-pub use self::data::session_update::{Cost, Diff, PlanEntry, ToolCallUpdate, Update};
+pub use self::data::session_update::{Cost, PlanEntry, Update};
+pub use self::data::tool_call_update::{Diff, ToolCallUpdate};
 pub use self::data::tool_calls::{ToolCall, ToolCalls};
 pub use self::data::touched_paths::Touched;
 pub use self::incoming::dispatch::AnswerCustom;
 pub use self::incoming::drain_request::DrainQuestion;
 pub use self::incoming::event_queue::{AgentEvent, AgentEvents};
-pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest};
+pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest, FileSystem};
 pub use self::incoming::permission_request::{
     Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
 };
@@ -58,6 +59,6 @@ pub use self::line_io::LineCounts;
 pub use self::steer_request::Steered;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::transport::read_all;
-pub use self::transport::{ConnectOptions, Deadlines, FileSystem};
+pub use self::transport::{ConnectOptions, Deadlines};
 pub use connection::{Connection, connect};
 pub use error::{AcpError, Ending};

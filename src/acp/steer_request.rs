@@ -1,7 +1,7 @@
-//! Steering: text put into a turn that runs, outside of the protocol's own methods.
+//! Steering: text put into a running turn, by a method outside of the protocol.
 //!
-//! `_session/steering` is what the adapters of claude and codex offer, and say so (`_meta.steering.supported`). It is never tried
-//! where it is not offered: codex's adapter answers methods that it does not know with an empty success.
+//! The adapters of claude and codex offer `_session/steering`, and say so (`_meta.steering.supported`). It is never tried where it is
+//! not offered: codex's adapter answers unknown methods with an empty success.
 
 use std::time::Duration;
 

@@ -6,6 +6,7 @@
 use super::error::Ending;
 use super::incoming::dispatch::{AnswerCustom, Inbound};
 use super::incoming::event_queue::Queue;
+use super::incoming::file_request::FileSystem;
 use super::line_io::{LineReader, LineStats, LineWriter, count};
 use crate::domain::text::redact::Secrets;
 use crate::sys::bounded_lines::mend_half_characters;
@@ -30,7 +31,7 @@ pub struct ConnectOptions {
     /// How this client introduces itself.
     pub client_name: String,
     /// The longest line that is read, in bytes. 16 MiB: what the MCP side accepts too; agents send whole files in
-    /// updates, but no message that anybody reads is longer.
+    /// updates, but no useful message is longer.
     pub longest_line: usize,
     /// How much may wait in [`super::AgentEvents`] before reading stops, in bytes. 8 MiB: half a minute of the fastest
     /// agent seen, and little beside the agent's own hundreds of megabytes.
@@ -45,16 +46,6 @@ pub struct ConnectOptions {
     pub file_system: FileSystem,
     /// What the agent was given and may not be written down: it is hidden in its words.
     pub secrets: Secrets,
-}
-
-/// Whether the methods of the file system are offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FileSystem {
-    /// They are: wishes come as events.
-    Offered,
-    /// They are not, and answered "method not found".
-    #[default]
-    Absent,
 }
 
 /// How long each kind of request may take. A prompt has no deadline.
@@ -93,7 +84,7 @@ impl Default for Deadlines {
     }
 }
 
-/// After the agent closed its stdin, what it still says is read for this long: an agent that exits has its last answer in
+/// After the agent closed its stdin, its output is still read for this long: an agent that exits has its last answer in
 /// the pipe, and a pipe is emptied in milliseconds.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -101,7 +92,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// After a shutdown stdout is read and discarded for this long, so that an agent that says good-bye gets no broken pipe.
-/// The whole stop of an agent takes at most 30 s, by whoever stops its process.
+/// The whole stop of an agent takes at most 30 s, by the owner of its process.
 const GOODBYE: Duration = Duration::from_secs(30);
 
 /// How many requests of the agent may wait for answers before reading stops. Answers are queued for a pipe that the agent
@@ -148,7 +139,7 @@ impl SharedTransport {
     }
 
     fn breaks(&self, ending: Ending) {
-        // Only the first cause is told; later ones follow from it.
+        // Only the first cause is reported; later ones follow from it.
         let _ = self.cause.set(ending);
         self.broken.cancel();
     }
@@ -250,7 +241,7 @@ async fn read<R: AsyncRead + Unpin>(
             passed += line.len();
             if let Some(frame) = frame(&line, &shared.stats) {
                 note(&frame, shared);
-                // Once the protocol is over, what the agent says is read to its end and forgotten.
+                // Once the protocol is over, the output is read to its end and dropped.
                 let _ = protocol.unbounded_send(frame);
             }
             if passed > TURN {
@@ -286,7 +277,7 @@ fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
     frame
 }
 
-/// Notes what the driver itself has to know of a message.
+/// Notes the facts about a message that the transport itself needs.
 fn note(frame: &TransportFrame, shared: &SharedTransport) {
     match frame {
         TransportFrame::Single(RawJsonRpcMessage::Request(_)) => {
@@ -328,7 +319,7 @@ async fn write<W: AsyncWrite + Unpin>(
             continue;
         }
         if matches!(frame, TransportFrame::Single(RawJsonRpcMessage::Response(_))) {
-            // An answer to what was no request that we counted must not wrap the counter.
+            // An answer to a request that was not counted must not wrap the counter.
             let _ = shared
                 .owed
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| owed.checked_sub(1));

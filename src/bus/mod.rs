@@ -2,21 +2,25 @@
 //!
 //! `command --decide(state)--> events --append--> log --apply--> state`, in every process by itself.
 
-pub mod api;
-pub mod background;
-#[cfg(test)]
-mod model;
 pub mod event;
 pub mod state;
-pub mod rules;
+mod replica;
 pub mod storage;
+pub mod rules;
 mod error;
+mod shared;
+pub mod background;
+pub mod api;
+#[cfg(test)]
+mod model;
 
 pub use self::api::answer_receipt::Answer;
-pub use self::api::bus::{Bus, Receipt};
+pub use self::api::bus::Bus;
 pub use self::api::call::{Call, Claimed, SentMessage, Waited};
 pub use self::api::membership::{Joining, Membership};
-pub use self::api::message_text::{LoadedMessage, RequestHead, RequestTexts};
+pub use self::api::message_text::{LoadedMessage, RequestHead};
 pub use self::api::readable::Readable;
 pub use self::background::heartbeats::HeartbeatIntervals;
 pub use self::error::BusError;
+pub use self::shared::Receipt;
+pub use self::storage::stored_text::RequestTexts;

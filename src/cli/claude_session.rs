@@ -1,7 +1,7 @@
-//! Whom a process speaks for that a client starts beside its server: the member that the server has joined as.
+//! Which member a hook or a watcher speaks for: the one that the MCP server of the same client has joined as.
 //!
-//! Claude Code starts its MCP servers, its hooks, and the commands of its tools. What a server notes at joining is who started it
-//! ([`crate::sys::process::ancestors`]); whoever descends from that same process belongs to it.
+//! Claude Code starts its MCP servers, its hooks, and the commands of its tools. When a server joins, it notes the processes that have
+//! started it ([`crate::sys::process::ancestors`]). A process that descends from the same client belongs to the same member.
 
 use super::below_agent;
 use crate::bus::state::{Session, State};
@@ -14,10 +14,10 @@ pub(super) struct ClaudeSession {
 }
 
 impl ClaudeSession {
-    /// Looks who they are.
+    /// Looks up the ancestors of this process.
     pub(super) fn look() -> Self {
-        // An agent descends from the client of the orchestrator too, but its own client is another one, and its messages are its
-        // bridge's to hand over.
+        // An agent descends from the client of the orchestrator too, but has a client of its own, and its bridge delivers its
+        // messages.
         if below_agent::is_below_an_agent() {
             return Self { clients: Vec::new() };
         }

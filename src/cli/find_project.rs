@@ -10,12 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::sys::fs::disk;
-use crate::sys::git_worktrees::Worktree;
+use crate::sys::fs::git_worktrees::Worktree;
 
 /// The directory of the bus in a project.
 const BUS: &str = ".claude/bridge";
 
-/// A project, and where in it somebody stands.
+/// A project, and the place in it that this process works in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Project {
     /// The directory that has the bus.

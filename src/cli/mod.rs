@@ -6,11 +6,17 @@ mod arguments;
 mod below_agent;
 mod claude_session;
 pub(crate) mod commands;
-mod logging;
 mod find_project;
-mod serve_mcp;
+mod hidden_agents;
+mod lead_team;
+mod load_config;
+mod logging;
 mod open_bus;
 mod output;
+mod serve_endpoint;
+mod serve_mcp;
+mod signal_policy;
+mod watch_command;
 
 use std::process::ExitCode;
 
@@ -27,7 +33,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 pub fn run() -> ExitCode {
     let mut words = std::env::args_os();
     if words.nth(1).is_some_and(|word| word == shim_process::SHIM) {
-        // Before all else: it has one thread, no runtime, and nobody to talk to.
+        // Before all else: a shim has one thread, no runtime, and no user.
         return shim_process::run(words);
     }
     let arguments = match Arguments::read(std::env::args_os()) {

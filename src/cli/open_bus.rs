@@ -1,13 +1,12 @@
 //! The one place where a bus is opened: everything else is given one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::commands::trust;
-use super::{Failure, below_agent};
+use super::{Failure, hidden_agents, load_config};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::known_buses;
-use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
+use crate::bus::storage::file::{BUS_JSON, FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
@@ -16,10 +15,9 @@ use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::LifeLock;
 use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::mutex::lock;
+use crate::sys::process::pid_namespace::{self, Sight};
 use crate::team;
-
-/// The file that makes a directory a bus.
-const IDENTITY: &str = "bus.json";
 
 /// A bus that is led or joined from outside, and has to prove that it was made where it is.
 #[derive(Clone, Debug)]
@@ -50,13 +48,13 @@ impl Outside {
     }
 }
 
-/// What a bus is called now that was put aside: kept over each joining that fails, until the bus has taken that it is told.
+/// The new name of a bus that was put aside: kept over failed attempts to join, until the notice of it is on the bus.
 #[derive(Clone, Debug, Default)]
 struct KeptNotice(Arc<Mutex<Option<String>>>);
 
 impl KeptNotice {
     fn lock(&self) -> MutexGuard<'_, Option<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -70,12 +68,12 @@ pub(super) fn foreign(adopt: bool) -> Foreign {
     }
 }
 
-/// Returns what a bus has to prove to who comes from outside.
+/// Returns what a bus has to prove to a process that comes from outside.
 pub(super) fn proven(foreign: Foreign) -> Origin {
     Origin::Proven(Proof { state: StateDirectory::of_process(), foreign })
 }
 
-/// A bus, and what who joins it has to know.
+/// An open bus, and what the one that joins it has to be told.
 pub(super) struct OpenedBus {
     pub(super) bus: Bus,
     telling: KeptNotice,
@@ -111,7 +109,7 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
 }
 
 /// Finds an agent at work on any bus that this user has made, as `find` finds one on one of them. Blocks, and opens only buses that
-/// somebody works on.
+/// have live members.
 pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Option<Name>, Failure> {
     let Some(state) = StateDirectory::of_process() else {
         return Ok(None); // Then no bus was made, and no yes is kept.
@@ -127,7 +125,15 @@ pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Optio
     Ok(None)
 }
 
-/// Says whether anybody holds a presence on a bus.
+/// Returns an agent at work, on any bus of this user, that may be above this process without being seen from here.
+pub(super) fn agent_out_of_sight() -> Result<Option<Name>, Failure> {
+    if pid_namespace::look() == Sight::Whole {
+        return Ok(None);
+    }
+    agent_at_work(hidden_agents::hidden_agent)
+}
+
+/// Says whether a live member holds a presence on a bus.
 fn is_in_use(directory: &Path) -> bool {
     let presences = std::fs::read_dir(directory.join("presence"));
     let mut presences = presences.into_iter().flatten().flatten();
@@ -142,7 +148,7 @@ pub(super) fn keep_counterparts(directory: &Path) {
     let now_ms = clock::now().wall_ms;
     let kept = known_buses::note_use(&state, directory)
         .and_then(|()| known_buses::forget_the_gone(&state, now_ms))
-        .and_then(|buses| Ok(buses + trust::store().forget_the_gone(now_ms)?));
+        .and_then(|buses| Ok(buses + load_config::trust_store().forget_the_gone(now_ms)?));
     match kept {
         Ok(0) => {}
         Ok(gone) => {
@@ -167,19 +173,18 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
     }
     aside(move || {
         // First without the bus: to open it may put it aside.
-        let hidden = below_agent::hidden_anywhere().map_err(|error| {
+        let hidden = agent_out_of_sight().map_err(|error| {
             tracing::error!("cannot tell which agents are live: {error}");
             let why = "cannot tell from this PID namespace whether a live agent started this \
                 process";
             refused(&directory, why.to_owned())
         })?;
-        let hides =
-            |agent: &Name| refused(&directory, below_agent::hides(agent, "lead or join a team"));
+        let hides = |agent: &Name| refused(&directory, hidden_agents::hides(agent, "lead or join a team"));
         if let Some(agent) = hidden {
             return Err(hides(&agent).into());
         }
         let opened = outside.open()?;
-        match below_agent::hidden_agent(&opened.bus) {
+        match hidden_agents::hidden_agent(&opened.bus) {
             Some(agent) => Err(hides(&agent).into()),
             None => Ok(opened),
         }
@@ -187,10 +192,10 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
     .await
 }
 
-/// Opens a bus that must be there: who was started by somebody on it makes no new one in its place.
+/// Opens a bus that must be there: a process that was started by one of its members makes no new one in its place.
 pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, BusError> {
     aside(move || {
-        if directory.join(IDENTITY).exists() {
+        if directory.join(BUS_JSON).exists() {
             // Whether it may be there, and is to be believed, its bridge has decided.
             open_own_bus(&directory)
         } else {

@@ -1,14 +1,15 @@
-//! What all commands that serve MCP on stdio have in common: the runtime, the signals, the end.
+//! What all commands that serve MCP on stdio have in common: the runtime, the serving, the end.
 
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
+use super::signal_policy::StopRequests;
 use crate::bus::Membership;
 use crate::domain::grace_periods;
 use crate::domain::member::Departure;
 use crate::mcp::{LazyMembership, Server, serve_stdio};
 use crate::sys::open_file_limit;
-use crate::sys::signal_streams::{self, Shutdown};
+use crate::sys::signal_streams;
 
 /// Runs a command that holds a team, which needs some files for each agent.
 pub(super) fn run_team<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
@@ -40,32 +41,30 @@ where
     done
 }
 
-/// Serves on stdin and stdout until the client closes or a signal asks for the end. Returns what hears further signals.
-pub(super) async fn until_the_end(server: &Server) -> Result<Shutdown, Failure> {
-    let mut shutdown = Shutdown::listen()?;
-    let stop = CancellationToken::new();
-    let serving = serve_stdio(server, stop.clone());
+/// Serves on stdin and stdout until the client closes its end or a signal asks for the end.
+pub(super) async fn until_the_end(server: &Server, stop: &mut StopRequests) {
+    let ending = CancellationToken::new();
+    let serving = serve_stdio(server, ending.clone());
     tokio::pin!(serving);
     tokio::select! {
         ended = &mut serving => tracing::debug!("ended: {ended:?}"),
-        signal = shutdown.recv() => {
+        signal = stop.next() => {
             tracing::debug!("ending on {signal}");
-            stop.cancel();
+            ending.cancel();
             serving.await;
         }
     }
-    Ok(shutdown)
 }
 
-/// Leaves the team, if it was joined, and closes the bus.
+/// Leaves the team, if the server has joined it, and closes the bus.
 pub(super) async fn leave(membership: &LazyMembership) {
     if let Some(membership) = membership.current() {
-        leave_seat(membership).await;
+        leave_team(membership).await;
     }
 }
 
 /// Leaves the team, and closes the bus.
-pub(super) async fn leave_seat(membership: Membership) {
+pub(super) async fn leave_team(membership: Membership) {
     let leaving = async {
         if let Err(error) = membership.leave(Departure::Closed).await {
             tracing::warn!("failed to leave the team: {error}");
@@ -75,7 +74,7 @@ pub(super) async fn leave_seat(membership: Membership) {
     within_goodbye(leaving).await;
 }
 
-/// Closes the bus of somebody else's session.
+/// Closes the bus and leaves the session, which its bridge ends.
 pub(super) async fn close_bus(membership: &LazyMembership) {
     if let Some(membership) = membership.current() {
         within_goodbye(close(membership)).await;

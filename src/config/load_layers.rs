@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use super::agent_env_filter::{self, EnvPattern};
 use super::builtin_profiles;
 use super::error::{ConfigError, Problem, UnknownProfile};
+use super::merged_layers::Merged;
 use super::needs_consent::{self, Brought, ProjectFile};
-use super::parse_file::{self, Layer};
+use super::parse_file;
 use super::profile::Profile;
-use super::profile_draft::Draft;
 use super::team_limits::Limits;
 use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
@@ -59,12 +59,6 @@ struct Settings {
     gate_env: Sourced<Vec<EnvPattern>>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { limits: Limits::default(), gate_env: Sourced::default_value(Vec::new()) }
-    }
-}
-
 impl Load<'_> {
     /// Returns the path of the user's own file, whether it is there or not.
     pub fn user_file(&self) -> Option<PathBuf> {
@@ -85,14 +79,14 @@ impl Config {
     pub fn load(load: Load<'_>) -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
         for built_in in builtin_profiles::FILES {
-            layers.add(Path::new(built_in.file), built_in.text, ValueOrigin::BuiltIn);
+            layers.add(Path::new(built_in.file), built_in.text, &ValueOrigin::BuiltIn);
         }
         if let Some(own) = load.user_file() {
-            layers.add_file(ValueOrigin::User(own))?;
+            layers.add_file(&ValueOrigin::User(own))?;
         }
         layers.add_project_file(&load)?;
         if let Some(path) = load.explicit
-            && !layers.add_file(ValueOrigin::Explicit(path.to_owned()))?
+            && !layers.add_file(&ValueOrigin::Explicit(path.to_owned()))?
         {
             return Err(ConfigError::Missing { path: path.to_owned() });
         }
@@ -194,14 +188,17 @@ impl Config {
 /// The layers read so far, in their order.
 #[derive(Default)]
 struct Layers {
-    read: Vec<(ValueOrigin, Layer)>,
+    /// All of them.
+    with: Merged,
+    /// All but the project's own file, for what holds until the user has said yes to that.
+    without: Merged,
     project_file: Option<Brought>,
     problems: Vec<Problem>,
 }
 
 impl Layers {
     /// Adds a file; tells whether it is there.
-    fn add_file(&mut self, source: ValueOrigin) -> Result<bool, ConfigError> {
+    fn add_file(&mut self, source: &ValueOrigin) -> Result<bool, ConfigError> {
         let Some(path) = source.path().map(Path::to_owned) else {
             return Ok(false);
         };
@@ -225,14 +222,15 @@ impl Layers {
         };
         // Of the bytes that are read here, and never looked for again: they could be others by then.
         self.project_file = Some(Brought::at(place?, text.as_bytes()));
-        self.add(&path, &text, ValueOrigin::Project(path.clone()));
+        self.add(&path, &text, &ValueOrigin::Project(path.clone()));
         Ok(())
     }
 
-    fn add(&mut self, file: &Path, text: &str, source: ValueOrigin) {
-        match parse_file::parse(file, text, &source) {
-            Ok(layer) => self.read.push((source, layer)),
-            Err(problems) => self.problems.extend(problems),
+    fn add(&mut self, file: &Path, text: &str, source: &ValueOrigin) {
+        self.problems.extend(parse_file::read_over(&mut self.with, file, text, source));
+        if !matches!(source, ValueOrigin::Project(_)) {
+            // The same problems once more.
+            drop(parse_file::read_over(&mut self.without, file, text, source));
         }
     }
 
@@ -241,27 +239,20 @@ impl Layers {
         if !self.problems.is_empty() {
             return Err(ConfigError::Invalid { problems: self.problems });
         }
-        let is_project = |source: &ValueOrigin| matches!(source, ValueOrigin::Project(_));
-        let others = self.read.iter().filter(|(source, _)| !is_project(source));
-        let without = Merged::of(others);
-        let with = Merged::of(&self.read);
-        let (agreed, before, resume) = (with.settings, without.settings, with.resume);
-        let (profiles, problems) = finished(with.drafts);
+        let (profiles, problems) = self.with.finished_profiles();
         if !problems.is_empty() {
             return Err(ConfigError::Invalid { problems });
         }
         // What is no whole profile without the project's file is all new by it.
-        let (known, _) = finished(without.drafts);
+        let (known, _) = self.without.finished_profiles();
+        let Merged { resume, leaves_out_auto_resume, .. } = self.with;
+        let (agreed, before) = (Settings::of(self.with), Settings::of(self.without));
         let project_file = self.project_file.take().map(|file| {
             let both = profiles.iter().map(|(name, now)| (known.get(name), now));
             let mut settings = needs_consent::of_limits(&before.limits, &agreed.limits);
             settings.extend(needs_consent::of_gates(&before.gate_env, &agreed.gate_env));
             ProjectFile::of(file, both, settings)
         });
-        let leaves_out_auto_resume = self
-            .read
-            .iter()
-            .any(|(source, layer)| is_project(source) && layer.resume == Some(Resume::Auto));
         let mut guarded = agreed.clone();
         guarded.limits = guarded.limits.guarded_by(&before.limits);
         if needs_consent::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
@@ -279,55 +270,10 @@ impl Layers {
     }
 }
 
-/// Layers, laid over each other.
-#[derive(Default)]
-struct Merged {
-    drafts: BTreeMap<Name, Draft>,
-    settings: Settings,
-    resume: Resume,
-}
-
-impl Merged {
-    fn of<'a>(layers: impl IntoIterator<Item = &'a (ValueOrigin, Layer)>) -> Self {
-        let mut merged = Self::default();
-        for (source, layer) in layers {
-            merged.overlay(source, layer.clone());
-        }
-        merged
+impl Settings {
+    fn of(merged: Merged) -> Self {
+        Self { limits: merged.limits, gate_env: merged.gate_env }
     }
-
-    fn overlay(&mut self, source: &ValueOrigin, layer: Layer) {
-        layer.limits.apply(&mut self.settings.limits);
-        if let Some(gate_env) = layer.gate_env {
-            self.settings.gate_env = gate_env;
-        }
-        match (layer.resume, source) {
-            // Then a repository would run by itself as soon as somebody looks into it: not even a yes lets it do so.
-            (Some(Resume::Auto), ValueOrigin::Project(_)) | (None, _) => {}
-            (Some(resume), _) => self.resume = resume,
-        }
-        for draft in layer.profiles {
-            match self.drafts.get_mut(&draft.name) {
-                Some(earlier) => earlier.overlay(draft),
-                None => {
-                    self.drafts.insert(draft.name.clone(), draft);
-                }
-            }
-        }
-    }
-}
-
-/// Makes profiles of drafts, and says of which it cannot.
-fn finished(drafts: BTreeMap<Name, Draft>) -> (BTreeMap<Name, Profile>, Vec<Problem>) {
-    let names: Vec<Name> = drafts.keys().cloned().collect();
-    let (mut profiles, mut problems) = (BTreeMap::new(), Vec::new());
-    for (name, draft) in drafts {
-        match draft.finish(&names) {
-            Ok(profile) => drop(profiles.insert(name, profile)),
-            Err(problem) => problems.push(problem),
-        }
-    }
-    (profiles, problems)
 }
 
 /// Returns the one place of the project's own file: what is said of it is said of no other project's. A file that is really
@@ -383,9 +329,9 @@ fn is_absent(error: &io::Error) -> bool {
 pub(crate) fn read_text(text: &str) -> Result<Config, ConfigError> {
     let mut layers = Layers::default();
     for file in builtin_profiles::FILES {
-        layers.add(Path::new(file.file), file.text, ValueOrigin::BuiltIn);
+        layers.add(Path::new(file.file), file.text, &ValueOrigin::BuiltIn);
     }
     let path = PathBuf::from("bridge.toml");
-    layers.add(&path, text, ValueOrigin::Project(path.clone()));
+    layers.add(&path, text, &ValueOrigin::Project(path.clone()));
     layers.finish()
 }

@@ -8,11 +8,13 @@
 //! This module reads files and decides; it never looks at the process's own environment, never starts anything, and
 //! never writes.
 
+mod defaults;
 mod value_origin;
 mod error;
 mod agent_env_filter;
 mod profile;
-mod profile_draft;
+mod profile_choices;
+mod merged_layers;
 pub(crate) mod toml_reader;
 mod team_limits;
 mod workflow_settings;
@@ -22,6 +24,7 @@ mod needs_consent;
 mod load_layers;
 
 pub use self::agent_env_filter::{EnvPattern, InvalidEnvPattern};
+pub use self::defaults::key_tables;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::load_layers::read_text;
 pub use self::load_layers::{Config, Load};
@@ -30,7 +33,8 @@ pub use self::team_limits::Limits;
 pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::workflow_settings::Resume;
 pub use error::{ConfigError, Problem, UnknownProfile};
-pub use profile::{Command, MidTurn, MissingProgram, Profile, Restart};
+pub use profile::{Command, Profile};
+pub use profile_choices::{MidTurn, Restart};
 
 #[cfg(test)]
 mod tests;

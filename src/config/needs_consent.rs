@@ -3,6 +3,7 @@
 //!
 //! A yes is to the very bytes that were read. What only narrows, or only names, counts without one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use super::agent_env_filter::EnvPattern;
+use super::defaults;
 use super::profile::{Command, Profile};
 use super::team_limits::Limits;
 use super::value_origin::Sourced;
@@ -73,7 +75,7 @@ struct Demands {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Demand {
     /// `[limits] agents`, or the key of a profile.
-    key: &'static str,
+    key: Cow<'static, str>,
     /// What it is set to, quoted so that it stays on its line.
     value: String,
 }
@@ -164,7 +166,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     } = now;
     let mut demands = Vec::new();
     let mut demand = |key, value: Option<String>| {
-        demands.extend(value.map(|value| Demand { key, value }));
+        demands.extend(value.map(|value| Demand { key: Cow::Borrowed(key), value }));
     };
     demand("command", new(Some(command), before.map(|before| &before.command)).map(shown_command));
     let own_args = before.is_some() || !args.value.is_empty();
@@ -177,7 +179,8 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     }
     let passed = before.map(|before| &before.env_pass);
     demand("env_pass", more_passed(env_pass, passed));
-    let policy = before.map_or(Policy::default(), |before| before.permissions.value);
+    let policy =
+        before.map_or(defaults::PERMISSIONS.values.default, |before| before.permissions.value);
     let widens = permissions.is_from_project() && permissions.value.allows_more_than(policy);
     demand("permissions", widens.then(|| format!("{:?}", permissions.value.as_str())));
     let served = before.is_some_and(|before| before.file_system.value);
@@ -229,22 +232,24 @@ pub(super) fn of_gates(
     before: &Sourced<Vec<EnvPattern>>,
     now: &Sourced<Vec<EnvPattern>>,
 ) -> Option<Demand> {
-    more_passed(now, Some(before)).map(|value| Demand { key: "[workflows] gate_env", value })
+    more_passed(now, Some(before)).map(|value| Demand { key: "[workflows] gate_env".into(), value })
 }
 
 /// Returns what needs a yes among the limits.
 pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
-    let numbers = before.numbers().into_iter().zip(now.numbers());
-    let asked = numbers.filter_map(|((_, before, unasked), (key, now, _))| {
-        let needs_yes = now.is_from_project() && !unasked.allows(before.value, now.value);
+    let asked = defaults::NUMBERS.iter().filter_map(|limit| {
+        let (before, now) = (before.number(limit.key), now.number(limit.key));
+        let needs_yes = now.is_from_project() && !limit.unasked.allows(before.value, now.value);
         let value = format!("{} ({} without it)", now.value, before.value);
-        needs_yes.then_some(Demand { key, value })
+        needs_yes.then(|| Demand { key: format!("[limits] {}", limit.key.name).into(), value })
     });
     let mut demands: Vec<_> = asked.collect();
     let now = &now.allow_network_file_system;
     if now.is_from_project() && now.value && !before.allow_network_file_system.value {
-        demands
-            .push(Demand { key: "[limits] allow_network_file_system", value: "true".to_owned() });
+        demands.push(Demand {
+            key: "[limits] allow_network_file_system".into(),
+            value: "true".to_owned(),
+        });
     }
     demands
 }

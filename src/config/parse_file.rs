@@ -1,4 +1,4 @@
-//! One configuration file, from its text to typed values: the only place that knows the keys.
+//! One configuration file, read over the layers before it. What the keys are, and what they may be set to, stands in `defaults`.
 
 use std::path::{Component, Path};
 use std::time::Duration;
@@ -7,99 +7,77 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::agent_env_filter::EnvPattern;
+use super::defaults::{self, Choice, Key, Line, Number};
 use super::error::{Problem, hint, shown};
-use super::profile::{Command, MidTurn, Restart};
-use super::profile_draft::Draft;
-use super::team_limits::{LIMIT_KEYS, LimitsDraft};
+use super::merged_layers::Merged;
+use super::profile::{Command, Profile};
 use super::toml_reader::{Reader, TomlEntry, entries};
 use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
-use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 
 const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
-const WORKFLOW_KEYS: [&str; 2] = ["resume", "gate_env"];
-const PROFILE_KEYS: [&str; 22] = [
-    "command",
-    "args",
-    "env",
-    "env_pass",
-    "permissions",
-    "permission_seconds",
-    "guarded",
-    "file_system",
-    "start_seconds",
-    "roles",
-    "default_model",
-    "mode",
-    "modes",
-    "restart",
-    "install",
-    "login",
-    "settle_ms",
-    "one_session",
-    "mid_turn",
-    "tool_prefix",
-    "result_bytes",
-    "prompt_bytes",
-];
 
-/// The longest `settle_ms`: beyond it the agent needs another remedy than waiting.
-const MOST_SETTLE_MS: u64 = 10_000;
-
-/// The longest `tool_prefix`: with it the primer still stays within its budget.
-const MOST_PREFIX_BYTES: usize = 24;
-
-/// What one file says.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Layer {
-    pub(super) profiles: Vec<Draft>,
-    pub(super) limits: LimitsDraft,
-    pub(super) resume: Option<Resume>,
-    pub(super) gate_env: Option<Sourced<Vec<EnvPattern>>>,
-}
-
-/// Reads a file's text; every value is marked with `source`, every problem with `file`.
-pub(super) fn parse(file: &Path, text: &str, source: &ValueOrigin) -> Result<Layer, Vec<Problem>> {
+/// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
+///
+/// With a problem, only part of the file has been read: nothing is to be made of `merged` then.
+pub(super) fn read_over(
+    merged: &mut Merged,
+    file: &Path,
+    text: &str,
+    source: &ValueOrigin,
+) -> Vec<Problem> {
     let mut reader = Reader::new(file, text);
-    let document = match DeTable::parse(text) {
-        Ok(document) => document,
+    match DeTable::parse(text) {
+        Ok(document) => {
+            DocumentReader { reader: &mut reader, source, merged }.document(document.get_ref());
+        }
         Err(error) => {
-            // One slip of syntax makes what follows meaningless, so it is told alone.
+            // One slip of syntax makes what follows meaningless, so it is reported alone.
             let message = format!("this is not TOML: {}", error.message());
             reader.report(&error.span().unwrap_or_default(), message);
-            return Err(reader.into_problems());
         }
-    };
-    let layer = DocumentReader { reader: &mut reader, source }.document(document.get_ref());
-    let problems = reader.into_problems();
-    if problems.is_empty() { Ok(layer) } else { Err(problems) }
+    }
+    reader.into_problems()
 }
 
 /// Walks through one document; what does not fit goes to the reader.
 struct DocumentReader<'r, 'a> {
     reader: &'r mut Reader<'a>,
     source: &'r ValueOrigin,
+    merged: &'r mut Merged,
+}
+
+/// Sets a field to what was read, unless that did not fit.
+fn set<T>(field: &mut Sourced<T>, value: Option<Sourced<T>>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// The same for a field without a default.
+fn set_optional<T>(field: &mut Option<T>, value: Option<T>) {
+    if value.is_some() {
+        *field = value;
+    }
 }
 
 impl DocumentReader<'_, '_> {
-    fn document(mut self, document: &DeTable<'_>) -> Layer {
-        let mut layer = Layer::default();
+    fn document(mut self, document: &DeTable<'_>) {
         for entry in entries(document) {
             match entry.key {
-                "agents" => layer.profiles = self.profiles(entry.value),
-                "limits" => layer.limits = self.limits(entry.value),
-                "workflows" => self.workflows(entry.value, &mut layer),
+                "agents" => self.profiles(entry.value),
+                "limits" => self.limits(entry.value),
+                "workflows" => self.workflows(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
         }
-        layer
     }
 
-    fn profiles(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<Draft> {
-        let mut profiles: Vec<Draft> = Vec::new();
+    fn profiles(&mut self, value: &Spanned<DeValue<'_>>) {
+        let mut named: Vec<Name> = Vec::new();
         for entry in self.reader.table(value, "`agents`").unwrap_or_default() {
             let name = match Name::parse(entry.key) {
                 Ok(name) => name,
@@ -108,138 +86,186 @@ impl DocumentReader<'_, '_> {
                     continue;
                 }
             };
-            if let Some(first) = profiles.iter().find(|profile| profile.name == name) {
+            if let Some(first) = named.iter().find(|first| **first == name) {
                 let message = format!(
-                    "the profile `{name}` already exists as `{}`: names that differ only in case \
-                        are the same",
-                    first.name
+                    "the profile `{name}` already exists as `{first}`: names that differ only in case are the same"
                 );
                 self.reader.report(&entry.key_span, message);
                 continue;
             }
-            profiles.push(self.profile(name, &entry));
+            self.profile(&name, &entry);
+            named.push(name);
         }
-        profiles
     }
 
-    fn workflows(&mut self, value: &Spanned<DeValue<'_>>, layer: &mut Layer) {
+    fn workflows(&mut self, value: &Spanned<DeValue<'_>>) {
         for entry in self.reader.table(value, "`workflows`").unwrap_or_default() {
             match entry.key {
-                "resume" => layer.resume = self.resume(entry.value),
+                "resume" => self.resume(entry.value),
                 "gate_env" => {
-                    layer.gate_env = self.patterns(entry.value, "`gate_env` of [workflows]");
+                    let patterns = self.patterns(entry.value, "`gate_env` of [workflows]");
+                    set(&mut self.merged.gate_env, patterns);
                 }
-                _ => self.reader.report_unknown(&entry, "[workflows]", &WORKFLOW_KEYS),
+                _ => {
+                    let known = defaults::names(&defaults::WORKFLOWS);
+                    self.reader.report_unknown(&entry, "[workflows]", &known);
+                }
             }
         }
     }
 
-    fn resume(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Resume> {
+    fn resume(&mut self, value: &Spanned<DeValue<'_>>) {
         let what = "`resume` of [workflows]";
-        let word = self.reader.string(value, what)?;
-        let resume = Resume::parse(&word);
-        if resume.is_none() {
-            let message = format!("{what} is {:?}: it must be \"ask\" or \"auto\"", shown(&word));
-            self.reader.report(&value.span(), message);
+        let Some(word) = self.reader.string(value, what) else { return };
+        let words = defaults::RESUME.values.words;
+        let Some((_, resume)) = words.iter().find(|(known, _)| *known == word) else {
+            let known: Vec<_> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
+            let message = format!("{what} is {:?}: it must be {}", shown(&word), known.join(" or "));
+            return self.reader.report(&value.span(), message);
+        };
+        if *resume == Resume::Auto && matches!(self.source, ValueOrigin::Project(_)) {
+            // Otherwise a repository would run by itself as soon as somebody looks into it: not even a yes lets it do so.
+            self.merged.leaves_out_auto_resume = true;
+        } else {
+            self.merged.resume = *resume;
         }
-        resume
     }
 
-    fn limits(&mut self, value: &Spanned<DeValue<'_>>) -> LimitsDraft {
-        let mut limits = LimitsDraft::default();
+    fn limits(&mut self, value: &Spanned<DeValue<'_>>) {
         for entry in self.reader.table(value, "`limits`").unwrap_or_default() {
-            if !limits.read(self.reader, entry.key, entry.value, self.source) {
-                self.reader.report_unknown(&entry, "[limits]", &LIMIT_KEYS);
+            let what = format!("`{}` of [limits]", entry.key);
+            let number = defaults::NUMBERS.iter().find(|limit| limit.key.name == entry.key);
+            if let Some(limit) = number {
+                if let Some(number) = self.number(entry.value, &what, limit.key) {
+                    self.merged.limits.set(limit.key, number);
+                }
+            } else if entry.key == defaults::ALLOW_NETWORK_FILE_SYSTEM.name {
+                let allowed = self.switch(entry.value, &what);
+                set(&mut self.merged.limits.allow_network_file_system, allowed);
+            } else {
+                let known = defaults::names(&defaults::LIMITS);
+                self.reader.report_unknown(&entry, "[limits]", &known);
             }
         }
-        limits
     }
 
-    fn profile(&mut self, name: Name, profile: &TomlEntry<'_, '_>) -> Draft {
-        let place = self.reader.problem(profile.key_span.start, String::new());
-        let table = format!("[agents.{name}]");
-        let mut draft = Draft::new(name, place);
-        for entry in self
-            .reader
-            .table(profile.value, &format!("`agents.{}`", draft.name))
-            .unwrap_or_default()
-        {
-            let what = format!("`{}` of {table}", shown(entry.key));
-            match entry.key {
-                "command" => draft.command = self.command(entry.value, &what),
-                "args" => draft.args = self.strings(entry.value, &what),
-                "env" => self.variables(entry.value, &what, &table, &mut draft),
-                "env_pass" => draft.env_pass = self.patterns(entry.value, &what),
-                "permissions" => draft.permissions = self.permissions(entry.value, &what),
-                "permission_seconds" => {
-                    let range = 1..=limits::MAX_PERMISSION_SECONDS;
-                    let seconds = self.reader.number(entry.value, &what, &range);
-                    draft.permission_seconds = self.sourced(seconds);
+    fn profile(&mut self, name: &Name, table: &TomlEntry<'_, '_>) {
+        let place = self.reader.problem(table.key_span.start, String::new());
+        let begun = self.merged.profile(name, place);
+        // Read apart from the layers before it, because the reader borrows them too.
+        let mut profile = begun.profile.clone();
+        let title = format!("[agents.{name}]");
+        let keys = self.reader.table(table.value, &format!("`agents.{name}`")).unwrap_or_default();
+        if keys.iter().any(|entry| entry.key == defaults::MODE.name) {
+            // What was right beside the mode of an earlier layer need not be so beside this one.
+            profile.modes = Vec::new();
+        }
+        let mut has_command = false;
+        for entry in keys {
+            if entry.key == defaults::COMMAND.name {
+                has_command = true;
+            }
+            self.key_of_profile(&mut profile, &title, &entry);
+        }
+        let begun = self.merged.profiles.get_mut(name).expect("it was begun above");
+        begun.profile = profile;
+        begun.has_command |= has_command;
+    }
+
+    fn key_of_profile(&mut self, profile: &mut Profile, title: &str, entry: &TomlEntry<'_, '_>) {
+        let what = format!("`{}` of {title}", shown(entry.key));
+        let (value, what) = (entry.value, what.as_str());
+        match entry.key {
+            "command" => set(&mut profile.command, self.command(value, what)),
+            "args" => set(&mut profile.args, self.strings(value, what)),
+            "env" => self.variables(value, what, title, profile),
+            "env_pass" => set(&mut profile.env_pass, self.patterns(value, what)),
+            "permissions" => {
+                set(&mut profile.permissions, self.word(value, what, &defaults::PERMISSIONS));
+            }
+            "permission_seconds" => {
+                let seconds = self.number(value, what, &defaults::PERMISSION_SECONDS);
+                set(&mut profile.permission_seconds, seconds);
+            }
+            // No layer takes back what an earlier one guards.
+            "guarded" => profile.guarded.extend(self.guarded(value, what)),
+            "file_system" => set(&mut profile.file_system, self.switch(value, what)),
+            "start_seconds" => {
+                let seconds = self.number(value, what, &defaults::START_SECONDS);
+                set(&mut profile.start, seconds.map(|start| start.map(Duration::from_secs)));
+            }
+            "roles" => set(&mut profile.roles, self.roles(value, what)),
+            "default_model" => {
+                let model = self.line(value, what, &defaults::DEFAULT_MODEL);
+                set_optional(&mut profile.default_model, model);
+            }
+            "mode" => set_optional(&mut profile.mode, self.line(value, what, &defaults::MODE)),
+            "modes" => {
+                if let Some(modes) = self.modes(value, what, title) {
+                    profile.modes = modes;
                 }
-                "guarded" => draft.guarded = self.guarded(entry.value, &what),
-                "file_system" => {
-                    let wanted = self.reader.boolean(entry.value, &what);
-                    draft.file_system = self.sourced(wanted);
-                }
-                "start_seconds" => {
-                    let range = 1..=limits::MAX_START_SECONDS;
-                    let seconds = self.reader.number(entry.value, &what, &range);
-                    draft.start = self.sourced(seconds.map(Duration::from_secs));
-                }
-                "restart" => draft.restart = self.word(entry.value, &what, &Restart::WORDS),
-                "roles" => {
-                    let roles = self.reader.array_of(
-                        entry.value,
-                        &what,
-                        limits::PROFILE_ROLES,
-                        |reader, role, each| reader.line(role, each, limits::ROLE_CHARS),
-                    );
-                    draft.roles = self.sourced(roles);
-                }
-                "default_model" => {
-                    let model = self.reader.line(entry.value, &what, limits::MODEL_BYTES);
-                    draft.default_model = self.sourced(model);
-                }
-                "mode" => {
-                    let mode = self.reader.line(entry.value, &what, limits::MODEL_BYTES);
-                    draft.mode = self.sourced(mode);
-                }
-                "modes" => draft.modes = self.modes(entry.value, &what, &table),
-                "install" => {
-                    let most = limits::PROFILE_WORDS_CHARS;
-                    let install = self.reader.line(entry.value, &what, most);
-                    draft.install = self.sourced(install);
-                }
-                "login" => {
-                    let most = limits::PROFILE_WORDS_CHARS;
-                    let login = self.reader.line(entry.value, &what, most);
-                    draft.login = self.sourced(login);
-                }
-                "settle_ms" => {
-                    let settle = self.reader.number(entry.value, &what, &(0..=MOST_SETTLE_MS));
-                    draft.settle = self.sourced(settle.map(Duration::from_millis));
-                }
-                "one_session" => {
-                    let one_session = self.reader.boolean(entry.value, &what);
-                    draft.one_session = self.sourced(one_session);
-                }
-                "mid_turn" => {
-                    draft.mid_turn = self.word(entry.value, &what, &MidTurn::WORDS);
-                }
-                "tool_prefix" => draft.tool_prefix = self.tool_prefix(entry.value, &what),
-                "result_bytes" => draft.result_bytes = self.bytes(entry.value, &what),
-                "prompt_bytes" => draft.prompt_bytes = self.bytes(entry.value, &what),
-                _ => self.reader.report_unknown(&entry, &table, &PROFILE_KEYS),
+            }
+            "restart" => set(&mut profile.restart, self.word(value, what, &defaults::RESTART)),
+            "install" => {
+                set_optional(&mut profile.install, self.line(value, what, &defaults::INSTALL));
+            }
+            "login" => set_optional(&mut profile.login, self.line(value, what, &defaults::LOGIN)),
+            "settle_ms" => {
+                let settle = self.number(value, what, &defaults::SETTLE_MS);
+                set(&mut profile.settle, settle.map(|settle| settle.map(Duration::from_millis)));
+            }
+            "one_session" => set(&mut profile.one_session, self.switch(value, what)),
+            "mid_turn" => set(&mut profile.mid_turn, self.word(value, what, &defaults::MID_TURN)),
+            "tool_prefix" => {
+                set_optional(&mut profile.tool_prefix, self.tool_prefix(value, what));
+            }
+            "result_bytes" => {
+                let bytes = self.number(value, what, &defaults::RESULT_BYTES);
+                set(&mut profile.result_bytes, bytes.map(|bytes| bytes.map(in_memory)));
+            }
+            "prompt_bytes" => {
+                let bytes = self.number(value, what, &defaults::PROMPT_BYTES);
+                set(&mut profile.prompt_bytes, bytes.map(|bytes| bytes.map(in_memory)));
+            }
+            _ => {
+                let known = defaults::names(&defaults::PROFILE);
+                self.reader.report_unknown(entry, title, &known);
             }
         }
-        draft
     }
 
-    /// Reads how much of something an agent shows its model.
-    fn bytes(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<usize>> {
-        let range = limits::MIN_RESULT_BYTES..=limits::MAX_SHOWN_BYTES;
-        let bytes = self.reader.number(value, what, &range);
-        self.sourced(bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
+    fn number(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        key: &Key<Number>,
+    ) -> Option<Sourced<u64>> {
+        let number = self.reader.number(value, what, &key.values.range());
+        self.sourced(number)
+    }
+
+    fn switch(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<bool>> {
+        let switch = self.reader.boolean(value, what);
+        self.sourced(switch)
+    }
+
+    fn line(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        key: &Key<Line>,
+    ) -> Option<Sourced<String>> {
+        let line = self.reader.line(value, what, key.values.most);
+        self.sourced(line)
+    }
+
+    fn roles(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Vec<String>>> {
+        let values = &defaults::ROLES.values;
+        let role = |reader: &mut Reader<'_>, role: &Spanned<DeValue<'_>>, each: &str| {
+            reader.line(role, each, values.each)
+        };
+        let roles = self.reader.array_of(value, what, values.most, role);
+        self.sourced(roles)
     }
 
     fn command(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Command>> {
@@ -275,7 +301,7 @@ impl DocumentReader<'_, '_> {
         value: &Spanned<DeValue<'_>>,
         what: &str,
         table: &str,
-        draft: &mut Draft,
+        profile: &mut Profile,
     ) {
         for entry in self.reader.table(value, what).unwrap_or_default() {
             let name = shown(entry.key);
@@ -288,7 +314,7 @@ impl DocumentReader<'_, '_> {
             }
             let text = self.reader.string(entry.value, &format!("`env.{name}` of {table}"));
             if let Some(text) = self.sourced(text) {
-                draft.env.insert(entry.key.to_owned(), text);
+                profile.env.insert(entry.key.to_owned(), text);
             }
         }
     }
@@ -331,24 +357,14 @@ impl DocumentReader<'_, '_> {
         parts.unwrap_or_default()
     }
 
-    fn permissions(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Policy>> {
-        let text = self.reader.string(value, what)?;
-        let found = Policy::parse(&text);
-        if found.is_none() {
-            let known = Policy::WORDS.map(|(word, _)| word);
-            let hint = hint(&nearest(&text, known), &known, "the choices are");
-            self.reader.report(&value.span(), format!("{what} is `{}`: {hint}", shown(&text)));
-        }
-        self.sourced(found)
-    }
-
     /// Reads the beginning of a tool's name. It goes into prompts, so it can be nothing but that.
     fn tool_prefix(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<String>> {
         let prefix = self.reader.filled_string(value, what)?;
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-        if prefix.len() > MOST_PREFIX_BYTES || !prefix.chars().all(is_of_name) {
+        let most = defaults::TOOL_PREFIX.values.most;
+        if prefix.len() > most || !prefix.chars().all(is_of_name) {
             let message = format!(
-                "{what} is `{}`: it must be at most {MOST_PREFIX_BYTES} letters, digits, `_`, `-`, `.` or `/`",
+                "{what} is `{}`: it must be at most {most} letters, digits, `_`, `-`, `.` or `/`",
                 shown(&prefix)
             );
             self.reader.report(&value.span(), message);
@@ -372,7 +388,7 @@ impl DocumentReader<'_, '_> {
                 continue;
             };
             let each = format!("`modes.{}` of {table}", entry.key);
-            let mode = self.reader.line(entry.value, &each, limits::MODEL_BYTES);
+            let mode = self.reader.line(entry.value, &each, defaults::MODE.values.most);
             modes.extend(self.sourced(mode).map(|mode| (policy, mode)));
         }
         Some(modes)
@@ -382,8 +398,9 @@ impl DocumentReader<'_, '_> {
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
-        words: &[(&'static str, T)],
+        key: &Key<Choice<T>>,
     ) -> Option<Sourced<T>> {
+        let words = key.values.words;
         let text = self.reader.string(value, what)?;
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
@@ -398,4 +415,9 @@ impl DocumentReader<'_, '_> {
     fn sourced<T>(&self, value: Option<T>) -> Option<Sourced<T>> {
         value.map(|value| Sourced::new(value, self.source.clone()))
     }
+}
+
+/// Returns a number of bytes, all of which are to be held in memory.
+fn in_memory(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -5,11 +5,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
 use super::agent_env_filter::{self, EnvPattern};
-use super::value_origin::{Sourced, ValueOrigin};
+use super::defaults;
+use super::profile_choices::{MidTurn, Restart};
+use super::value_origin::Sourced;
 
 /// How to start one kind of agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,46 +65,6 @@ pub struct Profile {
     pub prompt_bytes: Sourced<usize>,
 }
 
-/// How words get into a running turn of an agent, apart from the results of our tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MidTurn {
-    /// Steered at any time, where the agent says that it can be.
-    #[default]
-    Steer,
-    /// The same, but while a tool call of it runs only what is urgent: it would leave the call alone.
-    SteerBetweenCalls,
-    /// It asks for them itself.
-    Drain,
-    /// Not at all.
-    Never,
-}
-
-impl MidTurn {
-    /// All of them, as a file writes them.
-    pub(super) const WORDS: [(&'static str, Self); 4] = [
-        ("steer", Self::Steer),
-        ("steer_between_calls", Self::SteerBetweenCalls),
-        ("drain", Self::Drain),
-        ("never", Self::Never),
-    ];
-}
-
-/// What to do when an agent's process ends by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Restart {
-    /// It has failed.
-    #[default]
-    Never,
-    /// It is started again, unless that happens too often.
-    OnFailure,
-}
-
-impl Restart {
-    /// All of them, as a file writes them.
-    pub(super) const WORDS: [(&'static str, Self); 2] =
-        [("never", Self::Never), ("on_failure", Self::OnFailure)];
-}
-
 /// A program to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -113,30 +76,40 @@ pub enum Command {
     OnPath(String),
 }
 
-/// A profile's program is not on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the profile `{profile}` needs the program `{program}`, which {}: install it{}, or correct `command` of \
-     [agents.{profile}] (it comes from {origin})",
-    if Path::new(program).is_absolute() { "is not there or not executable" } else { "is not on PATH" },
-    with_command(install.as_deref())
-)]
-pub struct MissingProgram {
-    /// The profile's name.
-    pub profile: Name,
-    /// The program: a bare name or an absolute path.
-    pub program: String,
-    /// The command that installs it, where the profile knows one.
-    pub install: Option<String>,
-    /// The layer that names the program. Its path is for people; the message leaves it out.
-    pub origin: ValueOrigin,
-}
-
-fn with_command(install: Option<&str>) -> String {
-    install.map(|command| format!(" with `{command}`")).unwrap_or_default()
-}
-
 impl Profile {
+    /// Makes a profile of which no file says more than this: everything else has its default.
+    pub(super) fn begin(name: Name, command: Command) -> Self {
+        let bytes =
+            |number: u64| Sourced::default_value(usize::try_from(number).unwrap_or(usize::MAX));
+        let seconds = |number| Sourced::default_value(Duration::from_secs(number));
+        let millis = |number| Sourced::default_value(Duration::from_millis(number));
+        Self {
+            name,
+            command: Sourced::default_value(command),
+            args: Sourced::default_value(Vec::new()),
+            env: BTreeMap::new(),
+            env_pass: Sourced::default_value(Vec::new()),
+            permissions: Sourced::default_value(defaults::PERMISSIONS.values.default),
+            permission_seconds: Sourced::default_value(defaults::PERMISSION_SECONDS.values.default),
+            guarded: Vec::new(),
+            file_system: Sourced::default_value(defaults::FILE_SYSTEM.values.default),
+            start: seconds(defaults::START_SECONDS.values.default),
+            roles: Sourced::default_value(Vec::new()),
+            default_model: None,
+            mode: None,
+            modes: Vec::new(),
+            restart: Sourced::default_value(defaults::RESTART.values.default),
+            install: None,
+            login: None,
+            settle: millis(defaults::SETTLE_MS.values.default),
+            one_session: Sourced::default_value(defaults::ONE_SESSION.values.default),
+            mid_turn: Sourced::default_value(defaults::MID_TURN.values.default),
+            tool_prefix: None,
+            result_bytes: bytes(defaults::RESULT_BYTES.values.default),
+            prompt_bytes: bytes(defaults::PROMPT_BYTES.values.default),
+        }
+    }
+
     /// Returns the path of the program to start.
     ///
     /// `own_binary` is the path of this binary. `find` is given a bare name, to look up on `PATH`, or an absolute path,
@@ -152,11 +125,18 @@ impl Profile {
             Command::Absolute(path) => path.to_string_lossy().into_owned(),
             Command::OnPath(name) => name.clone(),
         };
-        find(&program).ok_or_else(|| MissingProgram {
-            profile: self.name.clone(),
-            program,
-            install: self.install_of_command(),
-            origin: self.command.source.clone(),
+        find(&program).ok_or_else(|| {
+            let is_path = Path::new(&program).is_absolute();
+            let (profile, origin) = (self.name.clone(), &self.command.source);
+            MissingProgram {
+                instead: format!(
+                    "correct `command` of [agents.{profile}] (it comes from {origin})"
+                ),
+                profile: Some(profile),
+                program,
+                searched: if is_path { Searched::AsExecutable } else { Searched::OnPath },
+                install: self.install_of_command(),
+            }
         })
     }
 

@@ -57,6 +57,11 @@ impl<T> Sourced<T> {
         Self { value, source }
     }
 
+    /// Makes another value of it, from the same layer.
+    pub(super) fn map<U>(self, make: impl FnOnce(T) -> U) -> Sourced<U> {
+        Sourced::new(make(self.value), self.source)
+    }
+
     /// Marks a value as the binary's own default.
     pub(crate) fn default_value(value: T) -> Self {
         Self::new(value, ValueOrigin::BuiltIn)

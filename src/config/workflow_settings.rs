@@ -1,22 +1,15 @@
-//! The `[workflows]` of a configuration: what becomes of interrupted ones.
+//! The `[workflows]` of a configuration: what an orchestrator does about interrupted workflows.
 
-/// What an orchestrator does about a workflow that nobody leads any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What an orchestrator does about a workflow whose leader is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
-    /// It tells its client, which may go on with it.
-    #[default]
+    /// It tells its client, which may resume it.
     Ask,
-    /// It goes on with it by itself.
+    /// It resumes it by itself.
     Auto,
 }
 
 impl Resume {
-    /// Returns what a word of the configuration means.
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        match word {
-            "ask" => Some(Self::Ask),
-            "auto" => Some(Self::Auto),
-            _ => None,
-        }
-    }
+    /// All of them, as a file writes them.
+    pub(super) const WORDS: [(&'static str, Self); 2] = [("ask", Self::Ask), ("auto", Self::Auto)];
 }

@@ -1,14 +1,14 @@
-//! The primer: what an agent is told, once a session, about who it is and how it reaches the others.
+//! The introduction: who an agent is and how it reaches the others, told once a session.
 
 use super::recipient::Reader;
 use crate::domain::name::Name;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 
-/// The longest primer: 120 tokens, a byte counting as a quarter.
-pub const MAX_PRIMER_BYTES: usize = 480;
+/// The longest introduction: 120 tokens, a byte counting as a quarter.
+pub const MAX_INTRODUCTION_BYTES: usize = 480;
 
-/// Writes the primer. Where it becomes too long, team-mates are counted and not named.
-pub fn primer<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool) -> String {
+/// Writes the introduction. Where it becomes too long, team-mates are counted and not named.
+pub fn introduce<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool) -> String {
     let reader = reader.into();
     let name = reader.name();
     let with = |mates: &str| {
@@ -36,7 +36,7 @@ pub fn primer<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool) ->
             (false, 0) => with(&format!(" with {}", listed.join(", "))),
             (false, rest) => with(&format!(" with {} and {rest} more", listed.join(", "))),
         };
-        if text.len() <= MAX_PRIMER_BYTES || named == 0 {
+        if text.len() <= MAX_INTRODUCTION_BYTES || named == 0 {
             return text;
         }
         named -= 1;

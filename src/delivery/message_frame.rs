@@ -1,13 +1,13 @@
-//! The frame in which a model is shown other members' words: as theirs, never as its user's.
+//! The frame around other members' messages: it shows them to a model as theirs, never as its user's.
 //!
-//! Nothing in a message can close the frame: its first line stands behind the speaker's name, every further line is indented,
-//! and what acts on a reader instead of being seen (control characters, what turns or hides letters) is made visible.
+//! Nothing in a message can close the frame: its first line stands behind the sender's name, every further line is indented, and
+//! characters that act on a reader instead of being seen (control characters, those that turn or hide letters) are made visible.
 
 use std::fmt::Write as _;
 
 use super::recipient::Reader;
 use crate::bus::LoadedMessage;
-use crate::domain::message::{Audience, MessageKind, Priority};
+use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::text::visible_letters::seen;
 
 /// The first line.
@@ -15,12 +15,12 @@ pub const BEGIN: &str = "--- Messages from other agents ---";
 /// The last line.
 pub const END: &str = "--- End messages ---";
 
-/// Writes messages for their reader. `more` unread ones are left for `check_messages`.
-pub fn frame<'r>(letters: &[LoadedMessage], reader: impl Into<Reader<'r>>, more: usize) -> String {
+/// Frames messages for their reader. `more` is the number of unread messages left for `check_messages`.
+pub fn frame<'r>(messages: &[LoadedMessage], reader: impl Into<Reader<'r>>, more: usize) -> String {
     let reader = reader.into();
     let mut text = format!("{BEGIN}\n");
-    for letter in letters {
-        text.push_str(&line(letter, reader));
+    for message in messages {
+        text.push_str(&line(message, reader));
         text.push('\n');
     }
     if more > 0 {
@@ -31,9 +31,9 @@ pub fn frame<'r>(letters: &[LoadedMessage], reader: impl Into<Reader<'r>>, more:
     text
 }
 
-/// Writes one message: who to whom, what it is where that matters, and its words.
-fn line(letter: &LoadedMessage, reader: Reader<'_>) -> String {
-    let header = &letter.header;
+/// Writes one message: sender, reader, kind where that matters, and text.
+fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
+    let header = &message.header;
     let to = match &header.audience {
         Audience::All => "all".to_owned(),
         Audience::One(name) if name == reader.name() => "you".to_owned(),
@@ -51,27 +51,27 @@ fn line(letter: &LoadedMessage, reader: Reader<'_>) -> String {
         Priority::Urgent => "urgent: ",
         Priority::Normal => "",
     };
-    let text = match &letter.lost {
+    let text = match &message.lost {
         Some(why) => format!("(its text cannot be shown: {why})"),
-        None => indented(&letter.text),
+        None => indented(&message.text),
     };
     let mut line = format!("[{} → {to}] {urgent}{what}{text}", header.from);
-    if let Some(next) = letter.next_offset() {
+    if let Some(next) = message.next_offset() {
         let (id, tool) = (&header.id, reader.tool("check_messages"));
         write!(
             line,
             "\n  [{} of {} bytes shown: {tool} with id {id} and offset {next} returns the rest]",
-            next, letter.total
+            next, message.total
         )
         .expect("writing to a string succeeds");
     }
     line
 }
 
-/// Indents every line but the first, and makes visible what is not seen.
+/// Indents every line but the first, and makes invisible characters visible.
 pub fn indented(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    // Everything that some reader takes for the end of a line is one.
+    // Every character that some reader takes for the end of a line ends one here.
     let lines =
         text.trim_end().split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']);
     for (index, line) in lines.enumerate() {

@@ -1,31 +1,33 @@
-//! The ladder of delivery: which way a message takes to a model, and in what words.
+//! Delivery: which method brings a message to a model, and in what words.
 //!
-//! A way decides and writes the text; who owns the agent's session or the tool's answer carries it. The ways:
+//! A method decides and writes the text; the owner of the agent's session, or of the tool's result, carries it. The methods:
 //!
-//! | way | file | when |
+//! | method | file | when |
 //! |---|---|---|
-//! | steer | `steer` | into a running turn, where the agent offers it |
-//! | drain | `drain` | into a running turn, when the agent asks |
-//! | interrupt | `interrupt` | an urgent one ends a turn that nothing else gets into, and is prompted with the task |
-//! | prompt | `wake` | a prompt of its own, when the session is idle |
-//! | inject | `inject` | in front of the next task's prompt |
-//! | hook | `hook` | between two steps of a Claude Code that leads or has joined |
+//! | steer | `methods/steer` | into a running turn, where the agent offers it |
+//! | drain | `methods/drain` | into a running turn, when the agent asks |
+//! | interrupt | `methods/interrupt` | an urgent message ends a turn that no other method gets into; the next prompt has message and task |
+//! | prompt | `methods/wake_idle` | a prompt of its own, when the session is idle |
+//! | inject | `methods/before_task` | in front of the next task's prompt |
+//! | hook | `methods/claude_hook` | between two steps of a Claude Code that leads or has joined |
 //! | pull, piggyback | the endpoint's tools | the model asked, or the result of another tool carries them |
 //!
-//! [`policy`] chooses in a running turn, from what [`capabilities`] says of the agent. A way that was not proven in time gives back what
-//! it had, and the next one takes it: the bus sees to it that a message is in one pair of hands. `doorbell` hands nothing over: it
-//! writes the lines that tell of messages.
+//! [`policy`] chooses the method in a running turn, from what [`capabilities`] says of the agent and from its [`pending_mail`]. A
+//! delivery that is not proven in time is requeued, and the next method takes it: the bus allows at most one delivery of a message in
+//! flight. `watch_line` delivers nothing: it writes the lines that announce messages.
 //!
 //! [`policy`]: crate::delivery::policy
 //! [`capabilities`]: crate::delivery::capabilities
+//! [`pending_mail`]: crate::delivery::pending_mail
 
-pub mod methods;
-pub mod watch_line;
-pub mod message_frame;
-pub mod policy;
-pub mod introduction;
 pub mod capabilities;
+pub mod introduction;
+pub mod message_frame;
+pub mod methods;
+pub mod pending_mail;
+pub mod policy;
 pub mod recipient;
+pub mod watch_line;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Whom a text is written for: its name, and what its agent calls our tools.
+//! The reader of a text: its name, and what its agent calls our tools.
 
 use crate::domain::name::Name;
 
@@ -10,13 +10,13 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader whose model sees our tools with this before their names. An agent may have tools of its own that are called as
+    /// Makes a reader whose model sees our tools with a prefix. An agent may have tools of its own that are called as
     /// ours are (qwen has a `send_message`).
     pub fn new(name: &'a Name, tool_prefix: &'a str) -> Self {
         Self { name, tool_prefix }
     }
 
-    /// Returns its name.
+    /// Returns the member's name.
     pub fn name(&self) -> &'a Name {
         self.name
     }

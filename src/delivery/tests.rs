@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::introduction::{MAX_PRIMER_BYTES, primer};
+use super::introduction::{MAX_INTRODUCTION_BYTES, introduce};
 use super::message_frame::{BEGIN, END, frame};
 use super::methods::before_task::task_prompt;
 use super::methods::drain::drained_texts;
@@ -15,7 +15,7 @@ use crate::bus::LoadedMessage;
 use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::tool_names::ENDPOINT_TOOLS;
 
@@ -95,7 +95,7 @@ fn every_text_calls_our_tools_as_the_readers_model_sees_them() {
         wake_prompt(None, &letters, reader, 0),
         task_prompt(None, &letters, reader, 0, "work"),
         again_prompt(&letters, reader, 0, "work"),
-        primer(reader, &[], true),
+        introduce(reader, &[], true),
     ];
     for text in texts {
         let mut named = 0;
@@ -144,11 +144,11 @@ fn the_primer_stays_within_its_budget() {
     for tools in [true, false] {
         for count in [0, 1, 3, 200] {
             let (own, prefix) = (name(&"x".repeat(64)), "p".repeat(24));
-            let text = primer(Reader::new(&own, &prefix), &mates[..count], tools);
-            assert!(text.len() <= MAX_PRIMER_BYTES, "{} bytes: {text}", text.len());
+            let text = introduce(Reader::new(&own, &prefix), &mates[..count], tools);
+            assert!(text.len() <= MAX_INTRODUCTION_BYTES, "{} bytes: {text}", text.len());
         }
     }
-    let text = primer(&name("codex"), &mates[..2], true);
+    let text = introduce(&name("codex"), &mates[..2], true);
     assert!(text.contains("a-rather-long-name-of-an-agent-1"), "{text}");
 }
 

@@ -1,41 +1,41 @@
-//! AnnouncedMessages: one line a message, for who is woken by a line and then reads the message itself. It hands nothing over.
+//! One line a message, for a reader that is woken by a line and then reads the message itself. A line delivers nothing.
 //!
-//! A line is made of others' words, and read by a model as the output of a program: so it is one line whatever they write, it
-//! quotes them, and nothing in the quoted text can end the quotation.
+//! A model reads it as the output of a program although it holds others' words. So it is a single line whatever they write, it quotes
+//! them, and nothing in the quoted text can end the quotation.
 
 use std::collections::BTreeSet;
 
 use crate::bus::state::{Message, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::message::Audience;
+use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::is_invisible;
 
 /// What every line ends with.
 const NEXT: &str = "call check_messages";
 
-/// Which messages it has rung for: for each once, as long as it is not read.
+/// The messages that a line has announced: each once, until it is read.
 #[derive(Debug, Default)]
 pub struct AnnouncedMessages {
-    rung: BTreeSet<MessageId>,
+    announced: BTreeSet<MessageId>,
 }
 
 impl AnnouncedMessages {
-    /// Returns the unread messages of a name that it has not rung for, oldest first; it has now.
+    /// Returns the unread messages of a member that are not announced yet, oldest first, and counts them as announced.
     ///
-    /// What is handed to a call in the same append that sends it was never unread: nobody has to be woken for that.
+    /// A message that a call receives in the append that sends it was never unread, and needs no line.
     pub fn rings(&mut self, state: &State, name: &Name) -> Vec<Message> {
-        self.rung.retain(|id| {
+        self.announced.retain(|id| {
             let delivery = state.message(id).and_then(|message| message.delivery(name));
             delivery.is_some_and(|delivery| !delivery.is_final())
         });
-        let fresh = state.unread(name).filter(|message| self.rung.insert(message.id.clone()));
+        let fresh = state.unread(name).filter(|message| self.announced.insert(message.id.clone()));
         fresh.cloned().collect()
     }
 }
 
-/// Writes the line for one message: who, what, its id, and the beginning of its text.
+/// Writes the line for one message: sender, kind, id, and the beginning of the text.
 pub fn line(message: &Message, reader: &Name, text: &str) -> String {
     let to = match &message.audience {
         Audience::All => "all",
@@ -51,7 +51,7 @@ pub fn line(message: &Message, reader: &Name, text: &str) -> String {
     format!("{begin}{}{end}", quoted(text, room))
 }
 
-/// Writes one line for many messages that wait already.
+/// Writes one line for many unread messages.
 pub fn many(messages: &[Message]) -> Option<String> {
     let oldest = messages.first()?;
     let (count, from, id) = (messages.len(), &oldest.from, &oldest.id);
@@ -69,7 +69,7 @@ fn quoted(text: &str, room: usize) -> String {
         let gap = (count > 0).then_some(' ');
         for c in gap.into_iter().chain(word.chars()) {
             if count == room {
-                // The sign that it goes on takes the last place.
+                // The ellipsis takes the place of the last character.
                 shown.pop();
                 shown.push('…');
                 return shown;

@@ -1,6 +1,7 @@
 //! How long each step of an ending may take: of a turn, an agent, its processes, a gate, and the bridge itself.
 //!
-//! They stand in one table because they have to add up; the tests below do the sums.
+//! They stand in one table because they have to add up; the tests below do the sums. Waits that end nothing stand in
+//! `timeouts`.
 
 use std::time::Duration;
 

@@ -1,8 +1,11 @@
-//! Every limit with its reason. Bytes and milliseconds unless the name says otherwise.
+//! Every cap on a size or a count, with its reason. Bytes unless the name says otherwise.
+//!
+//! Times stand in `timeouts`, the steps of endings in `grace_periods`, and the values of settings in `config::defaults`.
 
 use serde::{Deserialize, Serialize};
 
-/// The limits that a configuration can change and that all processes of a team have to agree on: they stand on the bus.
+/// The limits that a configuration can change and that all processes of a team have to agree on: they stand on the bus. Their
+/// defaults stand in `config::defaults`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeamLimits {
     /// Agents that live at the same time.
@@ -15,41 +18,11 @@ pub struct TeamLimits {
     pub retention_days: u32,
 }
 
-impl Default for TeamLimits {
-    fn default() -> Self {
-        Self {
-            agents: AGENTS,
-            queued_tasks: MAX_QUEUED,
-            unread: MAX_UNREAD,
-            retention_days: RETENTION_DAYS,
-        }
-    }
-}
-
-/// Agents that live at the same time, by default: each is a program of some hundred megabytes.
-pub const AGENTS: usize = 10;
-
-/// Days after which old segments of the log may go, by default: as long as mail for a chosen name waits.
-pub const RETENTION_DAYS: u32 = 30;
-
 /// Requests of one member that nobody has answered: more than anybody can follow, and a bound for the state.
 pub const MAX_OWN_REQUESTS: usize = 1_000;
 
 /// What the bus itself says is put into an inbox up to so many times the limits of unread messages.
 pub const NOTICE_ROOM: usize = 2;
-
-/// How long a turn may be without any sign of life before it counts as stalled, by default: real agents are silent for 40 s while
-/// they retry their model server.
-pub const STALL_SECONDS: u64 = 300;
-
-/// How often an agent that shows signs of life has that written on the bus.
-pub const STIR_MS: u64 = 30_000;
-
-/// How long somebody has to watch a heartbeat stand still before its session counts as hung: three beats.
-pub const HUNG_MS: u64 = 30_000;
-
-/// Bytes a second that are read of an agent's stdout, by default; an agent that says more has to wait.
-pub const OUTPUT_PER_SECOND: u64 = 4 * 1024 * 1024;
 
 /// Agents of dead bridges that are remembered until nothing is left of them.
 pub const KEPT_UNSWEPT: usize = 256;
@@ -60,9 +33,6 @@ pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 /// A text above this goes into a blob, so that lines of the log stay cheap to read for those it does not concern.
 pub const INLINE_BYTES: usize = 64 * 1024;
 
-/// Unread messages a member may have: bounds the state, the snapshot and the time to open the bus.
-pub const MAX_UNREAD: usize = 10_000;
-
 /// Bytes of the unread messages of a member: 128 of the longest, or as many as there may be of thirteen kilobytes each. The log keeps
 /// them all until they are read, and that is more than anybody reads.
 pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
@@ -70,28 +40,12 @@ pub const MAX_UNREAD_BYTES: u64 = 128 * MAX_CONTENT_BYTES as u64;
 /// Tasks that wait for one agent: all of them end in one append when the agent ends, and that has to fit into a line.
 pub const MAX_QUEUED: usize = 100;
 
-/// How long an agent may take to answer when it starts, and to begin a session, without a sign of life, unless its profile says
-/// otherwise: a first start by `npx`, a cold disk and a login take more than a minute.
-pub const START_SECONDS: u64 = 120;
-
-/// The longest that a profile may say.
-pub const MAX_START_SECONDS: u64 = 60 * 60;
-
-/// How many times as long it may take in all, with signs of life.
-pub const START_PATIENCE: u32 = 5;
-
 /// Questions for permission that one agent may have open at once: agents ask for one call at a time or for a handful in
 /// parallel. More are answered with no, at once.
 pub const MAX_QUESTIONS: usize = 32;
 
 /// Answered questions for permission that stay in the state, so that who answers too late is told what became of it.
 pub const KEPT_PERMISSIONS: usize = 256;
-
-/// The default of `permission_seconds`: after it a question for permission is answered with no.
-pub const PERMISSION_SECONDS: u64 = 120;
-
-/// The longest `permission_seconds`: a day.
-pub const MAX_PERMISSION_SECONDS: u64 = 24 * 60 * 60;
 
 /// Characters of a question's title, and of each of its paths, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
@@ -137,40 +91,9 @@ pub const KEPT_COMMANDS: usize = 4_096;
 /// Sessions that have left and are still listed as dead.
 pub const KEPT_DEPARTED: usize = 64;
 
-/// How long a departed session is shown by `get_agent_status`.
-pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
-
-/// How long mail for an absent name waits for whoever takes the name up again.
-pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
-
 /// Names that wait for whoever takes them up again; of more, the one that has waited longest is given up. Each takes half a
 /// kilobyte of the state, beside its mail.
 pub const WAITING_NAMES: usize = 1_000;
-
-/// How long the end of a turn waits to hear that an answer was written which its agent has had: the agent may be faster than the word
-/// of it on the bus.
-pub const WRITTEN_MS: u64 = 1_000;
-
-/// A message that a call was handed counts as lost on the way when the session shows no sign for this long: longer than most turns.
-pub const HANDED_MS: u64 = 10 * 60 * 1000;
-
-/// What a wait's deadline in the log allows beyond the wait itself, before anybody may end it for a process that did not.
-pub const WAIT_SLACK_MS: u64 = 10_000;
-
-/// The default of `request_task`'s `timeout_seconds`, in the specification.
-pub const REQUEST_NUDGE_SECONDS: u64 = 30;
-
-/// The default of `request_task`'s `ttl_seconds`: turns last minutes, so an offer must outlive one.
-pub const REQUEST_TTL_SECONDS: u64 = 900;
-
-/// The longest `ttl_seconds` and `timeout_seconds` of a request: a day.
-pub const MAX_REQUEST_SECONDS: u64 = 24 * 60 * 60;
-
-/// The default of `wait_for_message`'s `timeout_seconds`, in the specification.
-pub const WAIT_SECONDS: u64 = 30;
-
-/// The longest `wait_for_message`: all five agents hold a call of that length.
-pub const MAX_WAIT_SECONDS: u64 = 120;
 
 /// The default and the largest `limit` of `check_messages`.
 pub const CHECK_LIMIT: usize = 20;
@@ -181,20 +104,11 @@ pub const MAX_CHECK_LIMIT: usize = 500;
 /// whole is 40,000 characters, of JSON with a line a field. What is longer clients cut silently.
 pub const ANSWER_BYTES: usize = 36 * 1024;
 
-/// The least `result_bytes` of a profile: one message with its header, and words enough to be of use.
-pub const MIN_RESULT_BYTES: u64 = 4 * 1024;
-
-/// The most `result_bytes` and `prompt_bytes` of a profile: the longest message.
-pub const MAX_SHOWN_BYTES: u64 = MAX_CONTENT_BYTES as u64;
-
 /// What an answer has around its messages.
 pub const ENVELOPE_BYTES: usize = 512;
 
 /// What a message in an answer has around its text, with a line a field and the longest names.
 pub const HEADER_BYTES: usize = 640;
-
-/// Messages with which an idle agent is woken, where nothing else is known of it: what several turns would otherwise bring.
-pub const WAKE_BYTES: usize = 64 * 1024;
 
 /// Messages put into a prompt in front of a task.
 pub const INJECT_BYTES: usize = 16 * 1024;
@@ -210,28 +124,12 @@ pub const HOOK_MESSAGES: usize = 10;
 /// Code shows only the beginning.
 pub const HOOK_BYTES: usize = 6 * 1024;
 
-/// How long each step of a hook may take: to read what Claude Code says, to receive, and to record what it has said. Longer than
-/// a writer waits for the bus, whose own error says more. Claude Code waits as long, so what is not done by then is left to the
-/// next hook.
-pub const HOOK_MS: u64 = 3_000;
-
 /// Characters of a line that tells of a message: enough to see what it is about, while each costs a model a turn.
 pub const DOORBELL_CHARS: usize = 300;
 
 /// Messages that arrive together and have a line each; of more, one line tells how many: who gets too many lines at once stops
 /// to listen.
 pub const DOORBELL_LINES: usize = 10;
-
-/// The default of `assign_task`'s `timeout_seconds`: below the 60 s at which many clients cut a call.
-pub const ASSIGN_WAIT_SECONDS: u64 = 50;
-/// The longest wait of `assign_task`, like that of `wait_for_message`.
-pub const MAX_ASSIGN_WAIT_SECONDS: u64 = 120;
-
-/// A tool that does not wait answers within this.
-pub const TOOL_MS: u64 = 5_000;
-
-/// A command that could not begin within this is withdrawn: the bus is busy.
-pub const BUSY_MS: u64 = 2_000;
 
 /// Characters of a wrong name or a wrong text that an error repeats.
 pub const SHOWN_NAME_CHARS: usize = 80;
@@ -305,9 +203,6 @@ pub const MODEL_BYTES: usize = 200;
 /// How often a step may be tried again: what fails six times fails for a reason.
 pub const MAX_RETRIES: u32 = 5;
 
-/// The longest `timeout_seconds` of a step: a day.
-pub const MAX_STEP_SECONDS: u64 = 24 * 60 * 60;
-
 /// Workflows of a bus that have not ended: bounds the state.
 pub const MAX_WORKFLOWS: usize = 32;
 
@@ -331,9 +226,6 @@ pub const WHY_CHARS: usize = 2_000;
 
 /// Moves of steps in one append: each may say so much, and all have to fit into a line.
 pub const MOVES_AT_ONCE: usize = 64;
-
-/// Seconds that a gate may take, by default: a test suite takes minutes.
-pub const GATE_SECONDS: u64 = 600;
 
 /// The program and arguments of a gate together, in bytes: the plan is one event.
 pub const GATE_BYTES: usize = 2_000;

@@ -1,19 +1,17 @@
 //! Values and rules of the bridge: pure, without clocks, files or tasks.
 
 pub mod env_vars;
-pub mod error_class;
 pub mod grace_periods;
 pub mod ids;
 pub mod limits;
 pub mod member;
-pub mod message;
+pub mod messaging;
+pub mod missing_program;
 pub mod name;
 pub mod permission;
-pub mod task_result;
-pub mod request;
-pub mod step_condition;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod timeouts;
 pub mod tool_names;
 pub mod workflow;

@@ -1,4 +1,4 @@
-//! Who a spawned agent's endpoint is: four variables of its environment; and how much its model is shown of a result: one more.
+//! The identity of an agent's endpoint, from four variables of its environment; a fifth says how much of a result its model is shown.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// Who an endpoint says it is.
+/// The member that an endpoint says it serves.
 #[derive(Clone)]
 pub struct AgentIdentity {
     /// The directory of the bus.

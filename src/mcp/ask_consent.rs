@@ -1,29 +1,25 @@
-//! AskedFirst the client's user for a yes to a file that a project brings, in the middle of the call that needs it.
+//! Asks the client's user for a yes to a file that a project brings, in the middle of the call that needs it.
 //!
 //! A client that opens a session is asked by a request of ours, and the call waits. A newer one is answered with "input required",
 //! and repeats the call with the answer. Each file is put to the user once; what comes of it later is said with
 //! `cli-team-bridge trust`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rmcp::model::{
-    ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    InputRequest, InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
+    ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest,
+    InputRequiredResult, InputResponses, ProtocolVersion,
 };
-use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
-use serde_json::json;
+use rmcp::service::{RequestContext, RoleServer};
 
-use super::ask_user::{DECISION, shows_forms};
+use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
 use super::error::ToolError;
-use crate::domain::limits;
+use crate::domain::timeouts;
+use crate::sys::mutex::lock;
 use crate::team::Consent;
 
-/// How long a call waits for the user. Clients give up a call sooner or later; the answer counts for the next one all the same.
-const PATIENCE: Duration = Duration::from_secs(limits::MAX_ASSIGN_WAIT_SECONDS);
-
-/// The most bytes that a form shows: nobody reads more in one, and nothing that a yes is to may be cut.
+/// The most bytes that a form shows: more would not be read, and nothing that the user agrees to may be cut.
 const MOST_BYTES: usize = 4_000;
 
 /// The word that says yes.
@@ -75,37 +71,25 @@ impl Consents {
         if self.put().insert(key.clone(), consent.clone()).is_some() {
             return refused();
         }
-        let form = ElicitRequest::new(form);
         if !is_session {
-            let forms = BTreeMap::from([(key, InputRequest::Elicitation(form))]);
+            let form = InputRequest::Elicitation(ElicitRequest::new(form));
+            let forms = BTreeMap::from([(key, form)]);
             return Asked::Put(InputRequiredResult::from_input_requests(forms));
         }
-        let options = PeerRequestOptions::with_timeout(PATIENCE);
-        let asking = async {
-            let request = ServerRequest::ElicitRequest(form);
-            match context.peer.send_cancellable_request(request, options).await {
-                Ok(handle) => handle.await_response().await,
-                Err(error) => Err(error),
-            }
-        };
         let answer = tokio::select! {
-            answer = asking => answer,
+            answer = put_form(&context.peer, form, timeouts::CONSENT) => answer,
             () = context.ct.cancelled() => return refused(),
         };
         match answer {
-            Ok(ClientResult::ElicitResult(result)) if says_yes(&result) => settled(consent),
-            Ok(_) => refused(),
-            Err(error) => {
-                tracing::warn!("failed to ask the client's user: {error}");
-                refused()
-            }
+            Some(result) if says_yes(&result) => settled(consent),
+            _ => refused(),
         }
     }
 
     /// Takes in what the user said in forms that an answer has put; returns why a yes could not be written down.
     pub(super) fn hear(&self, answers: &InputResponses) -> Result<(), ToolError> {
         for (key, answer) in answers {
-            // What this user was never asked, nobody answers in the user's name.
+            // An answer to a question that this user was never asked does not count.
             let Some(consent) = self.put().get(key).cloned() else {
                 continue;
             };
@@ -121,7 +105,7 @@ impl Consents {
 
     fn put(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Consent>>> {
         // Every change is whole by itself.
-        self.put.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.put)
     }
 }
 
@@ -140,9 +124,7 @@ fn settled(consent: &Consent) -> Asked {
 }
 
 fn says_yes(result: &ElicitResult) -> bool {
-    let content = result.content.as_ref();
-    let word = content.and_then(|content| content.get(DECISION)?.as_str());
-    result.action == ElicitationAction::Accept && word == Some(TRUST)
+    result.action == ElicitationAction::Accept && decision_in(result) == Some(TRUST)
 }
 
 /// Writes the form; none for a file that needs a yes to more than a form shows.
@@ -157,20 +139,5 @@ fn form(consent: &Consent) -> Option<ElicitRequestParams> {
     if message.len() > MOST_BYTES {
         return None;
     }
-    let schema = json!({
-        "type": "object",
-        "properties": { DECISION: { "type": "string", "title": "Decision", "enum": [TRUST, "refuse"] } },
-        "required": [DECISION],
-    });
-    match serde_json::from_value(schema) {
-        Ok(requested_schema) => Some(ElicitRequestParams::FormElicitationParams {
-            meta: None,
-            message,
-            requested_schema,
-        }),
-        Err(error) => {
-            tracing::error!("failed to build a form: {error}");
-            None
-        }
-    }
+    decision_form(message, &[TRUST, "refuse"])
 }

@@ -1,41 +1,38 @@
-//! The client's user, who is asked what agents want to be allowed, where the client can show a form.
+//! Asking the client's user for the permissions that agents request, where the client can show a form.
 //!
 //! Clients that open a session with `initialize` are asked at once, by a request of ours. Newer ones take no requests: the next
 //! call of a tool is answered with "input required", and they repeat it with the user's answers. A user who only closes the form
 //! has not answered; then the question is the orchestrator's. Each question is put to the user once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use rmcp::Peer;
 use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams,
-    ElicitResult, ElicitationAction, ElicitationSchema, InputRequest, InputRequiredResult,
-    InputResponses, ProtocolVersion, ServerRequest,
+    CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
 };
-use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
-use serde_json::{Value, json};
+use rmcp::service::{RequestContext, RoleServer};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ask_consent::Consents;
+use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
 use super::lazy_membership::LazyMembership;
 use crate::bus::rules::{Operation, PermissionReply};
 use crate::bus::state::{Permission, State};
 use crate::bus::{BusError, Membership};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::permission::{Decision, known_kind};
+use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
 /// Forms in one answer: a client shows them one after the other, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
 
-/// How often it is looked whether the bus is still the same one: a removed bus is rare, and a question waits for minutes.
-const SEAT_LOOK: Duration = Duration::from_secs(5);
-
-/// The field of a form that holds the decision.
-pub(super) const DECISION: &str = "decision";
+/// How often to check whether the bus is still the same one: a removed bus is rare, and a question waits for minutes.
+const MEMBERSHIP_LOOK: Duration = Duration::from_secs(5);
 
 /// The user of one server's client.
 pub(super) struct User {
@@ -70,7 +67,7 @@ impl User {
                 self.human.set_reachable(true);
                 tokio::select! {
                     () = self.ask_all(&peer, &held) => return,
-                    // On a bus that was removed nobody asks any more.
+                    // A bus that was removed has no more questions.
                     () = replaced(&membership, &held) => {}
                 }
             }
@@ -79,7 +76,7 @@ impl User {
             () = asking => {}
             () = ending.cancelled() => {}
         }
-        // From now on an orchestrator is asked, if anybody still asks.
+        // From now on questions go to an orchestrator.
         self.human.set_reachable(false);
     }
 
@@ -133,7 +130,7 @@ impl User {
             let Ok(id) = PermissionId::parse(key) else {
                 continue;
             };
-            // What this user was never asked, nobody answers in the user's name.
+            // An answer to a question that this user was never asked does not count.
             if !self.put().contains(&id) {
                 continue;
             }
@@ -161,7 +158,7 @@ impl User {
 
     fn put(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
         // Every change is whole by itself.
-        self.put.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.put)
     }
 }
 
@@ -169,19 +166,13 @@ impl User {
 async fn replaced(membership: &LazyMembership, held: &Membership) {
     let is_same = || membership.current().is_none_or(|current| current.session() == held.session());
     while is_same() {
-        tokio::time::sleep(SEAT_LOOK).await;
+        tokio::time::sleep(MEMBERSHIP_LOOK).await;
     }
 }
 
 fn is_held_by(state: &State, permission: &Permission, me: SessionId) -> bool {
     let agent = state.session(permission.question.session);
     agent.is_some_and(|agent| agent.owner == Some(me))
-}
-
-pub(super) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
-    let forms = capabilities.elicitation.as_ref();
-    // Without either word forms are meant.
-    forms.is_some_and(|how| how.form.is_some() || how.url.is_none())
 }
 
 /// Shows one form until it is filled in, or the question is answered elsewhere, which takes the form back.
@@ -198,22 +189,9 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
         while is_open() && changes.changed().await.is_ok() {}
     };
     let asking = async {
-        let request = ServerRequest::ElicitRequest(ElicitRequest::new(form(&permission)?));
         // The bus's deadline ends it; this one is there in case the bus fails.
         let limit = Duration::from_millis(permission.timeout_ms).saturating_mul(2);
-        let options = PeerRequestOptions::with_timeout(limit);
-        let answer = match peer.send_cancellable_request(request, options).await {
-            Ok(handle) => handle.await_response().await,
-            Err(error) => Err(error),
-        };
-        match answer {
-            Ok(ClientResult::ElicitResult(result)) => Some(result),
-            Ok(_) => None,
-            Err(error) => {
-                tracing::warn!("failed to ask the client's user: {error}");
-                None
-            }
-        }
+        put_form(&peer, form(&permission)?, limit).await
     };
     tokio::select! {
         () = answered => {}
@@ -224,10 +202,7 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
 /// Writes what the user said; what is no answer leaves the question to the orchestrator.
 async fn settle(membership: &Membership, id: &PermissionId, result: Option<ElicitResult>) {
     let decision = result.and_then(|result| match result.action {
-        ElicitationAction::Accept => {
-            let word = result.content?.get(DECISION)?.as_str()?.to_owned();
-            Decision::parse(&word)
-        }
+        ElicitationAction::Accept => Decision::parse(decision_in(&result)?),
         ElicitationAction::Decline => Some(Decision::Reject),
         _ => None,
     });
@@ -236,7 +211,7 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
         None => Operation::TellPermission(id.clone()),
     };
     match membership.ask(ask).await {
-        // Somebody else was faster.
+        // Another answer was faster.
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => tracing::warn!("failed to record the user's answer: {error}"),
     }
@@ -257,22 +232,6 @@ fn form(permission: &Permission) -> Option<ElicitRequestParams> {
         question.agent, question.title
     );
     let offers: Vec<_> = permission.offers.iter().map(|offer| offer.as_str()).collect();
-    // An answer that says no is always possible: by declining.
-    let schema: Value = json!({
-        "type": "object",
-        "properties": { DECISION: { "type": "string", "title": "Decision", "enum": offers } },
-        "required": [DECISION],
-    });
-    let schema: Result<ElicitationSchema, _> = serde_json::from_value(schema);
-    match schema {
-        Ok(requested_schema) => Some(ElicitRequestParams::FormElicitationParams {
-            meta: None,
-            message,
-            requested_schema,
-        }),
-        Err(error) => {
-            tracing::error!("failed to build a form: {error}");
-            None
-        }
-    }
+    // The user can always say no, by declining.
+    decision_form(message, &offers)
 }

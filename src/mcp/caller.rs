@@ -1,4 +1,4 @@
-//! Who calls a tool: its call on the bus, and the way to tell it how far the work has come.
+//! The caller of a tool: its call on the bus, and how it is told of progress.
 
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
@@ -37,12 +37,12 @@ impl Progress {
         Self { to: token.map(|token| (context.peer.clone(), token)) }
     }
 
-    /// Says whether anybody listens.
+    /// Says whether the caller asked for progress.
     pub fn is_wanted(&self) -> bool {
         self.to.is_some()
     }
 
-    /// Tells that `done` of `total` is done. Nobody listening is no error.
+    /// Reports that `done` of `total` is done. That nobody listens is no error.
     pub async fn report(&self, done: f64, total: f64, message: &str) {
         let Some((peer, token)) = &self.to else {
             return;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::domain::timeouts;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
@@ -17,9 +18,6 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, ErrorData};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-
-/// How long the server may take to introduce itself.
-const GREETING: Duration = Duration::from_secs(10);
 
 /// Why a client has no result.
 #[derive(Debug, thiserror::Error)]
@@ -144,13 +142,12 @@ impl Client {
         let handler = Handler { forms: forms.clone() };
         let transport = AsyncRwTransport::new_client(output, input);
         let serving = handler.serve_with_lifecycle(transport, mode);
-        match tokio::time::timeout(GREETING, serving).await {
+        match tokio::time::timeout(timeouts::GREETING, serving).await {
             Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
-            Err(_) => Err(ClientError::NotStarted(format!(
-                "no answer to `initialize` within \
-                {GREETING:?}"
-            ))),
+            Err(_) => {
+                Err(ClientError::NotStarted(format!("no answer to `initialize` within {:?}", timeouts::GREETING)))
+            }
         }
     }
 

@@ -17,7 +17,7 @@ pub enum ToolError {
     /// The arguments do not fit.
     #[error("{0}")]
     Arguments(String),
-    /// Nobody can be served here: the identity does not fit, or there is no bus.
+    /// No member can be served here: the identity does not fit, or there is no bus.
     #[error("{0}")]
     Unavailable(String),
     /// Something that a project's own file says needs the user's yes first.

@@ -1,6 +1,6 @@
 //! Whose calls a server answers: a membership that is taken while the server already speaks, and anew after a failure.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -8,6 +8,7 @@ use futures::future::{BoxFuture, Shared};
 use super::error::ToolError;
 use crate::bus::storage::LogError;
 use crate::bus::{BusError, Membership};
+use crate::sys::mutex::lock;
 
 /// What a try to take the membership comes to.
 type Taking = Shared<BoxFuture<'static, Result<Membership, ToolError>>>;
@@ -65,7 +66,7 @@ impl LazyMembership {
 
     fn renew(&self, failed: &Taking) {
         let mut current = self.taking();
-        // Somebody else may have been here before.
+        // Another call may have joined meanwhile.
         if current.ptr_eq(failed) {
             *current = (self.shared.take)().shared();
         }
@@ -73,6 +74,6 @@ impl LazyMembership {
 
     fn taking(&self) -> MutexGuard<'_, Taking> {
         // It is only ever replaced as a whole.
-        self.shared.taking.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.taking)
     }
 }

@@ -1,7 +1,7 @@
 //! The MCP servers over stdio: one file a tool, no logic of their own.
 //!
-//! [`Server`] speaks both lifecycles of the protocol and stands guard around every call: a panic, a deadline and a
-//! cancellation all end in an answer or in messages given back. A [`Tool`] translates between JSON and the bus, and no more.
+//! [`Server`] speaks both lifecycles of the protocol and guards every call: a panic, a deadline and a
+//! cancellation all end in an answer or in requeued messages. A [`Tool`] translates between JSON and the bus, and no more.
 //! Which tools there are is a table: [`tools::endpoint_tools::tools`] has those that everyone has.
 //!
 //! This module never opens a file and never prints; whose calls it answers is the business of a [`LazyMembership`].
@@ -20,6 +20,7 @@ mod tool;
 mod lazy_membership;
 mod ask_consent;
 mod ask_user;
+mod decision_form;
 mod server;
 pub mod client;
 

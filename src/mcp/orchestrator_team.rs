@@ -1,10 +1,11 @@
 //! The team that an orchestrator's tools act on: one a membership, made when the first tool needs it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::ToolError;
 use crate::bus::Membership;
 use crate::config::Config;
+use crate::sys::mutex::lock;
 use crate::team::{Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
 
@@ -37,7 +38,7 @@ impl OrchestratorTeam {
 
     /// Returns the team of a membership.
     ///
-    /// The agents of an earlier membership can reach nobody any more, because their bus was removed: they are told to end.
+    /// The agents of an earlier membership are ended: their bus was removed, so they reach no other member.
     pub fn team(&self, membership: &Membership) -> Team {
         self.workflows(membership).team().clone()
     }
@@ -78,13 +79,13 @@ impl OrchestratorTeam {
         &self.shared.human
     }
 
-    /// Ends all agents in good order; at once when `hurry` resolves.
-    pub async fn shutdown(&self, hurry: impl Future<Output = ()>) {
+    /// Ends all agents gracefully; by force when `force_stop` resolves.
+    pub async fn shutdown(&self, force_stop: impl Future<Output = ()>) {
         let mut teams = std::mem::take(&mut *self.teams());
         let Some(present) = teams.pop() else { return };
         // First, so that the ends of agents do not look like failures of steps.
         present.stop().await;
-        present.team().shutdown(hurry).await;
+        present.team().shutdown(force_stop).await;
         for stale in teams {
             stale.team().shutdown(std::future::ready(())).await;
         }
@@ -92,7 +93,7 @@ impl OrchestratorTeam {
 
     fn teams(&self) -> MutexGuard<'_, Vec<Workflows>> {
         // Every change is a single push or take.
-        self.shared.teams.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.teams)
     }
 }
 

@@ -1,26 +1,18 @@
 //! The scripted agent: a deterministic agent that plays a script, for demos, tests, and trying teams out without a model.
 //!
 //! It speaks the agent side of the Agent Client Protocol (ACP) on its standard streams and starts the MCP servers that
-//! it is given, as real agents do. What it says and does stands in a readable TOML file, one table an agent
+//! it is given, as real agents do. A readable TOML file says what it does, one table an agent
 //! (`examples/team.toml` shows most of the format). The same script and the same prompts give the same turns, always.
 //!
-//! It deliberately knows nothing of the bus or of teams: to the bridge it is one more program of somebody else's. It
+//! It deliberately knows nothing of the bus or of teams: to the bridge it is one more foreign program. It
 //! can also be a bad program on purpose: it crashes, hangs, floods, ignores its end and writes garbage when the script
 //! says so.
 
-mod agent_loop;
-mod toml_fields;
-mod mid_turn_words;
-mod acp_handlers;
+mod play;
 mod script;
-mod play_session;
-mod verbs;
-mod script_template;
+
 #[cfg(test)]
 mod tests;
-mod mcp_tools;
-mod play_turn;
-mod ordered_output;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,9 +20,9 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use self::agent_loop::{Agent, Ending};
-pub use self::toml_fields::Mistake;
-pub use script::{Script, ScriptError};
+use self::play::agent_loop::{Agent, Ending};
+pub use self::script::script_format::{Script, ScriptError};
+pub use self::script::toml_fields::Mistake;
 
 /// What the scripted agent is started with.
 #[derive(Debug, Clone)]

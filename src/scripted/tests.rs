@@ -12,8 +12,8 @@ use tokio::io::{
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::agent_loop::{Agent, Ending};
-use super::script::Script;
+use super::play::agent_loop::{Agent, Ending};
+use super::script::script_format::Script;
 
 mod midturn;
 mod servers;

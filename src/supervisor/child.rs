@@ -1,4 +1,4 @@
-//! What everyone but the watcher holds of a child.
+//! The handle of a child, which everyone but its watcher holds: it requests stops and awaits the end.
 
 use std::fmt;
 use std::future::Future;
@@ -28,11 +28,11 @@ pub(super) struct ChildShared {
     /// The pid and the start time of the shim, if there is one.
     pub(super) shim: Option<(u32, Option<u64>)>,
     pub(super) stderr: Arc<Tail>,
-    pub(super) wish: watch::Sender<SignalDeadlines>,
+    pub(super) deadlines: watch::Sender<SignalDeadlines>,
     pub(super) end: watch::Receiver<Option<End>>,
 }
 
-/// How it ended: the leader, and who of its group could not be killed.
+/// How a child ended: the exit of the leader, and the processes of its group that could not be killed.
 #[derive(Debug, Clone)]
 pub(super) struct End {
     pub(super) exit: Exit,
@@ -44,12 +44,12 @@ impl Supervised {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Returns the child's process id, which is also its group's. A shim in front of it has another one.
+    /// Returns the child's process id, which is also its group's. A shim has a process id of its own.
     pub fn pid(&self) -> u32 {
         self.shared.pid
     }
 
-    /// Returns when the child started, as [`process::start_time`] tells it: with the pid, its name for ever.
+    /// Returns when the child started, by [`process::start_time`]: with the pid, it identifies the process for ever.
     pub fn start_time(&self) -> Option<u64> {
         self.shared.start_time
     }
@@ -70,7 +70,7 @@ impl Supervised {
         self.shared.stderr.text()
     }
 
-    /// Waits until the child is reaped and nobody of its group is left that could be killed.
+    /// Waits until the child is reaped and no process of its group is left that could be killed.
     ///
     /// Has no deadline, as a child may run for as long as it likes. Holds no handle: it does not keep the child alive.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
@@ -81,12 +81,12 @@ impl Supervised {
     /// Stops the child and returns when it is reaped and its group empty.
     ///
     /// May be called at any time, by several at once, and again: of several plans the sooner deadline counts, each for
-    /// itself. A child that is already gone is a success. Dropping the future does not take the wish back.
+    /// itself. A child that is already gone is a success. Dropping the future does not take the request back.
     pub async fn stop(&self, plan: StopPlan) -> Result<Exit, StopError> {
         let terminate = Instant::now() + plan.polite;
         let kill = terminate + plan.term_grace;
-        let wish = SignalDeadlines { terminate: Some(terminate), kill: Some(kill) };
-        self.shared.wish.send_modify(|wished| *wished = wished.sooner(wish));
+        let deadlines = SignalDeadlines { terminate: Some(terminate), kill: Some(kill) };
+        self.shared.deadlines.send_modify(|earlier| *earlier = earlier.sooner(deadlines));
 
         let mut end = self.shared.end.clone();
         match timeout_at(kill + plan.kill_grace, wait_for_end(&mut end)).await {
@@ -124,14 +124,14 @@ impl fmt::Debug for Supervised {
 
 async fn wait_for_end(end: &mut watch::Receiver<Option<End>>) -> End {
     let known = end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone());
-    // A watcher that is gone without an end went with its runtime; the group was killed as it went.
+    // A watcher that is gone without publishing an end was dropped with its runtime, which killed the group.
     known.unwrap_or(End { exit: Exit::UNKNOWN, survivors: Vec::new() })
 }
 
-/// A stop that did not succeed.
+/// A stop that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    /// Somebody withstood SIGKILL, which only a process that hangs in the kernel or became another user's can do.
+    /// A process survived SIGKILL, which only one that hangs in the kernel or became another user's can do.
     #[error(
         "`{}` (pid {pid}) could not be stopped: {}", program.display(), describe(survivors)
     )]
@@ -140,7 +140,7 @@ pub enum StopError {
         program: PathBuf,
         /// The child, which led the group.
         pid: u32,
-        /// Who of the group still lived; empty when the child was dead but could not be reaped in time.
+        /// The processes of the group that still lived; empty when the child was dead but could not be reaped in time.
         survivors: Vec<u32>,
     },
 }
@@ -167,7 +167,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// The runtime went before the child, or somebody else reaped it.
+    /// The runtime ended before the child, or other code reaped it.
     pub(super) const UNKNOWN: Self = Self { code: None, signal: None };
 }
 
@@ -204,10 +204,10 @@ mod tests {
         assert_eq!(Exit::UNKNOWN.to_string(), "ended with an unknown status");
     }
 
-    /// The part of the watcher, which here does nothing, is the test's: no real child withstands SIGKILL.
+    /// The test plays the watcher and does nothing: no real child survives SIGKILL.
     #[tokio::test]
     async fn a_stop_gives_up_at_its_deadline_and_says_who_is_left() {
-        let (wish, wishes) = watch::channel(SignalDeadlines::default());
+        let (deadlines, deadlines_receiver) = watch::channel(SignalDeadlines::default());
         let (end, ends) = watch::channel(None);
         let child = Supervised::new(ChildShared {
             program: "/bin/codex".into(),
@@ -215,7 +215,7 @@ mod tests {
             start_time: None,
             shim: None,
             stderr: Arc::default(),
-            wish,
+            deadlines,
             end: ends,
         });
         let at_once = StopPlan {
@@ -225,7 +225,7 @@ mod tests {
         };
         let StopError::Survived { pid, .. } = child.stop(at_once).await.unwrap_err();
         assert_eq!(pid, child.pid());
-        assert!(wishes.borrow().kill.is_some(), "the wish stays in force");
+        assert!(deadlines_receiver.borrow().kill.is_some(), "the request stays in force");
 
         let exit = Exit { code: None, signal: Some(9) };
         end.send_replace(Some(End { exit, survivors: vec![4711] }));

@@ -1,15 +1,15 @@
-//! When a child is to be signalled, and what of it is due.
+//! When a child is to be signalled, and which signal is due. Pure: the watchers send the signals.
 
 use tokio::time::Instant;
 
-/// When the child is to be signalled. AgentOnBus only ever make it sooner.
+/// When the child is to be signalled. A further stop request only ever makes it sooner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SignalDeadlines {
     pub(super) terminate: Option<Instant>,
     pub(super) kill: Option<Instant>,
 }
 
-/// What has been sent to the child.
+/// The strongest signal that was sent to the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SignalsSent {
     Nothing,
@@ -18,7 +18,7 @@ pub(super) enum SignalsSent {
 }
 
 impl SignalDeadlines {
-    /// Takes the sooner of each of the two.
+    /// Returns the sooner of each of the two deadlines.
     pub(super) fn sooner(self, other: Self) -> Self {
         Self {
             terminate: earliest(self.terminate, other.terminate),
@@ -26,7 +26,7 @@ impl SignalDeadlines {
         }
     }
 
-    /// Returns what should have been sent by now. Without anybody who holds the child, it is to be killed.
+    /// Returns the signal that should have been sent by now. A child without a handle is to be killed.
     pub(super) fn due(self, sent: SignalsSent, handles_left: bool, now: Instant) -> SignalsSent {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let due = if is_due(self.kill) || !handles_left {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_never_makes_it_later() {
+    fn a_further_stop_request_never_makes_it_later() {
         let now = Instant::now();
         let at = |milliseconds| Some(now + Duration::from_millis(milliseconds));
         let first = SignalDeadlines { terminate: at(10), kill: at(50) };
@@ -70,19 +70,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_is_the_strongest_that_was_wished_for_by_now() {
+    fn the_strongest_signal_requested_by_now_is_due() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
-        let wish = SignalDeadlines { terminate: Some(now), kill: Some(later) };
+        let deadlines = SignalDeadlines { terminate: Some(now), kill: Some(later) };
         assert_eq!(
             SignalDeadlines::default().due(SignalsSent::Nothing, true, now),
             SignalsSent::Nothing
         );
-        assert_eq!(wish.due(SignalsSent::Nothing, true, now), SignalsSent::Terminate);
-        assert_eq!(wish.due(SignalsSent::Terminate, true, later), SignalsSent::Kill);
-        assert_eq!(wish.due(SignalsSent::Kill, true, now), SignalsSent::Kill);
-        assert_eq!(wish.due(SignalsSent::Nothing, false, now), SignalsSent::Kill);
-        assert_eq!(wish.next(SignalsSent::Terminate), Some(later));
-        assert_eq!(wish.next(SignalsSent::Kill), None);
+        assert_eq!(deadlines.due(SignalsSent::Nothing, true, now), SignalsSent::Terminate);
+        assert_eq!(deadlines.due(SignalsSent::Terminate, true, later), SignalsSent::Kill);
+        assert_eq!(deadlines.due(SignalsSent::Kill, true, now), SignalsSent::Kill);
+        assert_eq!(deadlines.due(SignalsSent::Nothing, false, now), SignalsSent::Kill);
+        assert_eq!(deadlines.next(SignalsSent::Terminate), Some(later));
+        assert_eq!(deadlines.next(SignalsSent::Kill), None);
     }
 }

@@ -2,9 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::sys::mutex::lock;
 
 /// How much is kept. A panic with its backtrace, or the usage text of a program called wrongly, fits several times;
 /// with a dozen agents it is still less than a megabyte.
@@ -12,6 +17,10 @@ pub(super) const KEPT_BYTES: usize = 64 * 1024;
 
 /// One read. Pipes hold 64 KiB, and a flood is not hurried by larger pieces.
 const CHUNK_BYTES: usize = 8 * 1024;
+
+/// How long stderr may take to end after its writers have. It is at once, unless a process that left the group holds
+/// the pipe open, and that one may live for ever. The rest in the pipe, 64 KiB, is read in far less.
+const STDERR_LIMIT: Duration = Duration::from_millis(500);
 
 /// Keeps the last bytes of a stream and counts those that had to go.
 #[derive(Debug, Default)]
@@ -28,7 +37,7 @@ struct Kept {
 impl Tail {
     fn push(&self, chunk: &[u8]) {
         // A panic while holding the lock leaves bytes at worst incomplete, which a tail may be.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.bytes.extend(chunk);
         let excess = kept.bytes.len().saturating_sub(KEPT_BYTES);
         kept.bytes.drain(..excess);
@@ -37,13 +46,13 @@ impl Tail {
 
     /// Returns how many bytes have come so far.
     pub(super) fn total(&self) -> u64 {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.kept);
         kept.dropped + kept.bytes.len() as u64
     }
 
     /// Returns what is kept, with bytes that are no UTF-8 replaced. What is missing before it is counted in a first line.
     pub(super) fn text(&self) -> String {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         let dropped = kept.dropped;
         let bytes = kept.bytes.make_contiguous();
         let mut text = String::new();
@@ -65,6 +74,13 @@ pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, tail: Arc<Tail>) {
     let mut chunk = vec![0; CHUNK_BYTES];
     while let Ok(length @ 1..) = stream.read(&mut chunk).await {
         tail.push(&chunk[..length]);
+    }
+}
+
+/// Waits for the last of stderr.
+pub(super) async fn end_of(mut stderr: JoinHandle<()>) {
+    if timeout(STDERR_LIMIT, &mut stderr).await.is_err() {
+        stderr.abort();
     }
 }
 

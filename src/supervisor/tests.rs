@@ -351,11 +351,11 @@ async fn what_cannot_be_started_is_named_with_what_to_do() {
 
     assert_eq!(
         refusal(fixture.spec("no-such-agent", &[])),
-        "program `no-such-agent` is not on PATH (`/usr/bin:/bin`): install it, or give its absolute path"
+        "the program `no-such-agent` is not on PATH (`/usr/bin:/bin`): install it, or give its absolute path"
     );
     assert_eq!(
         refusal(fixture.spec(fixture.folder.path().join("gone"), &[])),
-        format!("program `{folder}/gone` does not exist: install it, or correct the path")
+        format!("the program `{folder}/gone` does not exist: install it, or correct the path")
     );
     assert_eq!(
         refusal(fixture.spec(file("plain", "echo text > $1"), &[])),

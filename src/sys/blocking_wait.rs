@@ -1,4 +1,4 @@
-//! What a process of one thread and no runtime waits for: a line to another process, signals, and the time, at once.
+//! Waits without a runtime, for a process of one thread: for data on a socket, for signals, and for a deadline, all at once.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,20 +11,20 @@ use nix::sys::signal::{SigSet, Signal};
 #[cfg(target_os = "linux")]
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// Where signals cannot be waited for together with files, they are looked for this often.
+/// How often to look for signals where the system cannot wait for signals and files at once.
 #[cfg(not(target_os = "linux"))]
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What was heard. Neither means that the time is up, or that a child has changed.
+/// The reason for the end of a wait. Neither means that the time is up, or that a child has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// The line has something to read, its end perhaps.
+    /// The socket has data, or was closed.
     pub line: bool,
     /// A signal asks this process to end.
     pub asked_to_end: bool,
 }
 
-/// Hears of children and of the signals that ask for the end.
+/// Receives changes of children and the signals that ask for the end.
 #[derive(Debug)]
 pub struct SignalWaiter {
     #[cfg(target_os = "linux")]
@@ -32,8 +32,8 @@ pub struct SignalWaiter {
 }
 
 impl SignalWaiter {
-    /// Begins to hear. The signals are blocked from now on, and a child that is started afterwards inherits that: so
-    /// children are started before. What happened before is not heard of.
+    /// Begins to receive. The signals are blocked from now on, and a child that is started afterwards inherits that: so children are
+    /// started before. Earlier signals are not received.
     #[cfg(target_os = "linux")]
     pub fn open() -> io::Result<Self> {
         let mut heard = SigSet::empty();
@@ -45,13 +45,13 @@ impl SignalWaiter {
         Ok(Self { signals })
     }
 
-    /// Begins to hear.
+    /// Begins to receive.
     #[cfg(not(target_os = "linux"))]
     pub fn open() -> io::Result<Self> {
         Ok(Self {})
     }
 
-    /// Waits for the line, if there is one, for a signal, or for the time, if there is a limit.
+    /// Waits for data on the socket, if there is one, for a signal, or for the end of the time limit, if there is one.
     pub fn wait(&self, line: Option<BorrowedFd<'_>>, limit: Option<Duration>) -> io::Result<Heard> {
         let mut files: Vec<PollFd<'_>> = Vec::new();
         files.extend(line.map(|line| PollFd::new(line, PollFlags::POLLIN)));
@@ -59,7 +59,7 @@ impl SignalWaiter {
         files.push(PollFd::new(std::os::fd::AsFd::as_fd(&self.signals), PollFlags::POLLIN));
         #[cfg(not(target_os = "linux"))]
         let limit = Some(limit.map_or(LOOK, |limit| limit.min(LOOK)));
-        // Rounded up, as a wait of less than a millisecond would be none; the longest there is is 24 days.
+        // Rounded up, as a wait of less than a millisecond would be none. The longest possible wait is 24 days.
         let rounded = |limit: Duration| PollTimeout::try_from(limit + Duration::from_millis(1));
         let timeout =
             limit.map_or(PollTimeout::NONE, |limit| rounded(limit).unwrap_or(PollTimeout::MAX));

@@ -1,4 +1,4 @@
-//! Lines of another program: none is longer than a cap in memory, and what is no text in them is mended, not refused.
+//! Reads lines of another program: none takes more memory than a cap, and bytes that are no UTF-8 are replaced, not refused.
 
 use std::io;
 

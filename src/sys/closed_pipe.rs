@@ -1,18 +1,18 @@
-//! Whether anybody reads what is written: for who has nothing to write for hours.
+//! Detects that a pipe's reader is gone, for processes that may not write for hours.
 
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Tells whether what is written to a pipe or a socket can still be read by anybody. Of anything else it is always so.
+/// Says whether a pipe or a socket still has a reader. For any other file the answer is yes.
 pub fn is_there(written: impl AsFd) -> bool {
-    // That the other end is gone is told without being asked for.
+    // `poll` reports a closed other end unasked.
     let mut polled = [PollFd::new(written.as_fd(), PollFlags::empty())];
     match poll(&mut polled, PollTimeout::ZERO) {
         Ok(_) => !polled[0]
             .revents()
             .is_some_and(|told| told.intersects(PollFlags::POLLERR | PollFlags::POLLHUP)),
-        // A look that failed says nothing.
+        // A failed look says nothing.
         Err(_) => true,
     }
 }

@@ -1,7 +1,7 @@
-//! Open files that are handed to another process over a socket.
+//! Sends open files to another process over a socket.
 //!
-//! That way none is ever inheritable: a file that a child is to have by inheritance could also get into any other child that
-//! another thread starts at the same moment.
+//! So no file is ever inheritable: a file that one child should inherit could also get into any other child that another thread starts
+//! at the same moment.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

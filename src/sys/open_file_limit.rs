@@ -1,13 +1,14 @@
-//! How many files this process may have open: a team of fifty needs hundreds, and systems give 1,024 or 256 unasked.
+//! The limit of open files of this process: a team of fifty needs hundreds, and the default of systems is 1,024 or 256.
 //!
-//! The soft limit is low because programs that use `select` break beyond 1,024. We do not; what we start gets the old limit back.
+//! The soft limit is low because programs that use `select` break beyond 1,024. This program does not; its children get the old limit
+//! back.
 
 use std::io;
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What is asked for where the system does not give all that it names: macOS refuses more than this.
+/// The limit to request where the system refuses its own maximum: macOS does.
 const ENOUGH: u64 = 10_240;
 
 /// The soft limit that this process was started with, once it has been raised.
@@ -24,7 +25,7 @@ pub fn raise() -> io::Result<()> {
         if enough > before { set(Some(enough)) } else { Err(error) }
     });
     raised?;
-    // Whoever raises a second time finds nothing to raise.
+    // A second call finds nothing to raise.
     let _ = BEFORE.set(before);
     Ok(())
 }

@@ -1,36 +1,36 @@
-//! What can be told of a pipe that is read, without reading it.
+//! How much waits in a pipe, and whether its writers are gone, found out without reading it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// A pipe or a socket that something is read from.
+/// The reading end of a pipe or a socket.
 #[derive(Debug, Default)]
 pub struct Inflow {
-    /// None where nothing can be told.
+    /// `None` where nothing can be found out.
     pipe: Option<OwnedFd>,
 }
 
 impl Inflow {
-    /// Looks at what is read from there.
+    /// Makes a view of a reading end.
     pub fn of(pipe: impl AsFd) -> Self {
-        // Without a descriptor of its own nothing can be told.
+        // Without a descriptor of its own nothing can be found out.
         let pipe = pipe.as_fd().try_clone_to_owned().ok();
         Self { pipe }
     }
 
-    /// Returns how many bytes have been written to it and not been read.
+    /// Returns the number of bytes that were written and not read yet.
     pub fn unread(&self) -> u64 {
         let pipe = self.pipe.as_ref();
         pipe.and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0)
     }
 
-    /// Says whether nobody can write to it any more, whatever is still to be read.
+    /// Says whether all writers are gone, whatever is still unread.
     pub fn is_closed(&self) -> bool {
         let Some(pipe) = &self.pipe else {
             return false;
         };
-        // Of a pipe it is told without being asked for. Nothing else is asked for; a look that failed says nothing.
+        // `poll` reports it for a pipe unasked. A failed look says nothing.
         let mut polled = [PollFd::new(pipe.as_fd(), half_closed())];
         poll(&mut polled, PollTimeout::ZERO).is_ok_and(|told| told > 0)
     }

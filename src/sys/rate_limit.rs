@@ -1,4 +1,4 @@
-//! A reader with a speed limit: who writes more has to wait behind a full pipe, and nothing is lost.
+//! Limits the speed of a reader: a faster writer waits at a full pipe, and no byte is lost.
 
 use std::io;
 use std::pin::Pin;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// So many seconds' worth may come at once: a burst after a pause is no flood.
+/// The burst that may come at once, in seconds of the limit: a burst after a pause is no flood.
 const BURST_SECONDS: u64 = 4;
 
-/// Reads at most so many bytes a second, after a burst.
+/// A reader with a limit of bytes a second, after a burst.
 #[derive(Debug)]
 pub struct Metered<R> {
     inner: R,
     per_second: u64,
-    /// When all that was read would have been read at the limit; in the past when there is room.
+    /// When a reader at the limit would have read as much; in the past when a burst is possible.
     paid: Instant,
     pause: Pin<Box<Sleep>>,
 }
 
 impl<R> Metered<R> {
-    /// Limits a reader. Has to be made within a tokio runtime.
+    /// Limits a reader. Must be called within a tokio runtime.
     pub fn new(inner: R, per_second: u64) -> Self {
         let now = Instant::now();
         Self { inner, per_second: per_second.max(1), paid: now, pause: Box::pin(sleep_until(now)) }

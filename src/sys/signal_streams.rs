@@ -1,4 +1,5 @@
-//! Signals that this process receives: those that ask it to end, and the one that tells of its children.
+//! The signals that this process receives: requests to end, continuations after a stop, and changes of its children. What a request to
+//! end does is the commands' to say (`cli::signal_policy`).
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -10,13 +11,13 @@ use super::process::Signal;
 
 /// The signals that ask this process to end: `SIGINT`, `SIGTERM`, `SIGHUP`.
 ///
-/// From [`Shutdown::listen`] on they no longer end the process by themselves, for as long as it lives.
+/// From [`EndSignals::listen`] on they no longer end the process by themselves, for as long as it lives.
 #[derive(Debug)]
-pub struct Shutdown {
+pub struct EndSignals {
     streams: [(Signal, unix::Signal); 3],
 }
 
-impl Shutdown {
+impl EndSignals {
     /// Begins to listen. Needs a tokio runtime.
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
@@ -28,9 +29,10 @@ impl Shutdown {
         })
     }
 
-    /// Waits for the next of the signals and tells which it was. A second call waits for the second one.
+    /// Waits for the next of the signals and returns it. A second call waits for the second one.
     ///
-    /// Several of one kind that come before they are received count as one. Cancel safe.
+    /// Several signals of one kind that arrive before the first of them is received count as one; signals of different kinds all
+    /// count. Cancel safe.
     pub async fn recv(&mut self) -> Signal {
         poll_fn(|context| {
             for (name, stream) in &mut self.streams {
@@ -54,7 +56,7 @@ pub fn outlive_file_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Tells that this process goes on after it was stopped: others may have used its terminal meanwhile.
+/// Reports that this process continues after it was stopped: other programs may have used its terminal meanwhile.
 #[derive(Debug)]
 pub struct Continuations {
     stream: unix::Signal,
@@ -67,7 +69,7 @@ impl Continuations {
         Ok(Self { stream: unix::signal(kind)? })
     }
 
-    /// Waits until the process goes on the next time. Cancel safe.
+    /// Waits until the process continues the next time. Cancel safe.
     pub async fn recv(&mut self) {
         if self.stream.recv().await.is_none() {
             // The stream ends only with the runtime, and this future with it.
@@ -76,7 +78,7 @@ impl Continuations {
     }
 }
 
-/// Tells that some child of this process has changed: a reason to look at one's own.
+/// Reports that some child of this process has changed: a reason for a watcher to look at its own.
 #[derive(Debug)]
 pub struct ChildChanges {
     stream: unix::Signal,
@@ -145,10 +147,10 @@ mod tests {
     }
 
     async fn play_the_child() {
-        let mut shutdown = Shutdown::listen().unwrap();
+        let mut signals = EndSignals::listen().unwrap();
         println!("\nlistening");
         for _ in 0..4 {
-            println!("heard {}", shutdown.recv().await);
+            println!("heard {}", signals.recv().await);
         }
     }
 }

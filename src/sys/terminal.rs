@@ -1,4 +1,4 @@
-//! The terminal that somebody sits at: whether it is this process's turn there, and whether a line was typed.
+//! The user's terminal: whether this process is in its foreground, and whether a line was typed.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -9,12 +9,12 @@ use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 
 /// Says whether the process may read from the terminal and paint on it: not while the shell has it in the background.
 ///
-/// Where the terminal is not the one that the process is controlled from, nobody takes turns.
+/// A terminal that does not control the process has no foreground, so the answer is yes.
 pub fn is_foreground(terminal: impl AsFd) -> bool {
     tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
 }
 
-/// Says whether this process has a terminal that it is controlled from: one that a person sits at, or that a program has made.
+/// Says whether this process has a controlling terminal: a person's, or one that a program has made.
 pub fn is_there() -> bool {
     File::open("/dev/tty").is_ok()
 }
@@ -22,12 +22,12 @@ pub fn is_there() -> bool {
 /// Says whether a line can be read without waiting, or the end of the input.
 pub fn has_line(terminal: impl AsFd) -> bool {
     let mut polled = [PollFd::new(terminal.as_fd(), PollFlags::POLLIN)];
-    // A look that failed says nothing, and a terminal that is gone has no lines.
+    // A failed look says nothing, and a terminal that is gone has no lines.
     poll(&mut polled, PollTimeout::ZERO).is_ok()
         && polled[0].revents().is_some_and(|told| told == PollFlags::POLLIN)
 }
 
-/// Drops what was typed and not read. Only for who has the terminal's foreground.
+/// Drops typed and unread input. Only for a process in the terminal's foreground.
 pub fn drop_typed(terminal: impl AsFd) {
     if let Err(error) = tcflush(terminal, QueueSelector::IFlush) {
         tracing::debug!("failed to discard what was typed ahead: {error}");

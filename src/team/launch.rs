@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use super::project_trust::Trust;
 use crate::acp::McpServerSpec;
-use crate::config::{Brought, Config, MissingProgram, Profile};
+use crate::config::{Brought, Config, Profile};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
+use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::Name;
 use crate::domain::text::redact::Secrets;
 use crate::domain::tool_names::SERVER;
 use crate::supervisor::{ChildSpec, Shim};
 use crate::sys::fs::disk::{self, Disk as _, RealDisk};
-use crate::sys::git_worktrees::Worktree;
+use crate::sys::fs::git_worktrees::Worktree;
 use crate::sys::process::find_program;
 
 /// Where agents are launched from.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,6 +15,7 @@ use crate::config::{Brought, Config, ProjectFile, quoted};
 use crate::domain::name::Name;
 use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::{self, StateDirectory};
+use crate::sys::mutex::lock;
 
 /// The folder of the yeses in the state directory.
 const FOLDER: &str = "trusted";
@@ -57,7 +58,7 @@ impl Trust {
         let name = name_of(file);
         let read = directory.read(&name);
         // Every change is whole by itself.
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.told);
         match read {
             Ok(text) => {
                 told.remove(&name);

@@ -1,7 +1,7 @@
 //! The team of one bridge: its actors, and the wishes that are addressed to agents wherever they are held.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -17,11 +17,13 @@ use super::project_trust::{Consent, UnreadableYes};
 use super::stop::end_without_bus::{Ends, OwnEnd};
 use crate::bus::rules::{Operation, Refusal};
 use crate::bus::{Bus, BusError, Membership};
-use crate::config::{Config, MissingProgram, UnknownProfile};
+use crate::config::{Config, UnknownProfile};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
+use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
+use crate::sys::mutex::lock;
 
 /// Why the team did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -351,7 +353,7 @@ impl Team {
 
     /// Notes that the user is told of a profile; returns whether this is the first time.
     pub(super) fn tell_once(&self, profile: &Name) -> bool {
-        let mut told = self.inner.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.inner.told);
         told.insert(profile.clone())
     }
 }

@@ -8,9 +8,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::error::WorkflowError;
 use super::gate_consent;
-use super::plan::toml_plan::{self, FileError};
-use super::plan::{self, Draft, Plan, Problems};
+use super::plan::toml_plan;
+use super::plan::{self, Draft, Plan};
 use super::run::runner;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::{Approval, NewWorkflow, Operation, Refusal};
@@ -19,51 +20,7 @@ use crate::bus::{Bus, BusError};
 use crate::config::{Brought, Resume};
 use crate::domain::ids::WorkflowId;
 use crate::domain::workflow::{PlanFile, Step, StepOf, WorkflowStatus};
-use crate::team::{Team, TeamError};
-
-/// Why something about a workflow was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkflowError {
-    /// The plan cannot run.
-    #[error(transparent)]
-    Plan(#[from] Problems),
-    /// The plan file is none, or cannot run.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Its gates come from a plan file that is another one now, so nobody can say yes to them.
-    #[error(
-        "its gates come from the plan {place:?}, which has changed since or is gone, and your \
-         user's approval of the original does not count here. Cancel it with `cancel_workflow`, \
-         and create it from the current plan with `create_workflow`"
-    )]
-    PlanChanged {
-        /// Where the file is, or was, in the project.
-        place: String,
-    },
-    /// The bus did not.
-    #[error(transparent)]
-    Bus(#[from] BusError),
-    /// The team did not.
-    #[error(transparent)]
-    Team(#[from] TeamError),
-}
-
-impl WorkflowError {
-    /// Says whether it is only that something cannot be read now.
-    fn is_unreadable(&self) -> bool {
-        match self {
-            Self::Team(TeamError::UnreadableYes { .. }) => true,
-            Self::File(error) => error.is_fault(),
-            _ => false,
-        }
-    }
-}
-
-impl From<Refusal> for WorkflowError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Bus(refusal.into())
-    }
-}
+use crate::team::Team;
 
 /// How long to wait after an interrupted workflow could not be resumed before that is tried again: each time reads its plan file, and
 /// the bus may change every moment.
@@ -100,13 +57,13 @@ impl Workflows {
         &self.inner.team
     }
 
-    /// Checks a draft against who is there now, and changes nothing.
+    /// Checks a draft against the members and profiles there are now, and changes nothing.
     pub fn plan(&self, draft: Draft) -> Result<Plan, WorkflowError> {
         self.bus().refresh()?;
         Ok(plan::validate(draft, &self.inner.team.known())?)
     }
 
-    /// Reads a plan file of the project and checks it against who is there now, and changes nothing. Returns the plan, and what was
+    /// Reads a plan file of the project and checks it against the members and profiles there are now, and changes nothing. Returns the plan, and what was
     /// read.
     pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
@@ -160,8 +117,8 @@ impl Workflows {
 
     /// Goes on with a workflow whose leader has ended. What is done is not done again.
     pub async fn resume(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
-        // Its leader may be dead without anybody having noticed.
-        self.bus().bury_the_dead().await?;
+        // The death of its leader may not have been noticed yet.
+        self.bus().reap_dead_sessions().await?;
         let workflow = self.find(id)?;
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
         self.agreed(left.map(|step| &step.plan))?;
@@ -208,7 +165,7 @@ impl Workflows {
         id: &WorkflowId,
         limit: Duration,
     ) -> Result<Workflow, WorkflowError> {
-        self.bus().bury_the_dead().await?;
+        self.bus().reap_dead_sessions().await?;
         let membership = self.inner.team.membership();
         membership.ask(Operation::CancelWorkflow(id.clone())).await?;
         self.wait(id, limit).await

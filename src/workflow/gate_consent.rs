@@ -1,6 +1,6 @@
 //! The yes that the gates of a project's plan file need: when their workflow is made, when it is resumed, and before each of them runs.
 
-use super::control::WorkflowError;
+use super::error::WorkflowError;
 use super::plan::Plan;
 use super::plan::toml_plan::{self, FileError};
 use crate::bus::state::Workflow;

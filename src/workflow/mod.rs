@@ -9,9 +9,11 @@
 //! [`Workflows`]: crate::workflow::Workflows
 
 pub mod plan;
-mod gate_consent;
 mod control;
+mod error;
+mod gate_consent;
 pub mod run;
 
-pub use self::control::{WorkflowError, Workflows};
+pub use self::control::Workflows;
+pub use self::error::WorkflowError;
 pub use self::plan::condition::ConditionResult;

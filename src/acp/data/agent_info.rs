@@ -1,6 +1,6 @@
-//! What an agent says of itself when it is greeted.
+//! What an agent says of itself in its answer to `initialize`.
 
-use super::session_update::list;
+use super::json_fields::list;
 use super::text_bounds;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::{Hidden, Secrets};
@@ -9,13 +9,13 @@ use serde_json::Value;
 /// What an agent says of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentInfo {
-    /// Its name, when it tells one.
+    /// The name of the agent, if it gives one.
     pub name: Option<Hidden>,
-    /// Its version, when it tells one.
+    /// The version of the agent, if it gives one.
     pub version: Option<Hidden>,
-    /// The ways to log in; empty when none is needed (or none is told).
+    /// The ways to log in; empty when none is needed or given.
     pub auth_methods: Vec<AuthMethod>,
-    /// What it offers beyond what every agent has to.
+    /// The optional methods that it offers.
     pub features: Vec<Feature>,
 }
 
@@ -35,9 +35,9 @@ pub enum Feature {
 /// A way to log in to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthMethod {
-    /// Its id.
+    /// The id by which it is chosen.
     pub id: Hidden,
-    /// What people are shown.
+    /// The name that people are shown.
     pub name: Hidden,
 }
 

@@ -1,7 +1,7 @@
-//! The arguments of a tool, as far as they have to be judged: the places that they name, and whether they hold a command. Pure.
+//! The arguments of a tool, as far as permissions are judged by them: the places that they name, and whether they hold a command. Pure.
 //!
-//! What the five agents call a path is one ([`Argument::Path`]). What stands under any other name may be one, too, unless it is known
-//! to be content ([`Argument::Suspect`]): such a place can make somebody be asked, and never makes a call one that may be allowed.
+//! A name by which one of the five agents calls a path makes a path ([`Argument::Path`]). A value under any other name may be one, too,
+//! unless it is known to be content ([`Argument::Suspect`]): such a place can cause a question, and never allows a call.
 
 use serde_json::Value;
 
@@ -260,7 +260,7 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     }
 }
 
-/// Returns a text as what may be a place: one that nobody knows where it looks like a document or a list, which may name several.
+/// Returns a text as a possible place: an unknown one where it looks like a document or a list, which may name several.
 fn suspect(text: &str) -> Argument {
     let is_document = text.contains(char::is_control)
         || text.contains(['<', '=', '"', '\'', '\u{2028}', '\u{2029}', '\u{feff}'])

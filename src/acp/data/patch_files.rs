@@ -1,7 +1,6 @@
-//! Which files a patch is about, by its own words: in the form in which codex and droid have models write one, and in those of
-//! `diff` and git. Pure.
+//! The files that a patch names: in the form that codex and droid have models write, and in those of `diff` and git. Pure.
 //!
-//! Nothing is left out that a program which applies patches would take for a name. What such a program may skip may be told, too.
+//! Every name that a program which applies patches could read is returned. Names that it may skip may be returned, too.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
-//! What the tool calls of a session have named, beyond the turn in which they did: a call may go on in a later one.
+//! The places that the tool calls of a session have named, kept beyond the turn of a call: it may continue in a later turn.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::session_update::ToolCallUpdate;
+use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;
 
 /// The calls that are remembered, and the bytes that they take. Beyond either those are forgotten of which nothing was heard for the
@@ -107,11 +107,11 @@ mod tests {
         };
         let mut places = Places::default();
         places.see(&said("tool_call", "pending", "a"));
-        // Some agents tell each change so.
+        // Some agents send each change as a beginning.
         places.see(&said("tool_call", "in_progress", "b"));
         places.see(&said("tool_call_update", "completed", "c"));
         places.see(&said("tool_call_update", "completed", "d"));
-        // A question is not told as a beginning.
+        // A question is not sent as a beginning.
         places.see(&message("c", "e"));
         check(&places, "c", &["a", "b", "c", "d", "e"]);
         places.see(&said("tool_call", "pending", "f"));

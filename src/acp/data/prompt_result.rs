@@ -1,6 +1,6 @@
 //! The end of a turn: why it ended, and what it used.
 
-use super::session_update::present;
+use super::json_fields::present;
 use super::text_bounds;
 use crate::domain::limits::AGENT_WORD_CHARS;
 use crate::domain::text::redact::{Hidden, Secrets};
@@ -11,14 +11,14 @@ use serde_json::Value;
 pub struct PromptOutcome {
     /// Why it ended. `EndTurn` is not success: codex ends so, with the error as its text, when its model is out of reach.
     pub stop_reason: StopReason,
-    /// The tokens that the turn used, when the agent tells.
+    /// The tokens that the turn used, when the agent reports them.
     pub usage: Option<TokenUsage>,
     /// The agent's own additions.
     pub meta: Option<Value>,
 }
 
 impl PromptOutcome {
-    /// Returns how a turn ends whose prompt was cancelled before it was sent.
+    /// Returns the end of a turn whose prompt was cancelled before it was sent.
     pub fn unsent() -> Self {
         Self { stop_reason: StopReason::Cancelled, usage: None, meta: None }
     }
@@ -33,7 +33,7 @@ pub enum StopReason {
     MaxTokens,
     /// The limit of model requests in one turn is reached.
     MaxTurnRequests,
-    /// The agent refuses to go on.
+    /// The agent refuses to continue.
     Refusal,
     /// The turn was cancelled.
     Cancelled,
@@ -72,18 +72,18 @@ impl StopReason {
 /// The tokens of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenUsage {
-    /// What the model read.
+    /// The tokens that the model read.
     pub input: u64,
-    /// What the model wrote.
+    /// The tokens that the model wrote.
     pub output: u64,
-    /// What came from a cache, where the agent tells; whether the input counts it too, agents do not agree.
+    /// The tokens from a cache, where the agent reports them; agents do not agree whether `input` includes them.
     pub cached: Option<u64>,
-    /// All of it, as the agent counts.
+    /// The total, as the agent counts it.
     pub total: u64,
 }
 
 impl TokenUsage {
-    /// Returns both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let cached = self.cached.into_iter().chain(other.cached);
@@ -112,7 +112,7 @@ impl PromptOutcome {
     }
 }
 
-/// Reads the token counts: `usage` (claude, codex) or `_meta.quota.token_count` (gemini). qwen tells them as it goes, see
+/// Reads the token counts: `usage` (claude, codex) or `_meta.quota.token_count` (gemini). qwen reports them during the turn, see
 /// [`crate::acp::Update::Tokens`].
 fn usage(raw: &Value) -> Option<TokenUsage> {
     match raw.get("usage").filter(|usage| usage.is_object()) {

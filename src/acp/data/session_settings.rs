@@ -4,26 +4,41 @@
 //! that is the legacy `models` block, which is the only list of models that some agents give. Missing and malformed
 //! optional parts are empty.
 
-use super::session_update::list;
+use super::json_fields::list;
 use super::text_bounds;
-use crate::domain::limits::AGENT_CHOICES;
+use crate::acp::error::AcpError;
+use crate::domain::limits::{AGENT_CHOICES, AGENT_ID_BYTES};
 use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The agent's own name for one of its sessions; made by the agent, opaque to us. What is secret may be in it, so it is not shown:
-/// [`written`](Self::written) is for that.
+/// The agent's own name for one of its sessions, opaque to us. It may hold a secret, so it is never shown as it is: see
+/// [`written`](Self::written).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AcpSessionId(String);
 
 impl AcpSessionId {
+    /// Reads the id in the answer to `session/new`. It goes back to the agent as it is, so it is refused rather than cut.
+    pub(crate) fn parse(method: &str, answer: &Value) -> Result<Self, AcpError> {
+        let id = answer.get("sessionId").and_then(Value::as_str);
+        let problem = match id {
+            Some(id) if (1..=AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
+            Some(id) => format!(
+                "its `sessionId` has {} bytes; it must have 1 to {AGENT_ID_BYTES}. This is a bug in the agent",
+                id.len(),
+            ),
+            None => "it has no `sessionId`".to_owned(),
+        };
+        Err(AcpError::Malformed { method: method.into(), problem })
+    }
+
     /// Returns the id as it goes over the wire.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the id as it is written down: not at all, if what is secret is in it.
+    /// Returns the id for records and people; `None` if a secret is in it.
     pub fn written(&self, secrets: &Secrets) -> Option<Hidden> {
         let hidden = secrets.hidden(self.as_str());
         (hidden.as_str() == self.0).then_some(hidden)
@@ -72,7 +87,7 @@ pub struct SessionInfo {
     pub modes: Vec<Choice>,
     /// The mode it begins in.
     pub mode: Option<Hidden>,
-    /// The mode that it was put into, as long as the agent has not told of another one since.
+    /// The mode that the bridge has set, until the agent reports another one.
     put_into: Option<String>,
     /// The legacy `models` block, which `session/set_model` belongs to.
     pub models: Option<Models>,
@@ -83,9 +98,9 @@ pub struct SessionInfo {
 /// One of several values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The value.
+    /// The value that chooses it.
     pub id: Hidden,
-    /// What people are shown.
+    /// The name that people are shown.
     pub name: Hidden,
 }
 
@@ -101,9 +116,9 @@ pub struct Models {
 /// A setting of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigOption {
-    /// Its id.
+    /// The id of the setting.
     pub id: Hidden,
-    /// What people are shown.
+    /// The name that people are shown.
     pub name: Hidden,
     /// `model`, `mode`, `thought_level`, …
     pub category: Option<Hidden>,
@@ -144,13 +159,13 @@ impl SessionInfo {
         }
     }
 
-    /// Returns the names of all models that the session may use, by either way.
+    /// Returns the names of all models that the session may use, from its settings and from the legacy block.
     pub fn model_names(&self) -> Vec<Hidden> {
         let legacy = self.models.iter().flat_map(|models| &models.available);
         self.names("model", legacy)
     }
 
-    /// Returns the names of all modes that the session may be in, by either way.
+    /// Returns the names of all modes that the session may be in, from its settings and from its modes.
     pub fn mode_names(&self) -> Vec<Hidden> {
         self.names("mode", self.modes.iter())
     }
@@ -183,18 +198,18 @@ impl SessionInfo {
         }
     }
 
-    /// Says whether the session is for certain in a mode: it was put there, and nothing else was told since. What an agent tells
-    /// may be older than the putting, so it makes only uncertain.
+    /// Says whether the session is certainly in a mode: the bridge has set it, and the agent has reported no other since. A report may be
+    /// older than the setting, so it only makes the mode uncertain.
     pub fn is_put_into(&self, mode: &str) -> bool {
         self.put_into.as_deref() == Some(mode)
     }
 
-    /// Notes that the session was put into a mode.
+    /// Notes that the bridge has set the mode.
     pub fn note_mode(&mut self, mode: &str) {
         self.put_into = Some(mode.to_owned());
     }
 
-    /// Takes in that the agent tells of a mode.
+    /// Notes that the agent has reported a mode.
     pub fn hear_mode(&mut self, told: &str) {
         if !self.is_put_into(told) {
             self.put_into = None;

@@ -1,31 +1,32 @@
-//! `session/update`, parsed by ourselves from raw JSON.
+//! `session/update`, parsed from raw JSON.
 //!
-//! The protocol crate's typed form drops an update whose kind it does not know, before any handler sees it. Here nothing
-//! is lost: what is not understood, or lacks what it needs, is [`Update::Unknown`] with its JSON.
+//! The protocol crate's typed form drops an update of an unknown kind before any handler sees it. Here no update is lost: one that is
+//! not understood, or lacks a field that it needs, is [`Update::Unknown`] with its JSON.
 
+use super::content_block::block_text;
+use super::json_fields::{list, string};
 use super::prompt_result::TokenUsage;
 use super::session_settings::{AcpSessionId, ConfigOption, config_options};
 use super::text_bounds;
-use super::touched_paths::Touched;
+use super::tool_call_update::ToolCallUpdate;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::Secrets;
 use serde_json::Value;
-use std::collections::HashSet;
 
-/// One thing that an agent tells about its session.
+/// One update of an agent about its session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// A chunk of the answer. What is no text stands in it as a bracketed word: `[image image/png]`.
+    /// A chunk of the answer. Blocks other than text stand in it as bracketed words: `[image image/png]`.
     MessageText(String),
-    /// A chunk of what the model thinks.
+    /// A chunk of the model's thoughts.
     ThoughtText(String),
-    /// A chunk of a user's message, told while a session is loaded.
+    /// A chunk of a user's message, replayed while a session is loaded.
     UserText(String),
-    /// A tool call begins or changes; which of both, agents do not agree about (see [`crate::acp::ToolCalls`]).
+    /// A tool call begins or changes; agents do not agree which is which (see [`crate::acp::ToolCalls`]).
     ToolCall(Box<ToolCallUpdate>),
     /// The whole plan, instead of the one before.
     Plan(Vec<PlanEntry>),
-    /// The tokens of one request to the model. qwen tells each so, instead of all at the turn's end.
+    /// The tokens of one request to the model. qwen reports each request, instead of all at the turn's end.
     Tokens(TokenUsage),
     /// How full the model's context is.
     Usage {
@@ -35,7 +36,7 @@ pub enum Update {
         size: u64,
         /// What the session has cost so far.
         cost: Option<Cost>,
-        /// When a limit that is used up begins anew, in seconds since 1970. claude tells it so.
+        /// When a used up limit is reset, in seconds since 1970; claude reports it.
         resets_at: Option<f64>,
     },
     /// The session's mode is now this.
@@ -44,7 +45,7 @@ pub enum Update {
     Commands(Vec<String>),
     /// The session's settings, all of them, with their values.
     ConfigOptions(Vec<ConfigOption>),
-    /// Whether the agent cannot go on. codex tells it so, and then writes why as the text of a turn that ends well.
+    /// Whether the agent cannot continue. codex reports it, and then gives the reason as the text of a turn that ends well.
     Failing(bool),
     /// Anything else, and anything malformed.
     Unknown {
@@ -55,61 +56,23 @@ pub enum Update {
     },
 }
 
-/// What one message says about a tool call; what it does not mention is `None`.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ToolCallUpdate {
-    /// The call's id, unique in the session.
-    pub id: String,
-    /// Whether it is told as a beginning. Some agents tell every change so.
-    pub begins: bool,
-    /// What people are shown.
-    pub title: Option<String>,
-    /// The tool's own name, where the agent sends one as a field of its own.
-    pub name: Option<String>,
-    /// `read`, `edit`, `execute`, `other`, …
-    pub kind: Option<String>,
-    /// `pending`, `in_progress`, `completed`, `failed`, …
-    pub status: Option<String>,
-    /// The paths it is about.
-    pub locations: Option<Vec<String>>,
-    /// The files that it changes, where it shows how.
-    pub diffs: Option<Vec<Diff>>,
-    /// The tool's arguments, in the agent's own shape.
-    pub raw_input: Option<Value>,
-    /// The result so far, as text.
-    pub content: Option<String>,
-    /// The agent's own additions.
-    pub meta: Option<Value>,
-    /// What has to be judged: every place that the message names, and the kind.
-    pub touched: Touched,
-}
-
-/// A file that a call changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diff {
-    /// Which.
-    pub path: String,
-    /// Whether it was not there before.
-    pub is_new: bool,
-}
-
 /// A step of an agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The description of the step.
     pub content: String,
-    /// `high`, `medium`, `low`; empty when not told.
+    /// `high`, `medium`, `low`; empty when not given.
     pub priority: String,
-    /// `pending`, `in_progress`, `completed`; empty when not told.
+    /// `pending`, `in_progress`, `completed`; empty when not given.
     pub status: String,
 }
 
 /// An amount of money.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
-    /// How much.
+    /// The amount, in units of the currency.
     pub amount: f64,
-    /// In which currency: a few letters, three by ISO 4217.
+    /// The currency: a few letters, three by ISO 4217.
     pub currency: String,
 }
 
@@ -179,84 +142,6 @@ fn failing(raw: &Value) -> Option<bool> {
     }
 }
 
-impl ToolCallUpdate {
-    /// Parses the fields that `tool_call`, `tool_call_update` and a permission's `toolCall` share; the id alone is needed.
-    pub(crate) fn parse(raw: &Value) -> Option<Self> {
-        Some(Self {
-            id: string(raw, "toolCallId")?,
-            begins: string(raw, "sessionUpdate").as_deref() == Some("tool_call"),
-            title: string(raw, "title").filter(|title| !title.is_empty()),
-            name: string(raw, "name").filter(|name| !name.is_empty()),
-            kind: string(raw, "kind"),
-            status: string(raw, "status"),
-            locations: locations(raw),
-            diffs: diffs(raw),
-            raw_input: present(raw, "rawInput"),
-            content: list(raw, "content").map(|parts| {
-                let parts: Vec<String> = parts.iter().filter_map(tool_content).collect();
-                parts.join("\n")
-            }),
-            meta: present(raw, "_meta"),
-            touched: Touched::parse(raw),
-        })
-    }
-}
-
-/// Returns the paths that a call names: its locations, and what its diffs change.
-fn locations(raw: &Value) -> Option<Vec<String>> {
-    let paths = |places: &Vec<Value>| -> Vec<String> {
-        places.iter().filter_map(|at| string(at, "path")).collect()
-    };
-    let named = list(raw, "locations").map(paths);
-    let changed = list(raw, "content").map(paths).unwrap_or_default();
-    if changed.is_empty() {
-        return named;
-    }
-    // All of them: what is not looked at is not allowed by rule, and what is not told has not changed.
-    let all = named.into_iter().flatten().chain(changed);
-    let mut seen = HashSet::new();
-    Some(all.filter(|path| seen.insert(path.clone())).collect())
-}
-
-fn diffs(raw: &Value) -> Option<Vec<Diff>> {
-    let is_diff = |part: &&Value| string(part, "type").as_deref() == Some("diff");
-    let parts = list(raw, "content")?.iter().filter(is_diff);
-    let diffs = parts.filter_map(|part| {
-        Some(Diff { path: string(part, "path")?, is_new: present(part, "oldText").is_none() })
-    });
-    let diffs: Vec<_> = diffs.collect();
-    // Content without any takes nothing back that was shown before.
-    (!diffs.is_empty()).then_some(diffs)
-}
-
-fn tool_content(part: &Value) -> Option<String> {
-    match part.get("type")?.as_str()? {
-        "content" => block_text(part.get("content")?),
-        "diff" => Some(format!("[diff {}]", string(part, "path").unwrap_or_default())),
-        other => Some(format!("[{other}]")),
-    }
-}
-
-/// Returns a content block as text: its own, or in brackets what it is.
-fn block_text(block: &Value) -> Option<String> {
-    let what = match block.get("type")?.as_str()? {
-        "text" => return string(block, "text"),
-        "resource" => {
-            let resource = block.get("resource")?;
-            if let Some(text) = string(resource, "text") {
-                return Some(text);
-            }
-            ("resource", string(resource, "uri"))
-        }
-        "resource_link" => ("resource", string(block, "uri")),
-        other => (other, string(block, "mimeType")),
-    };
-    Some(match what {
-        (kind, Some(detail)) => format!("[{kind} {detail}]"),
-        (kind, None) => format!("[{kind}]"),
-    })
-}
-
 fn plan_entry(entry: &Value) -> Option<PlanEntry> {
     Some(PlanEntry {
         content: string(entry, "content")?,
@@ -267,21 +152,6 @@ fn plan_entry(entry: &Value) -> Option<PlanEntry> {
 
 fn cost(cost: &Value) -> Option<Cost> {
     Some(Cost { amount: cost.get("amount")?.as_f64()?, currency: text_bounds::currency(cost)? })
-}
-
-/// Returns a field that is a string.
-pub(crate) fn string(value: &Value, field: &str) -> Option<String> {
-    value.get(field)?.as_str().map(str::to_owned)
-}
-
-/// Returns a field that is a list.
-pub(crate) fn list<'a>(value: &'a Value, field: &str) -> Option<&'a Vec<Value>> {
-    value.get(field)?.as_array()
-}
-
-/// Returns a field that is there and not null.
-pub(crate) fn present(value: &Value, field: &str) -> Option<Value> {
-    value.get(field).filter(|value| !value.is_null()).cloned()
 }
 
 #[cfg(test)]
@@ -374,49 +244,6 @@ mod tests {
             "[resource file:///a]",
         );
         named(json!({"type": "hologram"}), "[hologram]");
-    }
-
-    #[test]
-    fn both_tool_call_messages_are_the_same_to_us() {
-        let fields = json!({
-            "toolCallId": "c1", "title": "Read a.rs", "kind": "read", "status": "completed",
-            "locations": [{"path": "/p/a.rs", "line": 3}, {"line": 4}],
-            "rawInput": {"path": "a.rs"}, "_meta": {"toolName": "read_file"},
-            "content": [
-                {"type": "content", "content": {"type": "text", "text": "fn main"}},
-                {"type": "diff", "path": "/p/a.rs", "oldText": null, "newText": "x"},
-                {"type": "terminal", "terminalId": "t"},
-                42,
-            ],
-        });
-        for kind in ["tool_call", "tool_call_update"] {
-            let mut update = fields.clone();
-            update["sessionUpdate"] = json!(kind);
-            check(
-                update,
-                Update::ToolCall(Box::new(ToolCallUpdate {
-                    id: "c1".into(),
-                    begins: kind == "tool_call",
-                    title: Some("Read a.rs".into()),
-                    name: None,
-                    kind: Some("read".into()),
-                    status: Some("completed".into()),
-                    locations: Some(vec!["/p/a.rs".into()]),
-                    diffs: Some(vec![Diff { path: "/p/a.rs".into(), is_new: true }]),
-                    raw_input: Some(json!({"path": "a.rs"})),
-                    content: Some("fn main\n[diff /p/a.rs]\n[terminal]".into()),
-                    meta: Some(json!({"toolName": "read_file"})),
-                    touched: Touched::parse(&fields),
-                })),
-            );
-        }
-        check(
-            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c2", "title": null, "rawInput": null}),
-            Update::ToolCall(Box::new(ToolCallUpdate {
-                id: "c2".into(),
-                ..ToolCallUpdate::default()
-            })),
-        );
     }
 
     #[test]

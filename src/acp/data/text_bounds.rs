@@ -1,15 +1,13 @@
-//! What is taken of an agent's words: hidden first, then cut. Nothing behind the connection meets one that is long, that is secret, or
-//! that is more than a line where a line is meant.
+//! Bounds on an agent's words: secrets are hidden first, then the text is cut. Behind the connection no text of an agent is long, holds
+//! a secret, or has more than a line where a line is meant.
 
-use super::session_settings::AcpSessionId;
-use crate::acp::error::AcpError;
 use crate::domain::limits;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::domain::text::visible_letters::{is_invisible, one_line};
 use serde_json::Value;
 
-/// Returns a name that is sent back to the agent as it is: one that is too long, has more than letters in it, or has a secret in it is
-/// none, as nobody can choose it.
+/// Returns a name that is sent back to the agent as it is. A name that is too long, has invisible characters or holds a secret cannot be
+/// chosen, and so is `None`.
 pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let name = raw.get(field)?.as_str()?;
     if !(1..=limits::MODEL_BYTES).contains(&name.len()) || name.contains(is_invisible) {
@@ -19,35 +17,20 @@ pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden
     (hidden.as_str() == name).then_some(hidden)
 }
 
-/// Returns a text as a line that is shown, with a mark where it is cut.
+/// Returns a text as one line for people, with a mark where it is cut.
 pub(crate) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
     let hidden = secrets.hidden(text);
-    // Without what is not seen in it, it may hold another one.
+    // Without its invisible characters it may show another secret.
     secrets.hidden(one_line(hidden.as_str())).cut(most)
 }
 
-/// Returns a field that is a text, as a word that is shown.
+/// Returns a text field as a short line for people.
 pub(crate) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let text = raw.get(field)?.as_str()?;
     Some(line(text, secrets, limits::AGENT_WORD_CHARS))
 }
 
-/// Returns the id of a new session, which has to go back to the agent as it is.
-pub(crate) fn session_id(method: &str, answer: &Value) -> Result<AcpSessionId, AcpError> {
-    let id = answer.get("sessionId").and_then(Value::as_str);
-    let problem = match id {
-        Some(id) if (1..=limits::AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
-        Some(id) => format!(
-            "its `sessionId` has {} bytes; it must have 1 to {}. This is a bug in the agent",
-            id.len(),
-            limits::AGENT_ID_BYTES
-        ),
-        None => "it has no `sessionId`".to_owned(),
-    };
-    Err(AcpError::Malformed { method: method.into(), problem })
-}
-
-/// Returns what an agent adds to an error. Of what is too long the sentence in it is kept, if there is one.
+/// Returns the additional data of an error. If it is too long, only the sentence in it is kept.
 pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     let whole = secrets.hidden(data.to_string());
     if !whole.head(limits::AGENT_ERROR_CHARS).1 {
@@ -58,7 +41,7 @@ pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     Value::String(line(sentence, secrets, limits::AGENT_ERROR_CHARS).into())
 }
 
-/// Returns the sentence that agents hide in what they add to an error: qwen's says more than its "Internal error".
+/// Returns the sentence in the additional data of an error: qwen's says more than its "Internal error".
 pub(crate) fn sentence(data: &Value) -> Option<&str> {
     match data {
         Value::String(text) => Some(text),
@@ -69,7 +52,7 @@ pub(crate) fn sentence(data: &Value) -> Option<&str> {
     }
 }
 
-/// Returns a currency: of another word it is not known how much it is.
+/// Returns a currency: a few letters. Any other word would give an unknown amount.
 pub(crate) fn currency(raw: &Value) -> Option<String> {
     let currency = raw.get("currency")?.as_str()?;
     let is_one = (1..=limits::CURRENCY_LETTERS).contains(&currency.len())

@@ -1,9 +1,9 @@
 //! The tool calls of a session, put together from whatever messages mention them.
 //!
 //! Agents do not agree how a call begins: gemini may ask permission for a call that it never announced, and send a
-//! `tool_call_update` for an id that is new. So the first sight of an id makes the call, whatever the message.
+//! `tool_call_update` for a new id. So the first message with an id makes the call, whatever its kind.
 
-use super::session_update::ToolCallUpdate;
+use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -38,17 +38,17 @@ impl ToolCall {
         &self.known.id
     }
 
-    /// Returns what people are shown, empty when nothing was told yet.
+    /// Returns the title that people are shown, empty without any yet.
     pub fn title(&self) -> &str {
         self.known.title.as_deref().unwrap_or_default()
     }
 
-    /// Returns the kind, `other` when none was told.
+    /// Returns the kind, `other` without any.
     pub fn kind(&self) -> &str {
         self.known.kind.as_deref().unwrap_or("other")
     }
 
-    /// Returns the status, `pending` when none was told.
+    /// Returns the status, `pending` without any.
     pub fn status(&self) -> &str {
         self.known.status.as_deref().unwrap_or("pending")
     }
@@ -68,7 +68,7 @@ impl ToolCall {
         &self.known
     }
 
-    /// Returns what has to be judged: all that any message about the call has named.
+    /// Returns the input of the permission rules: all places and the worst kind of all messages about the call.
     pub fn touched(&self) -> &Touched {
         &self.known.touched
     }
@@ -120,7 +120,7 @@ impl ToolCall {
     }
 }
 
-/// Takes from a message what is read of a call later: a call's arguments and answers may be whole files.
+/// Keeps of a message only the fields that are read later: a call's arguments and answers may be whole files.
 fn in_short(mut told: ToolCallUpdate) -> ToolCallUpdate {
     for text in [&mut told.title, &mut told.content].into_iter().flatten() {
         shorten(text, TEXT_BYTES);
@@ -169,7 +169,7 @@ pub(crate) fn name_in_meta(meta: &Value) -> Option<&str> {
         .find_map(Value::as_str)
 }
 
-/// The tool calls of one session, by id: of each what is read later, and of very many the newest.
+/// The tool calls of one session, by id: the fields that are read later, and of very many calls the newest.
 #[derive(Debug, Clone, Default)]
 pub struct ToolCalls {
     by_id: HashMap<String, ToolCall>,

@@ -1,7 +1,8 @@
-//! What a tool call is about, for who has to judge it: every place that any of its messages names, and the worst of its kinds.
+//! The places and the kind of a tool call, as permissions are judged by them: every place that any of its messages names, and the worst
+//! of its kinds.
 //!
-//! Agents tell a call in several messages, and a later one may say less than an earlier one, or something else. People are shown
-//! the newest. What is judged is all that was ever said: in locations, in diffs, and in the arguments of the tool.
+//! Agents tell of a call in several messages, and a later one may say less than an earlier one, or something else. People are shown the
+//! newest. The judgement counts all of them: locations, diffs, and the arguments of the tool.
 
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::domain::limits;
 use crate::domain::permission::is_worse;
 
 use super::call_arguments::{self, Argument};
-use super::session_update::{list, string};
+use super::json_fields::{list, string};
 
 /// The longest path that is kept; the system takes none that is longer.
 const PATH_BYTES: usize = 4096;
@@ -45,7 +46,7 @@ impl Touched {
         for part in list(raw, "content").into_iter().flatten() {
             match string(part, "type").as_deref() {
                 Some("content" | "terminal") if part.get("path").is_none() => {}
-                // A diff, or something that we do not know: it is about what it says, and what says nothing is not known.
+                // A diff, or content of an unknown kind: it is about the path it names, and without one about an unknown path.
                 _ => touched.see_path(string(part, "path").unwrap_or_default()),
             }
         }
@@ -67,17 +68,17 @@ impl Touched {
         &self.suspects
     }
 
-    /// Returns what is named and then what may be, too.
+    /// Returns the named paths and then the suspects.
     pub fn all(&self) -> impl Iterator<Item = &String> {
         self.paths.iter().chain(&self.suspects)
     }
 
-    /// Returns the worst kind that was told, `other` when none was. A call that shows a command runs it, whatever it is called.
+    /// Returns the worst kind of all messages, `other` without any. A call that shows a command runs it, whatever kind it names.
     pub fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or("other")
     }
 
-    /// Adds what another message says.
+    /// Adds the places and the kind of another message.
     pub fn add(&mut self, told: Self) {
         told.paths.into_iter().for_each(|path| self.see_path(path));
         let suspects = told.suspects.into_iter();
@@ -87,12 +88,12 @@ impl Touched {
         }
     }
 
-    /// Notes that there was more than is known.
+    /// Notes that the call touches unknown places, too.
     pub(crate) fn miss(&mut self) {
         self.see_path(String::new());
     }
 
-    /// Returns the bytes that it takes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let paths = self.paths.iter().chain(&self.suspects);
         let paths: usize = paths.map(|path| path.len() + size_of::<String>()).sum();

@@ -1,13 +1,12 @@
-//! What comes from an agent unasked, and where each message goes. The one place that knows the methods of an agent.
+//! Dispatches the requests and notifications of an agent. The one place that knows their methods.
 //!
-//! It runs inside the protocol's serial dispatch, so every branch only hands over ([`Queue::push`]) or answers at once.
+//! It runs inside the protocol's serial dispatch, so every branch only queues an event ([`Queue::push`]) or answers at once.
 
 use super::drain_request::{self, DrainQuestion};
 use super::event_queue::{AgentEvent, Queue, weight};
-use super::file_request::{FileQuestion, FileRequest};
+use super::file_request::{FileQuestion, FileRequest, FileSystem};
 use super::permission_request::{PermissionQuestion, PermissionRequest};
 use crate::acp::data::session_update;
-use crate::acp::transport::FileSystem;
 use crate::domain::text::redact::Secrets;
 use crate::sys::clock;
 use agent_client_protocol::{
@@ -131,7 +130,7 @@ impl HandleDispatchFrom<Agent> for Inbound {
         match message {
             Dispatch::Notification(message) => self.notification(message),
             Dispatch::Request(message, responder) => self.request(message, responder)?,
-            // An answer goes on to the request that waits for it.
+            // A response is passed on to the request that waits for it.
             response @ Dispatch::Response(..) => {
                 return Ok(Handled::No { message: response, retry: false });
             }

@@ -1,24 +1,22 @@
-//! Draining: an agent asks, between two steps of its turn, for what has come meanwhile.
+//! Draining: between two steps of its turn, an agent asks for new messages.
 //!
-//! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it ask no
-//! more, and old versions wait without end. So every question is answered in time, whatever its owner is doing.
+//! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it stop asking,
+//! and old versions wait without end. So every question is answered in time, whatever its owner is doing.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
 
+use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::acp::data::session_update::string;
+use crate::domain::timeouts;
+use crate::sys::mutex::lock;
 
 /// The method of the question.
 pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
 
-/// When a question is answered with nothing at the latest: the agent waits 2 s, and has to hear it by then.
-const PATIENCE: Duration = Duration::from_millis(1_500);
-
-/// A question for what has come meanwhile. Dropped, or not answered in time, it is answered with nothing.
+/// A question for new messages. Dropped, or not answered in time, it is answered with none.
 #[derive(Debug)]
 pub struct DrainQuestion {
     session: AcpSessionId,
@@ -36,7 +34,7 @@ impl DrainQuestion {
         let late = open.clone();
         // It ends by itself within its patience, and holds nothing but the responder.
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(timeouts::DRAIN_ANSWER).await;
             late.answer(&[]);
         });
         let session = string(params, "sessionId").unwrap_or_default().into();
@@ -62,7 +60,7 @@ impl Drop for DrainQuestion {
 
 impl Open {
     fn answer(&self, texts: &[String]) -> bool {
-        let responder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let responder = lock(&self.0).take();
         let Some(responder) = responder else {
             return false;
         };

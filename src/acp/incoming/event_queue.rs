@@ -1,9 +1,9 @@
-//! What an agent says by itself, and the queue in which it waits to be taken.
+//! The events of an agent, and the queue in which they wait for the connection's owner.
 //!
-//! The protocol's dispatch is serial: a handler that waits holds up every later message, answers included. So the queue
-//! takes an event at once, always; it is bounded from the other side: it knows its weight, and the reader of the agent's
-//! stdout stops while that is over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the
-//! unread lines wait too, each until its deadline: so whoever waits for a request has to go on taking events.
+//! The protocol's dispatch is serial: a handler that waits holds up every later message, answers included. So the queue accepts every
+//! event at once, and is bounded from the other side: it knows its weight, and the reader of the agent's stdout stops while that is
+//! over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the unread lines wait too, each until its
+//! deadline: so a caller that awaits a request has to keep receiving events.
 
 use super::drain_request::DrainQuestion;
 use super::file_request::FileQuestion;
@@ -11,9 +11,10 @@ use super::permission_request::PermissionQuestion;
 use crate::acp::data::session_settings::AcpSessionId;
 use crate::acp::data::session_update::Update;
 use crate::domain::time::Tick;
+use crate::sys::mutex::lock;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// Something the agent said by itself.
@@ -25,36 +26,36 @@ pub enum AgentEvent {
         session: AcpSessionId,
         /// What it says.
         update: Update,
-        /// When it was read: the agent had said it by then, and an end that it tells of was over.
+        /// When it was read: the agent had sent it by then, and an end that it reports was over.
         read: Tick,
     },
     /// The agent asks whether it may; it waits for the answer.
     PermissionAsked(PermissionQuestion),
     /// The agent wants to read or write a file through us; it waits for the answer.
     FileAsked(FileQuestion),
-    /// The agent asks, in its turn, for what has come meanwhile; it waits for the answer, and not for long.
+    /// The agent asks for new messages during its turn; it waits for the answer, but not for long.
     DrainAsked(DrainQuestion),
     /// A notification outside the protocol; nothing was done.
     UnknownNotification {
-        /// Its method.
+        /// The method of the message.
         method: String,
     },
     /// A request outside the protocol, already answered "method not found".
     UnknownRequest {
-        /// Its method.
+        /// The method of the message.
         method: String,
     },
 }
 
-/// The receiving end of an agent's events. Dropping it discards what waits and what comes (questions are answered
-/// `cancelled`); the connection goes on.
+/// The receiving end of an agent's events. Dropping it discards waiting and later events (questions are answered
+/// `cancelled`); the connection continues.
 #[derive(Debug)]
 pub struct AgentEvents {
     queue: Arc<Queue>,
 }
 
 impl AgentEvents {
-    /// Returns the next event, or `None` when the connection is over and all were taken. Cancel-safe.
+    /// Returns the next event, or `None` when the connection is over and all events were received. Cancel-safe.
     pub async fn recv(&mut self) -> Option<AgentEvent> {
         loop {
             let arrived = self.queue.arrived.notified();
@@ -157,7 +158,7 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// Waits until there is room for more, or nobody who would take it.
+    /// Waits until there is room for more, or the receiver is gone.
     pub(crate) async fn room(&self) {
         loop {
             let room = self.room.notified();
@@ -189,7 +190,7 @@ impl Queue {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // Nothing under this lock can panic half-way; a poisoned queue is still whole.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 

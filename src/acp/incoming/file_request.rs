@@ -1,32 +1,43 @@
-//! An agent's wish to read or write a file through us, where we offer that.
+//! An agent's request to read or write a file through us, where its owner offers that ([`FileSystem`]).
 
+use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::acp::data::session_update::string;
+use crate::sys::mutex::unpoisoned;
 use agent_client_protocol::{Error, ErrorCode, Responder};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-/// A wish that waits for its answer. Dropped without one, it is refused, so that no agent hangs.
+/// Whether agents are offered the methods of the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileSystem {
+    /// Requests come as events.
+    Offered,
+    /// Requests are answered "method not found".
+    #[default]
+    Absent,
+}
+
+/// A request that waits for its answer. Dropped without one, it is refused, so that no agent hangs.
 #[derive(Debug)]
 pub struct FileQuestion {
     request: FileRequest,
-    /// In a lock that is never waited for, as its owner alone has it: so that what holds questions can be shared.
+    /// In a lock only so that the holder of questions can be shared: the owner alone uses it, and never waits.
     responder: Mutex<Option<Responder>>,
 }
 
-/// What an agent wants with a file.
+/// An agent's request about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRequest {
     /// The agent's session.
     pub session: AcpSessionId,
     /// The file, as the agent names it: absolute, by the protocol.
     pub path: PathBuf,
-    /// What with it.
+    /// Whether to read or to write it.
     pub access: FileAccess,
 }
 
-/// What is done with a file.
+/// The access to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileAccess {
     /// `fs/read_text_file`.
@@ -38,7 +49,7 @@ pub enum FileAccess {
     },
     /// `fs/write_text_file`.
     Write {
-        /// All that is in it afterwards.
+        /// The whole new content.
         content: String,
     },
 }
@@ -48,18 +59,19 @@ impl FileQuestion {
         Self { request, responder: Mutex::new(Some(responder)) }
     }
 
-    /// Returns what is wanted.
+    /// Returns the request.
     pub fn request(&self) -> &FileRequest {
         &self.request
     }
 
-    /// Answers: with what was read (or nothing, of a write), or with why not. When the agent is gone, nothing happens.
+    /// Answers with the content that was read (empty for a write), or with the reason for a refusal. The answer is lost when the agent
+    /// is gone.
     pub fn answer(mut self, answer: Result<String, String>) {
         self.send(answer);
     }
 
     fn send(&mut self, answer: Result<String, String>) {
-        let responder = self.responder.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let responder = unpoisoned(self.responder.get_mut());
         let Some(responder) = responder.take() else {
             return;
         };

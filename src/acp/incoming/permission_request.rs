@@ -1,10 +1,12 @@
-//! An agent's question whether it may, and the choice among its options.
+//! A permission question of an agent: how it is parsed and answered, and which of its options stands for our answer.
 
+use crate::acp::data::json_fields::{list, present, string};
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::acp::data::session_update::{ToolCallUpdate, list, present, string};
+use crate::acp::data::tool_call_update::ToolCallUpdate;
+use crate::sys::mutex::unpoisoned;
 use agent_client_protocol::Responder;
 use serde_json::{Value, json};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The options of a question that are read; agents offer up to ten.
 const MOST_OPTIONS: usize = 64;
@@ -13,7 +15,7 @@ const MOST_OPTIONS: usize = 64;
 #[derive(Debug)]
 pub struct PermissionQuestion {
     request: Box<PermissionRequest>,
-    /// In a lock that is never waited for, as its owner alone has it: so that what holds questions can be shared.
+    /// In a lock only so that the holder of questions can be shared: the owner alone uses it, and never waits.
     responder: Mutex<Option<Responder>>,
 }
 
@@ -22,7 +24,7 @@ pub struct PermissionQuestion {
 pub struct PermissionRequest {
     /// The agent's session.
     pub session: AcpSessionId,
-    /// The call it is about. Often thin: join it with what earlier messages said of the same id.
+    /// The call in question. Often thin: merge it with earlier messages of the same id.
     pub tool_call: ToolCallUpdate,
     /// What may be answered.
     pub options: Vec<PermissionOption>,
@@ -35,7 +37,7 @@ pub struct PermissionRequest {
 pub struct PermissionOption {
     /// What is sent back. Agents choose it freely; it means nothing here.
     pub id: String,
-    /// What people are shown.
+    /// The name that people are shown.
     pub name: String,
     /// What it means.
     pub kind: OptionKind,
@@ -105,12 +107,12 @@ impl PermissionQuestion {
         Self { request: Box::new(request), responder: Mutex::new(Some(responder)) }
     }
 
-    /// Returns what is asked.
+    /// Returns the question.
     pub fn request(&self) -> &PermissionRequest {
         &self.request
     }
 
-    /// Sends the answer. When the agent is gone there is nobody to answer, and nothing happens.
+    /// Sends the answer, which is lost when the agent is gone.
     pub fn answer(mut self, answer: Answer) {
         self.send(answer);
     }
@@ -124,7 +126,7 @@ impl PermissionQuestion {
     }
 
     fn send(&mut self, answer: Answer) {
-        let responder = self.responder.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let responder = unpoisoned(self.responder.get_mut());
         let Some(responder) = responder.take() else {
             return;
         };

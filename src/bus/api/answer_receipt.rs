@@ -1,4 +1,4 @@
-//! What has become of the answer of a call: only one that its client has can be proven to have been read.
+//! Whether the answer of a call reached its client: only such an answer can be proven to have been read.
 
 use std::sync::Arc;
 

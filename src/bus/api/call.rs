@@ -1,33 +1,33 @@
-//! One call of a tool: what a member does on the bus while it lasts, and what it is handed.
+//! One call of a tool: what a member does on the bus while it lasts, and the messages that it receives.
 //!
-//! What a call is handed counts as seen when a call of the same session comes from a client that had its answer; a call that is
-//! cancelled gives it back. So a call ends in [`Call::answered`] or [`Call::give_back`]; one that is dropped gives back too.
+//! Messages that a call received count as seen when the same session calls again from a client that had the answer. A cancelled
+//! call requeues them. So a call ends in [`Call::answered`] or [`Call::requeue`]; the drop of a call requeues too.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::answer_receipt::Answer;
-use super::bus::{Bus, Receipt};
+use super::bus::Bus;
 use super::membership::{Answered, Membership};
 use super::message_text::LoadedMessage;
 use crate::bus::error::BusError;
 use crate::bus::event::{Addressees, Event, MessageSent};
 use crate::bus::rules::{Operation, Pick, Refusal};
-use crate::bus::state::{Message, Request};
+use crate::bus::shared::Receipt;
+use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
-use crate::domain::message::{Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, Priority, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 use crate::sys::random_ids;
 
 /// A call of a tool in the name of a membership.
 pub struct Call {
     membership: Membership,
     id: CallId,
-    /// Earlier calls whose taking this one proves, until that is on the bus.
+    /// Earlier calls whose answers this one proves to be read, until that is on the bus.
     taken: Vec<Answered>,
-    /// Whether something was handed to this call, or may have been.
+    /// Whether messages were delivered to this call, or may have been.
     holds: bool,
     /// The request that it has claimed, or may have.
     claimed: Option<RequestId>,
@@ -38,7 +38,7 @@ pub struct Call {
 pub struct SentMessage {
     /// Its id.
     pub id: MessageId,
-    /// Who gets it, and whether it is live.
+    /// Its recipients, and whether each is live.
     pub recipients: Vec<(Name, bool)>,
 }
 
@@ -62,7 +62,7 @@ pub enum Waited {
 pub enum Claimed {
     /// The request is the caller's.
     Won(Request),
-    /// It is somebody else's, or closed.
+    /// Another member owns it, or it is closed.
     Lost {
         /// The request, as far as it is known.
         request: Request,
@@ -71,8 +71,43 @@ pub enum Claimed {
     },
 }
 
+impl Membership {
+    /// Begins a call of a tool, by a caller that has all answers that were given. The call proves that they were read.
+    pub fn call(&self) -> Call {
+        self.call_at(u64::MAX)
+    }
+
+    /// Begins a call that its client requested at this byte of its output. The call proves that the answers were read that the
+    /// client had by then; others may still be on their way to it.
+    pub fn call_at(&self, byte: u64) -> Call {
+        let mut answered = self.answered();
+        let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
+        let taken: Vec<_> = taken.collect();
+        drop(answered);
+        for one in &taken {
+            if let Some(request) = &one.claimed {
+                self.claims().end(request, one.call);
+            }
+        }
+        Call::new(self.clone(), taken)
+    }
+
+    /// Begins a call which shows that the model began a step after all that hooks have said, and so has read it. Neither a call of
+    /// a tool nor the hook behind one shows that, as one step of a model may call several.
+    pub fn call_behind_a_step(&self) -> Call {
+        let said_by_hooks = |state: &State| {
+            let mut calls = state.calls_handed_by(self.session(), DeliveryMethod::Hook);
+            calls.retain(|call| state.is_written(self.session(), *call));
+            calls
+        };
+        let said = self.bus().look(said_by_hooks).into_iter();
+        let taken = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
+        Call::new(self.clone(), taken.collect())
+    }
+}
+
 impl Call {
-    pub(crate) fn new(membership: Membership, taken: Vec<Answered>) -> Self {
+    fn new(membership: Membership, taken: Vec<Answered>) -> Self {
         Self { membership, id: random_ids::call(), taken, holds: false, claimed: None }
     }
 
@@ -81,12 +116,12 @@ impl Call {
         self.id
     }
 
-    /// Returns whose call it is.
+    /// Returns the membership that calls.
     pub fn membership(&self) -> &Membership {
         &self.membership
     }
 
-    /// Asks for something; with the first success it is on the bus that earlier answers were taken.
+    /// Performs an operation. The first that succeeds also records that earlier answers were read.
     pub async fn ask(&mut self, ask: Operation) -> Result<Receipt, BusError> {
         let taken = self.proven();
         let receipt =
@@ -105,7 +140,7 @@ impl Call {
         self.send_as(Priority::Normal, to, content, reply_to).await
     }
 
-    /// Sends a message that matters so much.
+    /// Sends a message with a priority.
     pub async fn send_as(
         &mut self,
         priority: Priority,
@@ -120,7 +155,7 @@ impl Call {
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
 
-    /// Sends a message to all live members; nobody else there is no error.
+    /// Sends a message to all other live members; none when there is no other.
     pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
         let body = Bus::body(content);
         let receipt = self.ask(Operation::Broadcast(body)).await?;
@@ -160,18 +195,18 @@ impl Call {
         Ok(SentMessage { id: sent.id.clone(), recipients })
     }
 
-    /// Takes unread messages for a text of their own: those whose texts can be read. It is an error when there are messages and
-    /// none of them can be.
-    pub async fn take(
+    /// Receives unread messages: those whose texts can be read. It is an error when there are messages and none of their texts can
+    /// be read.
+    pub async fn receive(
         &mut self,
         way: DeliveryMethod,
         pick: Pick,
     ) -> Result<Vec<LoadedMessage>, BusError> {
-        self.take_into(usize::MAX, way, pick).await
+        self.receive_into(usize::MAX, way, pick).await
     }
 
-    /// Does the same for an answer that has so much room.
-    pub async fn take_into(
+    /// Receives unread messages for an answer with room for so many bytes.
+    pub async fn receive_into(
         &mut self,
         room: usize,
         way: DeliveryMethod,
@@ -188,35 +223,35 @@ impl Call {
         self.holds = true;
         let take = Operation::Take { session, call: self.id, way, pick };
         if let Err(error) = self.ask(take).await {
-            // The hand-over may be on the bus, and what it handed over is not shown.
-            self.give_up().await;
+            // The delivery may be on the bus, and its messages are not shown.
+            self.abandon_delivery().await;
             return Err(error);
         }
-        Ok(bus.look(|state| readable.handed(state, session, self.id)))
+        Ok(bus.look(|state| readable.delivered(state, session, self.id)))
     }
 
-    /// Gives back what this call may have been handed in vain, and goes on under another id: whatever becomes of the call, what it
-    /// was handed before does not count as shown.
-    async fn give_up(&mut self) {
+    /// Requeues messages that this call may have received in vain, and continues under another id: whatever becomes of the call,
+    /// those messages do not count as shown.
+    async fn abandon_delivery(&mut self) {
         let id = std::mem::replace(&mut self.id, random_ids::call());
-        if let Err(error) = give_back(&self.membership, id).await {
-            // The deadline of a hand-over gives it back in the end.
+        if let Err(error) = requeue(&self.membership, id).await {
+            // The deadline of the delivery requeues them in the end.
             tracing::debug!("failed to requeue messages that were not shown: {error}");
         }
     }
 
-    /// Reads the message that this call was handed as a wait.
-    fn letter(&self) -> Result<Option<LoadedMessage>, BusError> {
+    /// Reads the message that was delivered to this call as a wait.
+    fn delivered(&self) -> Result<Option<LoadedMessage>, BusError> {
         let bus = self.membership.bus();
         let handed: Option<Message> = bus.look(|state| {
             let handed = state.handed_to(self.membership.session(), self.id);
             handed.into_iter().next().cloned()
         });
-        let read = |message| bus.letter(message, 0, self.membership.text_room());
+        let read = |message| bus.load_message(message, 0, self.membership.text_room());
         handed.map(read).transpose()
     }
 
-    /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::give_back`] or by the drop of the call.
+    /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::requeue`] or by the drop of the call.
     pub async fn wait(
         &mut self,
         from: Option<Name>,
@@ -237,9 +272,9 @@ impl Call {
         // What else has come back was due, and was in no turn.
         let is_return = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
         if asked.events.iter().any(is_return)
-            && let Some(letter) = self.letter()?
+            && let Some(message) = self.delivered()?
         {
-            return Ok(Waited::AlsoInTurn(Box::new(letter)));
+            return Ok(Waited::AlsoInTurn(Box::new(message)));
         }
         // It does not begin later either: some agents leave such a wait in the background, and it would take the next message.
         if timeout_ms > 0 && !asked.events.iter().any(begins) {
@@ -260,8 +295,8 @@ impl Call {
                 self.ask(wait.clone()).await?;
                 continue;
             }
-            if let Some(letter) = self.letter()? {
-                return Ok(Waited::Message(Box::new(letter)));
+            if let Some(message) = self.delivered()? {
+                return Ok(Waited::Message(Box::new(message)));
             }
             if !live {
                 return Err(Refusal::Left.into());
@@ -286,8 +321,8 @@ impl Call {
     async fn end_wait(&mut self) -> Result<Waited, BusError> {
         match self.ask(Operation::EndWait { call: self.id }).await {
             Ok(_) => Ok(Waited::TimedOut),
-            Err(BusError::Refused(Refusal::AlreadyHanded)) => match self.letter()? {
-                Some(letter) => Ok(Waited::Message(Box::new(letter))),
+            Err(BusError::Refused(Refusal::AlreadyHanded)) => match self.delivered()? {
+                Some(message) => Ok(Waited::Message(Box::new(message))),
                 None => Ok(Waited::TimedOut),
             },
             Err(error) => Err(error),
@@ -315,8 +350,8 @@ impl Call {
         opened.ok_or(BusError::Closed)
     }
 
-    /// Hands the notice of a task's end to this call, whose answer brings the result.
-    pub async fn take_notice(&mut self, task: TaskId) -> Result<(), BusError> {
+    /// Receives the notice of a task's end: the answer of this call brings the result.
+    pub async fn receive_notice(&mut self, task: TaskId) -> Result<(), BusError> {
         self.holds = true;
         let take = Operation::TakeNotice(self.id, task);
         self.ask(take).await.map(drop)
@@ -331,7 +366,7 @@ impl Call {
         bus.refresh()?;
         let is_held = bus.look(|state| {
             let is_held = state.claimed_by(session).any(|held| held.id == id);
-            // What an endpoint before this one has claimed is perhaps not known to its agent.
+            // An earlier endpoint may have claimed it without the knowledge of its agent.
             is_held && !state.may_not_know(session, &id)
         });
         let hangs_on_this = claims.begin(&id, self.id, is_held);
@@ -370,21 +405,21 @@ impl Call {
         }
     }
 
-    /// Returns the calls whose taking this one proves, and which the bus does not know of yet.
+    /// Returns the calls whose answers this one proves to be read, and which the bus does not know of yet.
     fn proven(&self) -> Vec<CallId> {
         self.taken.iter().map(|answered| answered.call).collect()
     }
 
-    /// Says that the answer with what this call was handed has been given, to a caller in this process.
+    /// Notes that the answer has been given, to a caller in this process.
     pub async fn answered(self) {
         self.answered_by(Answer::given()).await;
     }
 
-    /// Says that this is the answer with what this call was handed, wherever it is on its way. Returns whether something hangs on
-    /// it: then [`Membership::written`] or [`Membership::unanswered`] says what has become of it.
+    /// Notes the answer of this call, wherever it is on its way. Returns whether anything depends on it: then
+    /// [`Membership::written`] or [`Membership::unanswered`] says what has become of it.
     pub async fn answered_by(mut self, answer: Answer) -> bool {
         if !self.taken.is_empty() {
-            // Losing this only means that those messages are offered again.
+            // Without this those messages are only offered again.
             let _ = self.ask(Operation::Taken).await;
         }
         let holds =
@@ -399,9 +434,9 @@ impl Call {
         matters
     }
 
-    /// Gives back what this call was handed, and ends its wait: its answer will not be read.
-    pub async fn give_back(mut self) -> Result<(), BusError> {
-        let outcome = give_back(&self.membership, self.id).await;
+    /// Requeues the messages of this call, and ends its wait: its answer will not be read.
+    pub async fn requeue(mut self) -> Result<(), BusError> {
+        let outcome = requeue(&self.membership, self.id).await;
         // Not before: when this future is dropped in the middle, the drop of the call goes on.
         self.holds = false;
         let released = self.membership.release(self.id, self.claimed.clone()).await;
@@ -421,8 +456,8 @@ impl Drop for Call {
         // Outside of a runtime the process is ending, and with it the session.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let given_back = give_back(&membership, id).await;
-                if let Err(error) = given_back.and(membership.release(id, claimed).await) {
+                let requeued = requeue(&membership, id).await;
+                if let Err(error) = requeued.and(membership.release(id, claimed).await) {
                     tracing::debug!("failed to requeue the messages of a dropped call: {error}");
                 }
             });
@@ -430,7 +465,7 @@ impl Drop for Call {
     }
 }
 
-async fn give_back(membership: &Membership, call: CallId) -> Result<(), BusError> {
+async fn requeue(membership: &Membership, call: CallId) -> Result<(), BusError> {
     match membership.ask(Operation::EndWait { call }).await {
         Ok(_) => Ok(()),
         Err(BusError::Refused(Refusal::AlreadyHanded)) => membership

@@ -227,8 +227,8 @@ mod tests {
     use crate::bus::{Bus, Joining, Membership};
     use crate::domain::ids::RequestId;
     use crate::domain::member::MemberKind;
+    use crate::domain::messaging::RequestStatus;
     use crate::domain::name::Name;
-    use crate::domain::request::RequestStatus;
     use crate::sys::clock;
 
     async fn peer(bus: &Bus, name: &str) -> Membership {

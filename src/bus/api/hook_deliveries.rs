@@ -1,5 +1,5 @@
-//! What hooks take: each run of a hook holds a presence of its own while it speaks, so that it can be told whether one that has not
-//! said what it took still will.
+//! Delivery by hooks. Each run of a hook holds a presence of its own until it has printed its messages, so that others can see
+//! whether it still will.
 
 use super::call::Call;
 use super::membership::Membership;
@@ -8,7 +8,7 @@ use crate::bus::rules::{Operation, unsaid_by_hooks};
 use crate::domain::ids::{CallId, SessionId};
 
 impl Membership {
-    /// Gives back what hooks took that ended before they had said it.
+    /// Requeues the messages of hooks that ended before they had printed them.
     pub async fn end_hooks(&self) -> Result<(), BusError> {
         let bus = self.bus();
         bus.refresh()?;
@@ -22,7 +22,7 @@ impl Membership {
 }
 
 impl Call {
-    /// Shows that the hook of this call runs, until [`Call::end_hook`] or the end of the process. It comes before anything is taken.
+    /// Shows that the hook of this call runs, until [`Call::end_hook`] or the end of the process. It comes before any delivery.
     pub fn begin_hook(&self) -> Result<(), BusError> {
         self.membership().bus().hold(presence_of(self.id()))
     }
@@ -32,7 +32,7 @@ impl Call {
         membership.bus().release(presence_of(call));
     }
 
-    /// Says that a hook has said what this call was handed, so that a later step of its model proves it.
+    /// Records that a hook has printed the messages of this call, so that a later step of its model proves them.
     pub async fn said(mut self) -> Result<(), BusError> {
         let written = self.ask(Operation::AnswerWritten(self.id())).await;
         self.answered().await;

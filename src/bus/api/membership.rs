@@ -1,37 +1,34 @@
 //! A membership: one live session of a member, and all that a process does in its name.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::answer_receipt::Answer;
-use super::bus::{Bus, Receipt};
-use super::call::Call;
-use super::retry_pauses::Again;
+use super::bus::Bus;
 use super::unheard_claims::Claims;
 use crate::bus::error::BusError;
 use crate::bus::rules::{self, NameChoice, NewMember, Operation, Refusal};
+use crate::bus::shared::Receipt;
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
-use crate::domain::message::DeliveryMethod;
+
 use crate::domain::name::Name;
+use crate::domain::timeouts;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
 
-/// How long a name is waited for whose holder is live: a client that restarts its server closes the old one first.
-const NAME_WAIT: Duration = Duration::from_secs(5);
-
-/// How often the holder's presence is looked at meanwhile; its leaving rings no bell of ours.
+/// How often joining looks at the holder's presence meanwhile; its leaving rings no bell of ours.
 const NAME_LOOK: Duration = Duration::from_millis(100);
 
-/// Who wants to join.
+/// A member that wants to join.
 #[derive(Clone, Debug)]
 pub struct Joining {
-    /// The name it should have.
+    /// The name that it asks for.
     pub wish: NameChoice,
     /// Peer or orchestrator.
     pub kind: MemberKind,
@@ -54,7 +51,7 @@ pub struct Membership {
     bus: Bus,
     session: SessionId,
     name: Name,
-    /// Calls that were answered with messages, and whose taking a call proves that begins behind the answer.
+    /// Calls that were answered with messages. A call that begins after the answer proves that they were read.
     answered: Arc<Mutex<Vec<Answered>>>,
     claims: Claims,
     /// How many bytes of an answer its model is shown.
@@ -69,7 +66,7 @@ impl Membership {
         Self::join_after(bus, joining, None).await
     }
 
-    /// Joins the bus like [`Self::join`], and is told in the same append what the bus is called now that was put aside before.
+    /// Joins the bus like [`Self::join`]. The same append notifies it of the new name of the bus that was put aside.
     pub async fn join_after(
         bus: &Bus,
         joining: Joining,
@@ -90,7 +87,7 @@ impl Membership {
         session: SessionId,
         (joining, put_aside): (Joining, Option<String>),
     ) -> Result<Self, BusError> {
-        let deadline = Instant::now() + NAME_WAIT;
+        let deadline = Instant::now() + timeouts::NAME;
         loop {
             bus.refresh()?;
             let holder = match &joining.wish {
@@ -113,7 +110,7 @@ impl Membership {
                 Ok(_) => {
                     let joined = Self::of(bus, session)?;
                     if joining.kind == MemberKind::Orchestrator {
-                        joined.tell_ends().await;
+                        joined.summarize_ends().await;
                     }
                     return Ok(joined);
                 }
@@ -125,8 +122,8 @@ impl Membership {
         }
     }
 
-    /// Has the rest told of the tasks that ended while the session was away, where there are very many.
-    async fn tell_ends(&self) {
+    /// Summarizes the tasks that ended while the session was away, where they are too many for single notices.
+    async fn summarize_ends(&self) {
         let wanted = || {
             let wanted = |state: &State| rules::is_summary_wanted(state, &self.name);
             self.bus.look(wanted)
@@ -137,7 +134,7 @@ impl Membership {
                 Ok(receipt) if !receipt.events.is_empty() => {}
                 Ok(_) => return,
                 Err(error) => {
-                    // It reads of each by itself then.
+                    // Then each has a notice of its own.
                     tracing::debug!("failed to merge the notices of ended tasks: {error}");
                     return;
                 }
@@ -206,121 +203,41 @@ impl Membership {
         &self.name
     }
 
-    /// Refuses when the session has ended: with what has a membership in it, that says so instead of telling an empty inbox.
-    pub fn check_lives(&self) -> Result<(), BusError> {
+    /// Refuses when the session has ended, so that its client is told that, and not that its inbox is empty.
+    pub fn check_live(&self) -> Result<(), BusError> {
         if let Err(error) = self.bus.refresh() {
-            // Whatever is asked for says what is wrong with the bus.
-            tracing::debug!("failed to refresh the bus for {}: {error}", self.name);
+            // The operation itself reports what is wrong with the bus.
+            tracing::debug!("about {}: {error}", self.name);
         }
         let lives = self.bus.look(|state| state.session(self.session).is_some());
         lives.then_some(()).ok_or_else(|| Refusal::Left.into())
     }
 
-    /// Asks for something in the name of this session, outside of any call.
+    /// Performs an operation in the name of this session, outside of any call.
     pub async fn ask(&self, ask: Operation) -> Result<Receipt, BusError> {
         self.bus.submit(Some(self.session), Vec::new(), ask).await
     }
 
-    /// Asks for something that was perhaps asked for before under this id, which then happens once.
+    /// Performs an operation that may have been tried before under this id, which then happens once.
     pub async fn ask_again(&self, id: CommandId, ask: Operation) -> Result<Receipt, BusError> {
         let me = Some(self.session);
         self.bus.submit_as(id, me, Vec::new(), ask).await
     }
 
-    /// Begins a call of a tool, by a caller that has all answers that were given. That it came proves that they were taken.
-    pub fn call(&self) -> Call {
-        self.call_at(u64::MAX)
-    }
-
-    /// Begins a call that its client has asked for with what begins at this byte of all that it says. That proves that the answers
-    /// were taken that it had before; others may still be on their way to it.
-    pub fn call_at(&self, byte: u64) -> Call {
-        let mut answered = self.answered();
-        let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
-        let taken: Vec<_> = taken.collect();
-        drop(answered);
-        for one in &taken {
-            if let Some(request) = &one.claimed {
-                self.claims.end(request, one.call);
-            }
-        }
-        Call::new(self.clone(), taken)
-    }
-
-    /// Begins a call that shows that the model has been asked after all that hooks have said, or is asked now: that is proven to be
-    /// taken. Neither a call of a tool nor the hook behind one shows it, as one step of a model may call several.
-    pub fn call_behind_a_step(&self) -> Call {
-        let said_by_hooks = |state: &State| {
-            let mut calls = state.calls_handed_by(self.session, DeliveryMethod::Hook);
-            calls.retain(|call| state.is_written(self.session, *call));
-            calls
-        };
-        let said = self.bus.look(said_by_hooks).into_iter();
-        let taken = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
-        Call::new(self.clone(), taken.collect())
-    }
-
-    /// Says goodbye and removes the presence.
+    /// Leaves the bus and removes the presence.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
         let ask = Operation::Leave { session: self.session, departure, detail: None };
         let left = self.ask(ask).await;
         self.bus.release(self.session);
-        // The dead leave theirs behind, and nobody may come for a while who looks.
+        // Dead sessions leave theirs behind, and it may be a while until another process looks.
         if let Err(error) = self.bus.clear_presences() {
-            tracing::debug!("failed to clean up after dead members: {error}");
+            tracing::debug!("failed to remove the presences of dead sessions: {error}");
         }
         match left {
-            // Somebody has written it already.
+            // Another process has written it already.
             Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),
             Err(error) => Err(error),
         }
-    }
-
-    /// Takes back that a call was answered, because its answer was not read: what it was handed is unread again, and what it claimed
-    /// is open.
-    pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
-        let noted = {
-            let mut answered = self.answered();
-            answered.extract_if(.., |noted| noted.call == call).next()
-        };
-        let Some(noted) = noted else { return Ok(()) };
-        let session = self.session;
-        let settle = Operation::Settle { session, call, seen: false };
-        let settled = self.ask(settle).await.map(drop);
-        settled.and(self.release(call, noted.claimed).await)
-    }
-
-    /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
-    /// such answers. What the bus cannot take now is tried again beside all else.
-    pub async fn written(&self, call: CallId) -> Result<(), BusError> {
-        let is_agent = self.bus.look(|state| {
-            let session = state.session(self.session);
-            session.is_some_and(|session| session.owner.is_some())
-        });
-        if !is_agent {
-            return Ok(());
-        }
-        match self.ask(Operation::AnswerWritten(call)).await {
-            Err(BusError::Log(error)) => {
-                tracing::debug!("failed to record that an answer was written, will retry: {error}");
-                let membership = self.clone();
-                tokio::spawn(async move { membership.written_later(call).await });
-                Ok(())
-            }
-            outcome => outcome.map(drop),
-        }
-    }
-
-    async fn written_later(&self, call: CallId) {
-        let mut again = Again::begin();
-        while again.comes().await {
-            match self.ask(Operation::AnswerWritten(call)).await {
-                Err(BusError::Log(_)) => {}
-                _ => return,
-            }
-        }
-        // By now what the call was handed or has claimed has been given back.
-        tracing::warn!("gave up recording that an answer was written");
     }
 
     /// Notes calls that were answered with messages.
@@ -328,13 +245,13 @@ impl Membership {
         self.answered().extend(calls);
     }
 
-    /// Returns what this session claims without having been told.
+    /// Returns the claims of this session that its client may not have heard of.
     pub(crate) fn claims(&self) -> Claims {
         self.claims.clone()
     }
 
-    fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
-        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
+        crate::sys::mutex::lock(&self.answered)
     }
 }
 
@@ -345,7 +262,7 @@ fn client() -> Option<ProcessMark> {
     Some(ProcessMark { pid, started })
 }
 
-/// Returns what a bridge writes down of an endpoint's token.
+/// Returns the hash of an endpoint's token, which is all that a bridge writes down of it.
 pub fn token_hash(token: &str) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(token.as_bytes()))
 }

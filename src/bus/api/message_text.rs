@@ -1,10 +1,11 @@
-//! A message as somebody reads it: its header with its text, or a part of it.
+//! A message as a member reads it: its header with its text, or a part of it.
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Message;
 use crate::bus::storage::LogError;
+use crate::bus::storage::stored_text::{CONTEXT_HEADING, RequestTexts};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -24,18 +25,6 @@ pub struct LoadedMessage {
     pub lost: Option<String>,
 }
 
-/// What stands between the description and the context of a request where both are shown as one text.
-const CONTEXT_HEADING: &str = "\n\nContext: ";
-
-/// The two texts of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestTexts {
-    /// What needs doing.
-    pub description: String,
-    /// What is known so far.
-    pub context: Option<String>,
-}
-
 /// The beginning of a request's two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHead {
@@ -48,14 +37,6 @@ pub struct RequestHead {
 }
 
 impl RequestTexts {
-    /// Returns both as one text: what the request's message says.
-    pub fn whole(self) -> String {
-        match self.context {
-            Some(context) => self.description + CONTEXT_HEADING + &context,
-            None => self.description,
-        }
-    }
-
     /// Returns what fits into `max` bytes of text.
     pub fn head(&self, max: usize) -> RequestHead {
         let (_, description) = shown_part(&self.description, 0, max);
@@ -140,9 +121,9 @@ fn floor(text: &str, mut at: usize) -> usize {
 }
 
 impl Bus {
-    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass; a text that is lost for good is none, so
-    /// that the message is shown all the same.
-    pub fn letter(
+    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass. A text that is lost for
+    /// good is no error, so that the message is shown all the same.
+    pub fn load_message(
         &self,
         header: Message,
         offset: usize,

@@ -1,5 +1,6 @@
 //! What the rest of the program holds of the bus: the handle, a membership, a tool call, and message texts.
 
+mod answer_outcome;
 pub(crate) mod answer_receipt;
 pub mod bus;
 pub mod call;
@@ -8,6 +9,7 @@ pub(crate) mod hook_deliveries;
 pub mod membership;
 pub mod message_text;
 pub(crate) mod readable;
+mod release_claims;
 pub(crate) mod retry_pauses;
 #[cfg(test)]
 mod test_members;

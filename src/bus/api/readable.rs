@@ -1,5 +1,5 @@
-//! Reading before handing over: only messages whose texts have been read are handed to a call, so that none counts as shown that
-//! was not.
+//! Reading before delivery: only messages whose texts have been read are delivered to a call, so that none counts as shown without
+//! its text.
 
 use super::bus::Bus;
 use super::message_text::LoadedMessage;
@@ -13,10 +13,10 @@ use crate::domain::name::Name;
 /// How many texts may fail to be read in one go: then it is not these texts that are at fault.
 const FAILURES: usize = 16;
 
-/// Unread messages with their texts, before they are handed over.
+/// Unread messages with their texts, before their delivery.
 #[derive(Debug, Default)]
 pub struct Readable {
-    letters: Vec<LoadedMessage>,
+    messages: Vec<LoadedMessage>,
     /// Why some could not be read now. They stay unread.
     pub failed: Option<BusError>,
 }
@@ -38,17 +38,17 @@ impl Bus {
                 picked.into_iter().flatten().cloned().collect()
             });
             readable
-                .letters
-                .retain(|letter| wanted.iter().any(|message| message.id == letter.header.id));
+                .messages
+                .retain(|loaded| wanted.iter().any(|message| message.id == loaded.header.id));
             let failures = unreadable.len();
             for message in wanted {
-                let known = |letter: &LoadedMessage| letter.header.id == message.id;
-                if readable.letters.iter().any(known) {
+                let known = |loaded: &LoadedMessage| loaded.header.id == message.id;
+                if readable.messages.iter().any(known) {
                     continue;
                 }
                 let id = message.id.clone();
-                match self.letter(message, 0, pick.head_bytes) {
-                    Ok(letter) => readable.letters.push(letter),
+                match self.load_message(message, 0, pick.head_bytes) {
+                    Ok(loaded) => readable.messages.push(loaded),
                     Err(error) => {
                         tracing::warn!("failed to read {id}, which stays unread: {error}");
                         readable.failed = Some(error);
@@ -57,14 +57,14 @@ impl Bus {
                 }
             }
             if unreadable.len() == failures || unreadable.len() >= FAILURES {
-                readable.letters.sort_by_key(|letter| letter.header.seq);
+                readable.messages.sort_by_key(|loaded| loaded.header.seq);
                 return readable;
             }
         }
     }
 }
 
-/// Says whether a message was given back by a call that is proven now.
+/// Says whether a message was requeued from a call that is proven now.
 fn is_proven(message: &Message, name: &Name, session: SessionId, proven: &[CallId]) -> bool {
     match message.delivery(name) {
         Some(Delivery::Unread { last: Some((holder, call)) }) => {
@@ -77,7 +77,7 @@ fn is_proven(message: &Message, name: &Name, session: SessionId, proven: &[CallI
 impl Readable {
     /// Returns the pick that takes just these.
     pub fn pick(&self, pick: Pick) -> Pick {
-        let ids = self.letters.iter().map(|letter| letter.header.id.clone());
+        let ids = self.messages.iter().map(|loaded| loaded.header.id.clone());
         Pick { only: Some(ids.collect()), ..pick }
     }
 
@@ -85,31 +85,31 @@ impl Readable {
     pub fn fit(&mut self, room: usize) {
         let mut left = room;
         let mut fitting = 0;
-        for letter in &mut self.letters {
+        for loaded in &mut self.messages {
             if fitting == 0 {
-                letter.shorten(room.saturating_sub(limits::HEADER_BYTES));
+                loaded.shorten(room.saturating_sub(limits::HEADER_BYTES));
             }
-            let Some(rest) = left.checked_sub(letter.shown_len()) else {
+            let Some(rest) = left.checked_sub(loaded.shown_len()) else {
                 break;
             };
             left = rest;
             fitting += 1;
         }
-        self.letters.truncate(fitting.max(1));
+        self.messages.truncate(fitting.max(1));
     }
 
     /// Says whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        self.letters.is_empty()
+        self.messages.is_empty()
     }
 
-    /// Returns what a call was handed of these: somebody else may have been faster.
-    pub fn handed(self, state: &State, session: SessionId, call: CallId) -> Vec<LoadedMessage> {
+    /// Returns those of these messages that were delivered to a call: another call may have been faster.
+    pub fn delivered(self, state: &State, session: SessionId, call: CallId) -> Vec<LoadedMessage> {
         let handed = state.handed_to(session, call);
-        let is_ours = |letter: &LoadedMessage| {
+        let is_ours = |loaded: &LoadedMessage| {
             let mut handed = handed.iter();
-            handed.any(|message| message.id == letter.header.id)
+            handed.any(|message| message.id == loaded.header.id)
         };
-        self.letters.into_iter().filter(is_ours).collect()
+        self.messages.into_iter().filter(is_ours).collect()
     }
 }

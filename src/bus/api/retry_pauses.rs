@@ -1,28 +1,25 @@
-//! When something is tried again that the bus could not take: beside all else, ever more seldom, for as long as a hand-over would last.
+//! When to try again what the bus could not take: ever more seldom, for as long as a delivery would last.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::limits;
+use crate::domain::timeouts;
+use crate::sys::backoff::Backoff;
 
-/// The pause before the first further try. Each one behind it is twice as long, up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The pauses before further tries.
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
 
 /// The further tries of one thing.
 pub(crate) struct Again {
     until: Instant,
-    pause: Duration,
+    pauses: Backoff,
 }
 
 impl Again {
     /// Begins with the first further try.
     pub(crate) fn begin() -> Self {
-        Self {
-            until: Instant::now() + Duration::from_millis(limits::HANDED_MS),
-            pause: FIRST_PAUSE,
-        }
+        Self { until: Instant::now() + Duration::from_millis(timeouts::HANDED_MS), pauses: PAUSES }
     }
 
     /// Waits for the next try; there is none when its time is over.
@@ -30,8 +27,7 @@ impl Again {
         if Instant::now() >= self.until {
             return false;
         }
-        tokio::time::sleep(self.pause).await;
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        tokio::time::sleep(self.pauses.next_pause()).await;
         true
     }
 }

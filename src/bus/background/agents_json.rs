@@ -1,4 +1,4 @@
-//! The view of members for people and scripts: who is here now, as JSON.
+//! The view of members for people and scripts: the members that are here now, as JSON.
 
 use serde_json::{Value, json};
 

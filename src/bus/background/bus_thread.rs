@@ -8,35 +8,24 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::agents_json;
-use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen};
+use super::heartbeats::{HeartbeatIntervals, Heartbeats, HeartbeatsSeen, ObservedSession};
 use super::look_at_members::CheckSchedule;
-use crate::bus::api::bus::{BusShared, Core};
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, Operation};
-use crate::bus::storage::{Durability, LogError};
+use crate::bus::shared::{BusShared, Core, Job};
+use crate::bus::state::Session;
+use crate::bus::storage::Durability;
 use crate::domain::ids::SessionId;
 use crate::sys::random_ids;
 
-/// What is due is written after a random delay of at most this, so that not every process of a machine tries at once.
+/// Due events are written after a random delay of at most this, so that not every process of a machine tries at once.
 const SPREAD_MS: u64 = 200;
 
-/// When the bus thread tries again what found another process writing.
+/// The pause before the bus thread tries again after it found another process writing.
 const NEXT_TRY: Duration = Duration::from_millis(20);
 
 /// Commands that one sync answers at the most, so that the first of them does not wait for an endless queue.
 const BATCH: usize = 64;
-
-/// Something for the bus thread.
-pub(crate) enum Job {
-    /// What was appended before is to be on disk, and who waits for that.
-    Sync { reply: oneshot::Sender<Result<(), LogError>> },
-    /// A bell rang while the replica was in use.
-    Look,
-    /// Who is here has changed.
-    View,
-    /// The end, after everything before it.
-    Close { reply: oneshot::Sender<()> },
-}
 
 /// Starts the thread. It ends when the last handle is gone, or when it is told to.
 pub(crate) fn start(
@@ -70,11 +59,11 @@ struct Worker {
     spread: Duration,
     /// The view as this process last wrote it.
     view: String,
-    /// Who was live when it last looked whether the view is right.
+    /// The live sessions when it last looked whether the view is right.
     roster: Vec<SessionId>,
-    /// When what is due is tried again, after it could not be written.
+    /// When due events are tried again, after they could not be written.
     again: Option<Instant>,
-    /// The session for whose sake this process keeps the view.
+    /// The session that makes this process the keeper of the view.
     kept_for: Option<SessionId>,
     /// Whether a session of this process was on the bus when last looked.
     was_here: bool,
@@ -100,7 +89,7 @@ impl Worker {
                 && let Some(closing) = self.work(&shared, job)
             {
                 self.write_view(&shared, true);
-                // Whoever waits for the end may be gone itself.
+                // The caller may be gone.
                 let _ = closing.send(());
                 return;
             }
@@ -144,7 +133,7 @@ impl Worker {
         until_due.map_or(until_look, |until_due| until_due.min(until_look))
     }
 
-    /// Syncs once for a job and those that have come meanwhile, and answers. Returns who waits for the end, if it is asked for.
+    /// Syncs once for a job and those that have come meanwhile, and answers. Returns where to report the end, if one was requested.
     fn work(&self, shared: &BusShared, first: Job) -> Option<oneshot::Sender<()>> {
         let mut waiting = Vec::new();
         let mut closing = None;
@@ -154,7 +143,7 @@ impl Worker {
                 Job::Sync { reply } => waiting.push(reply),
                 Job::Look => {
                     if let Err(error) = shared.catch_up() {
-                        shared.trouble.tell(&error);
+                        shared.trouble.report(&error);
                     }
                 }
                 // The view is looked after whenever there is something to do.
@@ -168,14 +157,14 @@ impl Worker {
         if !waiting.is_empty() {
             let synced = self.durability.sync();
             for reply in waiting {
-                // Whoever asked may be gone: then nobody needs the answer.
+                // The caller may be gone: then the answer is not needed.
                 let _ = reply.send(synced.clone());
             }
         }
         closing
     }
 
-    /// Appends what is due, if anything is. Not waiting for anybody, it needs no sync of its own.
+    /// Appends what is due, if anything is. No caller waits for that, so it needs no sync of its own.
     fn write_due(&mut self, shared: &BusShared) {
         if self.again.is_some_and(|again| Instant::now() < again) {
             return;
@@ -194,7 +183,7 @@ impl Worker {
 
     fn look_around(&mut self, shared: &BusShared, since: Duration) {
         if let Err(error) = shared.catch_up() {
-            shared.trouble.tell(&error);
+            shared.trouble.report(&error);
             return;
         }
         let (look, dead) = {
@@ -207,7 +196,7 @@ impl Worker {
         if !dead.is_empty() {
             self.append_by_itself(shared, Operation::Bury(dead));
         }
-        let heartbeats = shared.core().heartbeats(&look.heartbeats);
+        let heartbeats = observe(&mut shared.core(), &look.heartbeats);
         let HeartbeatsSeen { hung, back } = self.pulses.look(since, &heartbeats);
         if !hung.is_empty() {
             let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
@@ -218,12 +207,12 @@ impl Worker {
         }
     }
 
-    /// Appends something that nobody asked for. What fails is told once, and not tried again at once.
+    /// Appends an operation of the bus thread itself. A failure is reported once, and not tried again at once.
     fn append_by_itself(&mut self, shared: &BusShared, ask: Operation) {
         let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
         let synced = match shared.append(&command) {
             Ok(None) => {
-                // Who writes there writes what is due itself.
+                // The other process writes due events itself.
                 self.again = Some(Instant::now() + NEXT_TRY);
                 return;
             }
@@ -263,7 +252,7 @@ impl Worker {
         self.kept_for = keeper.filter(|_| kept_here);
         self.was_here = is_here;
         if !kept_here && !hands_over && !is_last {
-            // Somebody else writes it: what this process wrote says nothing any more.
+            // Another process writes it: what this one wrote is no longer current.
             self.view.clear();
             return;
         }
@@ -287,4 +276,16 @@ impl Worker {
             }
         }
     }
+}
+
+/// Looks at the heartbeats of sessions.
+fn observe(core: &mut Core, sessions: &[SessionId]) -> Vec<ObservedSession> {
+    let Core { log, replica, .. } = core;
+    let live = sessions.iter().filter_map(|id| replica.state.session(*id));
+    let look = |session: &Session| ObservedSession {
+        session: session.id,
+        beat: log.heartbeat(session.id),
+        hung: session.hung,
+    };
+    live.map(look).collect()
 }

@@ -1,17 +1,17 @@
-//! Heartbeats, as one process watches them: whose stands still for too long, and whose moves again.
+//! Heartbeats, as one process watches them: which stand still for too long, and which move again.
 //!
-//! Only time that was watched counts: who was stopped itself, or slept with its machine, has seen nothing of what went on.
+//! Only watched time counts: a process that was stopped itself, or slept with its machine, has seen nothing meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::domain::ids::SessionId;
-use crate::domain::limits;
+use crate::domain::timeouts;
 
 /// How often a process looks around and shows a sign of life, and what it makes of those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatIntervals {
-    /// How often it looks around for lost bells, deaths, and what nobody rang for.
+    /// How often it looks around for lost bells, deaths, and appends without a bell.
     pub look_around: Duration,
     /// How often the presences of this process show a sign of life.
     pub beat: Duration,
@@ -21,15 +21,11 @@ pub struct HeartbeatIntervals {
 
 impl Default for HeartbeatIntervals {
     fn default() -> Self {
-        Self {
-            look_around: Duration::from_secs(1),
-            beat: Duration::from_secs(10),
-            hung: Duration::from_millis(limits::HUNG_MS),
-        }
+        Self { look_around: timeouts::LOOK_AROUND, beat: timeouts::HEARTBEAT, hung: timeouts::HUNG }
     }
 }
 
-/// What is known of one heartbeat.
+/// One heartbeat, as far as it was watched.
 #[derive(Clone, Copy, Debug)]
 struct Heartbeat {
     beat: i128,
@@ -47,12 +43,12 @@ pub(crate) struct ObservedSession {
     pub(crate) hung: bool,
 }
 
-/// What a look has brought.
+/// The findings of one look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeartbeatsSeen {
-    /// Whose heartbeat has stood still for too long.
+    /// The sessions whose heartbeat has stood still for too long.
     pub(crate) hung: Vec<SessionId>,
-    /// Whose heartbeat moves again.
+    /// The sessions whose heartbeat moves again.
     pub(crate) back: Vec<SessionId>,
 }
 
@@ -152,7 +148,7 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(pulses.look(SECOND, &gone), HeartbeatsSeen::default());
         }
-        // Hung in the eyes of somebody else: this process has to see it move itself.
+        // Another process found it hung: this one has to see it move itself.
         assert_eq!(pulses.look(SECOND, &looked(1, true)), HeartbeatsSeen::default());
         assert_eq!(pulses.look(SECOND, &looked(2, true)).back, [id()]);
     }

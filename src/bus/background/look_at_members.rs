@@ -1,35 +1,35 @@
-//! Whom a process looks at when it looks around: whether they are dead, and whether their hearts beat.
+//! Which members a process checks each second: whether they are dead, and whether their heartbeats move.
 //!
-//! In a small team everybody looks at everybody. In one of hundreds that would be most of what the machine does: one process looks at
-//! all of them each second, and the others at that one, and by turns at some of the rest. So a death is seen within a second, that
-//! of whoever looks too; while that one is stopped, within [`SLICES`] looks.
+//! In a small team every process checks all members. In a team of hundreds that would be most of the machine's work: one process
+//! checks all of them each second, and the others check that one, and by turns some of the rest. So a death is seen within a second,
+//! also that of the process that checks all; while that one is stopped, within [`SLICES`] looks.
 
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 
-/// Members up to which everybody looks at all: that takes well below a tenth of a millisecond.
+/// Members up to which every process checks all: that takes well below a tenth of a millisecond.
 const FEW: usize = 16;
 
-/// Looks after which each process has looked at everybody, whoever else does.
+/// Looks after which each process has looked at all members, whether or not another does.
 const SLICES: usize = 10;
 
 /// Whom to look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MembersToCheck {
-    /// Whose presence.
+    /// The sessions whose presence to look at.
     pub(crate) presences: Vec<SessionId>,
-    /// Whose heartbeat.
+    /// The sessions whose heartbeat to look at.
     pub(crate) heartbeats: Vec<SessionId>,
 }
 
-/// Whose turn it is to be looked at.
+/// Which members to look at next.
 #[derive(Debug, Default)]
 pub(crate) struct CheckSchedule {
     turn: usize,
 }
 
 impl CheckSchedule {
-    /// Returns whom a process looks at now that holds some sessions itself.
+    /// Returns the members that a process checks now, which holds some sessions itself.
     pub(crate) fn next(
         &mut self,
         state: &State,

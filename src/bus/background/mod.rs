@@ -3,7 +3,6 @@
 pub(crate) mod agents_json;
 pub(crate) mod bus_thread;
 pub mod heartbeats;
-pub(crate) mod lasting_trouble;
 pub(crate) mod look_at_members;
 pub(crate) mod one_boot_at_a_time;
 pub(crate) mod waiting_commands;

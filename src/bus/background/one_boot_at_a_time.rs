@@ -10,7 +10,7 @@ pub(crate) fn check(log: &mut dyn Log, state: &State) -> Result<(), LogError> {
     let boot = log.now().tick.boot;
     let elsewhere = state.live_sessions().into_iter();
     let mut elsewhere = elsewhere.filter(|session| session.since.boot != boot);
-    // What an earlier boot of this machine has left is held by nobody any more.
+    // No process holds any more what an earlier boot of this machine has left.
     match elsewhere.find(|session| log.held(session.id) == Presence::Held) {
         Some(session) => Err(LogError::OtherMachine { member: session.name.clone() }),
         None => Ok(()),
@@ -53,7 +53,7 @@ mod tests {
             BusError::Log(LogError::OtherMachine { member }) if member.as_str() == "ann"
         ));
         assert!(refused.to_string().contains("another machine"), "{refused}");
-        // Held by nobody, it is of an earlier boot of this machine.
+        // It is free, so it is of an earlier boot of this machine.
         bus.release(ann.session());
         assert!(Bus::open(Box::new(store.log())).is_ok());
         bus.close().await;

@@ -1,23 +1,71 @@
-//! An entry of the log: what one append puts into it.
+//! Entries of the log: what a command proposes to append, what one append puts there, and where it stands.
+
+use serde::{Deserialize, Serialize};
 
 use super::Event;
 use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::time::Tick;
 
-/// What one append puts into the log: one command's events.
+/// A position in the log: the first byte of a line.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(into = "(u64, u64)", from = "(u64, u64)")]
+pub struct LogPosition {
+    /// The first seq of the segment.
+    pub segment: u64,
+    /// The offset in the segment, in bytes.
+    pub offset: u64,
+}
+
+impl From<(u64, u64)> for LogPosition {
+    fn from((segment, offset): (u64, u64)) -> Self {
+        Self { segment, offset }
+    }
+}
+
+impl From<LogPosition> for (u64, u64) {
+    fn from(position: LogPosition) -> Self {
+        (position.segment, position.offset)
+    }
+}
+
+/// Where a text stands: in an event of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyRef {
+    /// Where the line begins.
+    pub place: LogPosition,
+    /// The index of the event in the line.
+    pub index: u16,
+    /// The length of the text in bytes.
+    pub bytes: u64,
+}
+
+/// What a command wants to append.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The command.
+    pub id: CommandId,
+    /// The session that gave the command; none for what is merely due.
+    pub by: Option<SessionId>,
+    /// Never empty.
+    pub events: Vec<Event>,
+}
+
+/// One line of the log: the events of one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The seq of the first event; the k-th has `seq + k`.
     pub seq: u64,
-    /// When, for people: milliseconds since 1970.
+    /// The wall time, for people: milliseconds since 1970.
     pub ts: i64,
-    /// When, for deadlines.
+    /// The time that deadlines count from.
     pub tick: Tick,
     /// The command.
     pub id: CommandId,
-    /// The session that commanded it; none for what was merely due.
+    /// The session that gave the command; none for what was merely due.
     pub by: Option<SessionId>,
-    /// What happened.
+    /// The events, in their order.
     pub events: Vec<Event>,
 }
 

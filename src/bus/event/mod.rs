@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::addressees::Addressees;
 pub use self::answer_written::AnswerWritten;
-pub use self::entry::Entry;
+pub use self::entry::{BodyRef, Entry, LogPosition, Proposal};
 pub use self::skippable::Skip;
 pub use self::task_ending::{Finished, TaskReport};
 pub use self::unheard_claims::{ProvenClaim, UnheardClaim};
@@ -29,7 +29,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Body;
 use crate::domain::ids::TaskId;
+use crate::domain::task::result::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::task_result::{Context, Usage};
 
 /// A task is at its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct TaskReport {
     /// Where in the output the agent's last words begin, in bytes: what it said after its last call of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<u64>,
-    /// Files that changed and calls that failed: [`Details`](crate::domain::task_result::Details) as JSON.
+    /// Files that changed and calls that failed: [`Details`](crate::domain::task::result::Details) as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Body>,
 }

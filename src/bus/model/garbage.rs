@@ -17,7 +17,7 @@ use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;

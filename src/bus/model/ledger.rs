@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bus::event::{Entry, Event, ProvenClaim, UnheardClaim};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::message::{Author, MessageKind};
+use crate::domain::messaging::{Author, MessageKind, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 
 /// Where a message is with one addressee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,17 +7,18 @@ use uuid::Uuid;
 
 use super::ModelStep;
 use super::ledger::Ledger;
+use crate::bus::error::BusError;
 use crate::bus::event::{Body, Event, Starting, TaskReport};
 use crate::bus::rules::{
     Broken, Command, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
-    decide,
 };
+use crate::bus::shared::append_command;
 use crate::bus::state::State;
 use crate::bus::storage::in_memory::{MemoryLog, Store};
 use crate::bus::storage::{Appended, Log, Replica};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::message::{DeliveryMethod, Priority};
+use crate::domain::messaging::{DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
@@ -374,10 +375,12 @@ impl World {
 
     fn run(&mut self, handle: usize, command: &Command) -> Result<Vec<Event>, Refusal> {
         let (log, replica) = &mut self.handles[handle];
-        let appended = log.append(replica, &mut |state, now| decide(state, now, command));
-        match appended.unwrap() {
-            Appended::Refused(refusal) => Err(refusal),
-            Appended::Nothing => Ok(Vec::new()),
+        let appended = match append_command(log, replica, command) {
+            Err(BusError::Refused(refusal)) => return Err(refusal),
+            appended => appended.unwrap(),
+        };
+        match appended {
+            Appended::Refused | Appended::Nothing => Ok(Vec::new()),
             Appended::Contended => panic!("nobody else writes now"),
             Appended::Written(entry) => {
                 assert!(!entry.events.is_empty());

@@ -6,7 +6,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};

@@ -3,10 +3,9 @@
 use super::command::Command;
 use super::event_writer::Writer;
 use super::refusal::Refusal;
-use crate::bus::event::{Entry, Event};
+use crate::bus::event::{Entry, Event, LogPosition, Proposal};
 use crate::bus::state::State;
 use crate::bus::storage::file::line_format;
-use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::time::Now;

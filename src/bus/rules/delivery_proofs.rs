@@ -8,8 +8,7 @@ use super::requests;
 use crate::bus::event::{AnswerWritten, Event, ProvenClaim, Skip, UnheardClaim};
 use crate::bus::state::{Delivery, Session, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::message::DeliveryMethod;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::{DeliveryMethod, RequestStatus};
 
 /// Writes that the answer of a call of this session has been written, as long as that matters.
 pub(super) fn note_written(writer: &mut Writer<'_>, me: SessionId, call: CallId) {

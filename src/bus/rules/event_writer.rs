@@ -9,7 +9,7 @@ use crate::bus::state::{Member, Message, Origin, Session, State};
 use crate::bus::storage::file::line_format;
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 

@@ -12,12 +12,11 @@ use super::tasks;
 use super::workflows;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
-use crate::domain::error_class;
 use crate::domain::ids::SessionId;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, MemberKind};
 use crate::domain::name::Name;
-use crate::domain::task::TaskStatus;
+use crate::domain::task::{TaskStatus, error_class};
 
 pub(super) fn runs(writer: &mut Writer<'_>, me: SessionId, runs: &Runs) -> Result<(), Refusal> {
     writer.acts_for(me, runs.session)?;

@@ -18,7 +18,7 @@ use crate::bus::state::{Message, Request, Session, State, StopMode};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::{DeliveryMethod, MessageKind};
+use crate::domain::messaging::{DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 
 pub(super) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {

@@ -9,9 +9,8 @@ use crate::bus::event::{Addressees, Body, Event};
 use crate::bus::state::{Delivery, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{Audience, DeliveryMethod, MessageKind, Priority, RequestStatus};
 use crate::domain::name::{Name, NameError};
-use crate::domain::request::RequestStatus;
 use crate::domain::text::suggest::nearest;
 
 /// Finds the known member that a text names.

@@ -4,9 +4,9 @@ use crate::domain::ids::{
     IdError, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits;
+use crate::domain::messaging::RequestStatus;
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
-use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 

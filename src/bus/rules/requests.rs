@@ -11,9 +11,8 @@ use crate::bus::event::{Addressees, Body, Event, RequestOpened};
 use crate::bus::state::{Delivery, Due, Message, Origin, Request, Session};
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::limits;
-use crate::domain::message::{Audience, MessageKind};
+use crate::domain::messaging::{Audience, MessageKind, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 
 pub(super) fn open(
     writer: &mut Writer<'_>,

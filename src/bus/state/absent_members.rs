@@ -4,6 +4,7 @@ use super::{Due, State, Watch};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
+use crate::domain::timeouts;
 
 /// When something is due that does not wait.
 const AT_ONCE: i64 = 0;
@@ -72,7 +73,7 @@ impl State {
     pub(super) fn name_is_absent(&mut self, name: &Name, waits_from_ms: Option<i64>) {
         let until = waits_from_ms.map_or(AT_ONCE, |from_ms| {
             let from_ms = from_ms.max(self.watch.wall_ms());
-            from_ms.saturating_add_unsigned(limits::ABSENT_MAIL_MS)
+            from_ms.saturating_add_unsigned(timeouts::ABSENT_MAIL_MS)
         });
         self.absent.insert(name.clone(), until);
         if self.absent.len() > limits::WAITING_NAMES {

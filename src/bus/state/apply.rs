@@ -7,15 +7,14 @@ use super::{
     Session, State, StopMode, Task, Wait, size_bounds,
 };
 use crate::bus::event::{
-    Body, Entry, Event, Finished, Joined, MessageSent, RequestOpened, Starting, TaskAssigned,
+    Body, Entry, Event, Finished, Joined, LogPosition, MessageSent, RequestOpened, Starting,
+    TaskAssigned,
 };
-use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
-use crate::domain::message::MessageKind;
+use crate::domain::messaging::{MessageKind, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
 

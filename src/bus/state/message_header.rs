@@ -1,9 +1,9 @@
 //! The header of a message, as it follows from the event that put it on the bus: made here alone, for whoever needs one.
 
 use super::{BodyRef, Deliveries, Message};
-use crate::bus::event::{Body, MessageSent, RequestOpened};
-use crate::bus::storage::LogPosition;
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::bus::event::{Body, LogPosition, MessageSent, RequestOpened};
+
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 
 /// Where and when an event stands.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{Delivery, Due, Message, State, Wait};
-use crate::bus::event::{Addressees, AnswerWritten};
+use crate::bus::event::{Addressees, AnswerWritten, LogPosition};
 use crate::bus::state::apply::At;
-use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
+use crate::domain::timeouts;
 
 impl State {
     pub(super) fn message_arrives(&mut self, mut message: Message, to: &Addressees) {
@@ -131,7 +131,7 @@ impl State {
         }
         if !way.is_by_turn() {
             holder.held_since.insert(call, at.tick.ms);
-            self.timers.start(Due::Handed(session, call), at.tick.ms, limits::HANDED_MS);
+            self.timers.start(Due::Handed(session, call), at.tick.ms, timeouts::HANDED_MS);
         }
         if !is_known {
             self.rebuild_inboxes();
@@ -298,7 +298,7 @@ impl State {
         self.timers.start(
             Due::Wait(session, wait.call),
             at.tick.ms,
-            timeout_ms.saturating_add(limits::WAIT_SLACK_MS),
+            timeout_ms.saturating_add(timeouts::WAIT_SLACK_MS),
         );
         holder.waits.push(wait);
     }

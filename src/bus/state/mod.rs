@@ -32,31 +32,21 @@ pub use self::timers::{Due, Timers};
 pub use self::unanswered_requests::Unanswered;
 pub use self::workflows::{Readiness, StepRun, Workflow};
 
+pub use super::event::BodyRef;
 use super::event::Question;
-use super::storage::LogPosition;
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, Tools};
-use crate::domain::message::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{
+    Audience, Author, DeliveryMethod, MessageKind, Priority, RequestStatus,
+};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, Policy};
-use crate::domain::request::RequestStatus;
+use crate::domain::task::result::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::task_result::{Context, Usage};
 use crate::domain::time::Tick;
-
-/// Where a body is: in an event of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BodyRef {
-    /// Where the line begins.
-    pub place: LogPosition,
-    /// Which event of the line.
-    pub index: u16,
-    /// The length of the text in bytes.
-    pub bytes: u64,
-}
 
 /// A name that is known, whether somebody of that name is live or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

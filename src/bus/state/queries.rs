@@ -6,9 +6,8 @@ use super::{
 };
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark};
-use crate::domain::message::{DeliveryMethod, MessageKind};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 use crate::domain::time::Now;
 
 impl State {

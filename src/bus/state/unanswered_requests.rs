@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Chunked, Delivery, Message, Request, Session, State};
 use crate::domain::ids::{RequestId, SessionId};
+use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
-use crate::domain::request::RequestStatus;
 
 /// The requests that are neither completed nor expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use super::apply::At;
 use super::{Due, Session, State};
 use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::domain::ids::{CallId, RequestId, SessionId};
-use crate::domain::limits;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::RequestStatus;
+use crate::domain::timeouts;
 
 impl Session {
     /// Says whether a claim hangs on the answer of this call.
@@ -40,7 +40,7 @@ impl State {
         };
         let before = holder.unheard.insert(request.clone(), *call);
         holder.held_since.insert(*call, at.tick.ms);
-        self.timers.start(Due::Handed(*session, *call), at.tick.ms, limits::HANDED_MS);
+        self.timers.start(Due::Handed(*session, *call), at.tick.ms, timeouts::HANDED_MS);
         if let Some(before) = before {
             self.let_go(*session, before);
         }

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{Appended, Log, LogError, LogPosition, Presence, Proposal, Replica, Standing};
+use super::{Appended, Log, LogError, LogPosition, Presence, Proposal, Replica, Standing, Verdict};
 use crate::bus::event::{Body, Event, Joined, MessageSent};
-use crate::bus::rules::Refusal;
 use crate::domain::ids::{CommandId, MessageId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
-use crate::domain::message::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
 /// A wait in a test ends much earlier, or the test fails.
@@ -69,7 +68,7 @@ pub(crate) fn append(
 ) -> Result<u64, LogError> {
     let proposal = proposal(events);
     loop {
-        match log.append(replica, &mut |_, _| Ok(Some(proposal.clone())))? {
+        match log.append(replica, &mut |_, _| Verdict::Append(proposal.clone()))? {
             Appended::Written(entry) => return Ok(entry.seq),
             Appended::Contended => log.turn().wait()?,
             other => panic!("{other:?}"),
@@ -124,9 +123,9 @@ fn a_refusal_and_nothing_write_nothing(make: &dyn Fn() -> Box<dyn Log>) {
     let mut log = make();
     let mut replica = log.open().unwrap();
     let before = (replica.place, replica.next_seq);
-    let refused = log.append(&mut replica, &mut |_, _| Err(Refusal::Left));
-    assert!(matches!(refused, Ok(Appended::Refused(Refusal::Left))));
-    let nothing = log.append(&mut replica, &mut |_, _| Ok(None));
+    let refused = log.append(&mut replica, &mut |_, _| Verdict::Refused);
+    assert!(matches!(refused, Ok(Appended::Refused)));
+    let nothing = log.append(&mut replica, &mut |_, _| Verdict::Nothing);
     assert!(matches!(nothing, Ok(Appended::Nothing)));
     let mut other = make();
     let theirs = other.open().unwrap();
@@ -139,16 +138,16 @@ fn a_decision_is_made_again_after_losing(make: &dyn Fn() -> Box<dyn Log>) {
     let (mut mine, mut theirs) = (one.open().unwrap(), other.open().unwrap());
     let mut decisions = 0;
     let outcome = one
-        .append(&mut mine, &mut |state, _| {
+        .append(&mut mine, &mut |replica, _| {
             decisions += 1;
-            if state.session(session(3)).is_some() {
-                return Err(Refusal::Left);
+            if replica.state.session(session(3)).is_some() {
+                return Verdict::Refused;
             }
             append(&mut *other, &mut theirs, vec![joined(3)]).unwrap();
-            Ok(Some(proposal(vec![joined(3)])))
+            Verdict::Append(proposal(vec![joined(3)]))
         })
         .unwrap();
-    assert!(matches!(outcome, Appended::Refused(Refusal::Left)));
+    assert!(matches!(outcome, Appended::Refused));
     assert_eq!(decisions, 2);
     assert_eq!(mine.place, theirs.place);
 }

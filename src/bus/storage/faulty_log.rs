@@ -4,15 +4,16 @@
 //! append: a refusal and an empty decision pass. Like the log in memory it is for tests, of the program too.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{
     Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
-    Standing, WriteTurn,
+    Standing, Verdict, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
+use crate::sys::mutex::lock;
 
 /// What may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,7 +146,7 @@ impl Faults {
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.script)
     }
 }
 
@@ -186,14 +187,15 @@ impl Log for FaultyLog {
         let faults = self.faults.clone();
         // A decision may be made again: it is one append all the same.
         let mut fate: Option<Option<Fault>> = None;
-        let appended = self.log.append(replica, &mut |state, now| {
-            let Some(proposal) = decide(state, now)? else {
-                return Ok(None);
+        let appended = self.log.append(replica, &mut |replica, now| {
+            let proposal = match decide(replica, now) {
+                Verdict::Append(proposal) => proposal,
+                other => return other,
             };
             let fault =
                 *fate.get_or_insert_with(|| faults.ask(FaultPoint::Append, &proposal.events));
             let writes = matches!(fault, None | Some(Fault::OutcomeUnknown));
-            Ok(writes.then_some(proposal))
+            if writes { Verdict::Append(proposal) } else { Verdict::Nothing }
         })?;
         match fate.flatten() {
             Some(Fault::OutcomeUnknown) if !matches!(appended, Appended::Written(_)) => {

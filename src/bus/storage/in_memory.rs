@@ -4,16 +4,17 @@
 
 use std::collections::btree_map::Entry as Entered;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::file::line_format;
 use super::{
     Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
-    Standing, WriteTurn,
+    Standing, Verdict, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
+use crate::sys::mutex::lock;
 
 /// Where the time of a log in memory comes from.
 pub type Clock = Arc<dyn Fn() -> Now + Send + Sync>;
@@ -70,7 +71,7 @@ impl Store {
 
     fn lock(&self) -> MutexGuard<'_, SharedStore> {
         // Every change is a single step, so a panic elsewhere leaves nothing half-done.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 }
 
@@ -78,9 +79,7 @@ impl MemoryLog {
     fn read_into(shared: &SharedStore, replica: &mut Replica) {
         let read = usize::try_from(replica.place.offset).unwrap_or(usize::MAX);
         for (offset, entry) in (replica.place.offset..).zip(shared.entries.iter().skip(read)) {
-            let indices: Vec<u16> = (0..).take(entry.events.len()).collect();
-            replica.state.apply(entry, &indices, LogPosition { segment: 0, offset });
-            replica.next_seq = entry.next_seq();
+            replica.apply(entry);
             replica.place.offset = offset + 1;
         }
     }
@@ -111,10 +110,10 @@ impl Log for MemoryLog {
         // Compare and append: decided without the lock, and again if anything has come meanwhile.
         let (mut shared, proposal) = loop {
             self.catch_up(replica)?;
-            let proposal = match decide(&replica.state, now) {
-                Err(refusal) => return Ok(Appended::Refused(refusal)),
-                Ok(None) => return Ok(Appended::Nothing),
-                Ok(Some(proposal)) => proposal,
+            let proposal = match decide(replica, now) {
+                Verdict::Refused => return Ok(Appended::Refused),
+                Verdict::Nothing => return Ok(Appended::Nothing),
+                Verdict::Append(proposal) => proposal,
             };
             let shared = self.store.lock();
             if shared.entries.len() as u64 == replica.place.offset {
@@ -205,7 +204,7 @@ impl Log for MemoryLog {
         self.store.lock().held.get(&session).copied()
     }
 
-    /// Nothing is left in memory of who holds nothing.
+    /// Sessions without a presence leave nothing in memory.
     fn clear_presences(
         &mut self,
         _standing: &dyn Fn(SessionId) -> Standing,
@@ -249,7 +248,7 @@ struct InMemory {
     store: Store,
 }
 
-/// Here the turn is whoever's asks for it.
+/// The turn to write is always free here.
 struct Always;
 
 impl WriteTurn for Always {
@@ -257,7 +256,7 @@ impl WriteTurn for Always {
         Ok(())
     }
 
-    fn give_back(&self) {}
+    fn release(&self) {}
 
     fn holder(&self) -> String {
         "nobody".to_owned()

@@ -1,74 +1,28 @@
 //! The one door to storage: what a bus needs of its log, whichever engine keeps it.
+//!
+//! An engine stores entries and brings replicas up to date. It decides nothing: what to append comes from its caller, and neither
+//! the rules nor the state is known here.
 
 #[cfg(test)]
 pub(crate) mod contract;
 pub mod faulty_log;
 pub mod file;
+pub(crate) mod format_version;
 pub mod in_memory;
+mod log_error;
+pub(crate) mod stored_text;
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+pub use self::log_error::LogError;
+pub use super::event::{LogPosition, Proposal};
+pub use super::replica::Replica;
 
 use super::event::{Entry, Event};
-use super::rules::Refusal;
-use super::state::State;
-use crate::domain::ids::{CommandId, SessionId, TaskId};
-use crate::domain::name::Name;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
-
-/// A place in the log: the first byte of a line.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(into = "(u64, u64)", from = "(u64, u64)")]
-pub struct LogPosition {
-    /// The first seq of the segment.
-    pub segment: u64,
-    /// The offset in it, in bytes.
-    pub offset: u64,
-}
-
-impl From<(u64, u64)> for LogPosition {
-    fn from((segment, offset): (u64, u64)) -> Self {
-        Self { segment, offset }
-    }
-}
-
-impl From<LogPosition> for (u64, u64) {
-    fn from(place: LogPosition) -> Self {
-        (place.segment, place.offset)
-    }
-}
-
-/// A state and the place in the log up to which it has been read.
-#[derive(Clone, Debug, Default)]
-pub struct Replica {
-    /// The state.
-    pub state: State,
-    /// Where the next line begins.
-    pub place: LogPosition,
-    /// The seq of the next event. Zero stands for an empty log; the first event has seq 1.
-    pub next_seq: u64,
-    /// What was passed over: lines with damage.
-    pub damaged_lines: u64,
-    /// Whether events were skipped, or fields of a snapshot, that this version does not know; such a replica writes no snapshot.
-    pub skipped_events: bool,
-}
-
-/// What a command wants to append.
-#[derive(Clone, Debug)]
-pub struct Proposal {
-    /// The command.
-    pub id: CommandId,
-    /// Who commands.
-    pub by: Option<SessionId>,
-    /// What happens. Never empty.
-    pub events: Vec<Event>,
-}
 
 /// What came of an append.
 #[derive(Debug)]
@@ -77,25 +31,36 @@ pub enum Appended {
     Written(Entry),
     /// The decision has nothing to write.
     Nothing,
-    /// The rules say no.
-    Refused(Refusal),
+    /// The decision was a refusal; nothing was done.
+    Refused,
     /// Another process writes. It is to be tried again after [`WriteTurn::wait`]; nothing was done.
     Contended,
 }
 
-/// What a decision is, given the state and the time: events, nothing, or a refusal. It may be called more than once.
-pub type Decide<'a> = dyn FnMut(&State, Now) -> Result<Option<Proposal>, Refusal> + 'a;
+/// What a decision comes to.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// These events are to be appended.
+    Append(Proposal),
+    /// All of it was done before, or there is nothing to do.
+    Nothing,
+    /// The command is refused. Why is its owner's business.
+    Refused,
+}
+
+/// Decides what to append, given the replica and the time. It may be called more than once: the last verdict counts.
+pub type Decide<'a> = dyn FnMut(&Replica, Now) -> Verdict + 'a;
 
 /// Whether a session's presence is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Somebody holds it.
+    /// A process holds it.
     Held,
-    /// Nobody does: the session is dead.
+    /// No process does: the session is dead.
     Free,
 }
 
-/// What the state says of a session that has something in the files.
+/// The standing of a session that has files in the bus directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It lives.
@@ -106,68 +71,8 @@ pub enum Standing {
     Unknown,
 }
 
-/// Why the log could not do something.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum LogError {
-    /// Another process holds the lock for too long.
-    #[error("the bus is busy: {holder} holds its lock; try again")]
-    Busy {
-        /// Who, as far as the lock tells.
-        holder: String,
-    },
-    /// The directory of the bus is no longer the one that was opened.
-    #[error("the bus was removed while this session was using it")]
-    Removed,
-    /// A newer version wrote something that this one must not pass over.
-    #[error("a newer cli-team-bridge uses this bus: restart this one")]
-    Newer,
-    /// The directory cannot be trusted or used.
-    #[error("cannot use the bus directory `{path}`: {reason}")]
-    Refused {
-        /// Which.
-        path: PathBuf,
-        /// Why, and what to do.
-        reason: String,
-    },
-    /// Sessions of another machine use the bus, so that its deadlines would not count and its dead not be known.
-    #[error(
-        "the bus is in use on another machine or in a virtual machine, where `{member}` is live: \
-            use it from one machine at a time"
-    )]
-    OtherMachine {
-        /// One of its members.
-        member: Name,
-    },
-    /// One entry does not fit into a line.
-    #[error("the command is {bytes} bytes long, over the limit of {limit} for one append")]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        limit: usize,
-    },
-    /// It may or may not be on disk.
-    #[error("writing to disk failed, so it is unknown whether this took effect: {source}")]
-    OutcomeUnknown {
-        /// What the system said.
-        source: Arc<std::io::Error>,
-    },
-    /// What is asked for is not in the log any more.
-    #[error("the log no longer holds this")]
-    Gone,
-    /// The operating system said no.
-    #[error("failed to {action} `{path}`: {source}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: Arc<std::io::Error>,
-    },
-}
-
-/// The slow part of the log, usable from any thread: what waits for the disk, or reads much of it. One `sync` serves everybody who waits for it.
+/// The slow part of the log, usable from any thread: it waits for the disk, or reads much of it. One `sync` serves all callers that
+/// wait for it.
 pub trait Durability: Send + Sync {
     /// Returns when everything that was appended through this log before the call is on disk.
     fn sync(&self) -> Result<(), LogError>;
@@ -182,15 +87,15 @@ pub trait Durability: Send + Sync {
     fn read_transcript(&self, task: &TaskId) -> Result<String, LogError>;
 }
 
-/// The turn to write, usable from any thread: for who may wait for it as long as another process writes.
+/// The turn to write, usable from any thread: for a caller that may wait as long as another process writes.
 pub trait WriteTurn: Send + Sync {
     /// Returns when it is this process's turn: the next append has it.
     fn wait(&self) -> Result<(), LogError>;
 
-    /// Gives back a turn that no append has used.
-    fn give_back(&self);
+    /// Releases a turn that no append has used.
+    fn release(&self);
 
-    /// Says who writes, for those who have waited in vain.
+    /// Names the process that writes, for callers that have waited in vain.
     fn holder(&self) -> String;
 }
 
@@ -274,8 +179,8 @@ pub trait Log: Send {
     /// Returns something that is another after each beat of a held presence; none when there is no such presence.
     fn heartbeat(&mut self, session: SessionId) -> Option<i128>;
 
-    /// Removes what dead sessions have left of presences and bells, if nobody holds them: of those who have left, and of unknown
-    /// ones that were not touched for a minute.
+    /// Removes what dead sessions have left of presences and bells, where no process holds them: of
+    /// sessions that have left, and of unknown ones that were not touched for a minute.
     fn clear_presences(&mut self, standing: &dyn Fn(SessionId) -> Standing)
     -> Result<(), LogError>;
 

@@ -1,4 +1,4 @@
-//! `hook`: what a member has not read goes into its Claude Code session, between two of the session's own steps.
+//! `hook`: unread messages of a member go into its Claude Code session, between two of the session's own steps.
 //!
 //! Claude Code runs it after a tool, with a prompt of its user, and when it wants to stop, and waits for it. So it is quick, silent
 //! when there is nothing to say, and never fails: an error is a line on stderr, and the session goes on without.
@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
@@ -19,17 +18,14 @@ use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::claude_hook;
 use crate::domain::ids::SessionId;
-use crate::domain::limits;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
-
-/// How long it waits for what it is told, and then for the bus.
-const LIMIT: Duration = Duration::from_millis(limits::HOOK_MS);
+use crate::domain::timeouts;
 
 /// Where Claude Code says which project it works in; its current directory may have become another one.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
-/// Whom it speaks for.
+/// Which member it speaks for.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct HookArguments {
     /// The member whose messages are delivered [default: this session's own name].
@@ -94,7 +90,7 @@ pub(crate) fn run(arguments: HookArguments) {
 
 async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
-    let said = tokio::time::timeout(LIMIT, said)
+    let said = tokio::time::timeout(timeouts::HOOK, said)
         .await
         .map_err(|_| "timed out while reading the hook's input from Claude Code")???;
     let occasion: Occasion = serde_json::from_str(&said)
@@ -115,7 +111,7 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
         return Ok(());
     };
     let told = match session(&bus, arguments.name.as_ref()) {
-        Some(session) => tell(&bus, session, place, occasion.stop_hook_active).await,
+        Some(session) => deliver(&bus, session, place, occasion.stop_hook_active).await,
         None => Ok(()),
     };
     bus.close().await;
@@ -136,7 +132,7 @@ impl Occasion {
     }
 }
 
-/// Finds the session that it speaks for: a live one of somebody who joined by itself.
+/// Finds the session that it speaks for: a live one that no bridge holds.
 fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     let found = bus.look(|state| {
         let member = match name {
@@ -145,39 +141,41 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
         };
         member.map(|session| session.id)
     });
-    // What a dead one is given is lost until somebody notices.
+    // A message delivered to a dead one is lost until its death is noticed.
     found.filter(|session| bus.is_held(*session))
 }
 
-/// Hands over what is unread, if this is the occasion.
-async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
+/// Delivers the unread messages, if this is the occasion.
+async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
-    match tokio::time::timeout(LIMIT, membership.end_hooks()).await {
+    match tokio::time::timeout(timeouts::HOOK, membership.end_hooks()).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!("failed to requeue messages of an earlier hook: {error}"),
+        Ok(Err(error)) => {
+            tracing::warn!("failed to requeue the messages of an earlier hook: {error}")
+        }
         Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
     }
     let mut call =
         if place.is_behind_a_step() { membership.call_behind_a_step() } else { membership.call() };
     let id = call.id();
-    // Who has been kept from stopping once may stop: agents that talk on must not keep their leader at work for ever.
-    let letters = if matches!(place, Outlet::NextTurn(_)) && again {
+    // A session that was kept from stopping once may stop: talkative agents must not keep their leader at work for ever.
+    let messages = if matches!(place, Outlet::NextTurn(_)) && again {
         Ok(Vec::new())
     } else {
-        take(&mut call).await
+        receive(&mut call).await
     };
-    let said = match letters {
-        Ok(letters) if letters.is_empty() => Ok(()),
-        Ok(letters) => {
+    let said = match messages {
+        Ok(messages) if messages.is_empty() => Ok(()),
+        Ok(messages) => {
             let more = bus.look(|state| state.unread(membership.name()).count());
-            let words = claude_hook::context(&letters, membership.name(), more);
+            let words = claude_hook::context(&messages, membership.name(), more);
             let said = output::say_aside(place.answer(&words) + "\n").await;
             said.map_err(Failure::from)
         }
         Err(failure) => Err(failure),
     };
-    let settled = async { if said.is_ok() { call.said().await } else { call.give_back().await } };
-    match tokio::time::timeout(LIMIT, settled).await {
+    let settled = async { if said.is_ok() { call.said().await } else { call.requeue().await } };
+    match tokio::time::timeout(timeouts::HOOK, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
         Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
@@ -186,10 +184,13 @@ async fn tell(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Resu
     said
 }
 
-async fn take(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
+async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
-    let taken =
-        tokio::time::timeout(LIMIT, call.take(DeliveryMethod::Hook, claude_hook::pick())).await;
+    let taken = tokio::time::timeout(
+        timeouts::HOOK,
+        call.receive(DeliveryMethod::Hook, claude_hook::pick()),
+    )
+    .await;
     Ok(taken.map_err(|_| "timed out while reading the bus for the hook")??)
 }
 

@@ -1,21 +1,23 @@
-//! `peer`: the endpoint's tools for a session that nobody spawned.
+//! `peer`: the endpoint's tools for a session that no bridge has started.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::orchestrator;
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Membership};
 use crate::cli::open_bus::Outside;
-use crate::cli::{Failure, below_agent, find_project, open_bus, serve_mcp};
+use crate::cli::{
+    Failure, below_agent, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
+    signal_policy,
+};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::mcp::tools::endpoint_tools;
 use crate::mcp::{LazyMembership, ToolError};
 
-/// Who joins.
+/// Which team to join, and under which name.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PeerArguments {
     /// The name of this session in the team.
@@ -33,13 +35,13 @@ pub(crate) struct PeerArguments {
 }
 
 pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
-    // By a second name it would take that one's mail, and answer requests of its own.
+    // Under a second name the agent would receive that member's mail, and answer its own requests.
     if below_agent::is_below_an_agent() {
-        return below_agent::serve("join under another name");
+        return serve_endpoint::serve_instead_of("join under another name");
     }
     let project = find_project::find(arguments.project.as_deref())?;
     // Profiles are none of a peer's business, but where the bus may be is.
-    let networks = match orchestrator::load(&project.root, None) {
+    let networks = match load_config::load(&project.root, None) {
         Ok(config) => open_bus::networks(&config),
         Err(error) => {
             tracing::warn!("ignored the configuration: {error}");
@@ -54,15 +56,18 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
         roles: arguments.roles,
     };
     serve_mcp::run(async move || {
-        let membership = LazyMembership::new(move || take(outside.clone(), joining.clone()));
-        let server = endpoint_tools::server_of_peer(membership.clone(), &project.root);
-        serve_mcp::until_the_end(&server).await?;
-        serve_mcp::leave(&membership).await;
-        Ok(())
+        signal_policy::obey(async move |mut stop| {
+            let membership = LazyMembership::new(move || join(outside.clone(), joining.clone()));
+            let server = endpoint_tools::server_of_peer(membership.clone(), &project.root);
+            serve_mcp::until_the_end(&server, &mut stop).await;
+            serve_mcp::leave(&membership).await;
+            Ok(())
+        })
+        .await
     })
 }
 
-async fn take(outside: Outside, joining: Joining) -> Result<Membership, ToolError> {
+async fn join(outside: Outside, joining: Joining) -> Result<Membership, ToolError> {
     let bus = open_bus::open_bus_aside(outside).await?;
     Ok(bus.join(joining).await?)
 }

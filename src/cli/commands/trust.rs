@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::orchestrator;
-use crate::cli::{Failure, below_agent, find_project, output};
+use crate::cli::{
+    Failure, below_agent, find_project, hidden_agents, load_config, open_bus, output,
+};
 use crate::config::Brought;
-use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::terminal;
 use crate::team::Trust;
 use crate::workflow::plan::toml_plan;
@@ -34,7 +34,7 @@ pub(crate) struct TrustArguments {
 
 pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     below_agent::refuse_to("give its user's approval")?;
-    let trust = store();
+    let trust = load_config::trust_store();
     if arguments.list {
         return list(&trust);
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if !agreed {
         return Err("not approved: the settings shown above stay ignored".into());
     }
-    below_agent::refuse_an_agents_yes()?;
+    refuse_an_agents_yes()?;
     trust.add(&file)?;
     output::tell(
         "Approved in its current version; any change to the file needs a new approval. Limits \
@@ -159,14 +159,28 @@ fn asking(path: Option<&Path>) -> Result<Option<UntrustedFile>, Failure> {
         let (file, lines) = (written.brought(plan), written.gates());
         return Ok((!lines.is_empty()).then_some(UntrustedFile { file, lines }));
     }
-    let config = orchestrator::load(&find_project::find(path)?.root, None)?;
+    let config = load_config::load(&find_project::find(path)?.root, None)?;
     let file = config.project_file().filter(|file| file.needs_yes());
     Ok(file.map(|file| UntrustedFile { file: file.file.clone(), lines: file.lines() }))
 }
 
-/// Returns where this user's yeses are kept.
-pub(crate) fn store() -> Trust {
-    Trust::kept_in(StateDirectory::of_process().as_ref())
+/// Refuses a yes that an agent at work may be saying: below it, where it cannot be seen from here, or without a terminal, as what has
+/// left the tree of its agent (`at`, `systemd-run`) has none. While no agent is at work, containers and CI need neither.
+fn refuse_an_agents_yes() -> Result<(), Failure> {
+    if let Some(agent) = open_bus::agent_out_of_sight()? {
+        return Err(hidden_agents::hides(&agent, "give its user's approval").into());
+    }
+    if !stdin().is_terminal()
+        && !terminal::is_there()
+        && let Some(agent) = open_bus::agent_at_work(hidden_agents::any_agent)?
+    {
+        return Err(format!(
+            "this process has no terminal, and `{agent}` is a live agent, which cannot give its \
+             user's approval. Run this in a terminal, or stop `{agent}` first"
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// Asks at the terminal. All but a clear yes is no, and so is what was typed before the question.

@@ -1,7 +1,7 @@
-//! `watch`: one line a message for a member, as it comes, and nothing else.
+//! `watch`: one line for each new message of a member, and nothing else.
 //!
-//! It is a doorbell: it hands nothing over and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor
-//! tool does, an idle session hears of a message within moments. It ends when nobody reads it any more, or on a signal.
+//! It only reads: it delivers and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor tool does, an
+//! idle session hears of a message within moments. It ends when its output has no reader, or on a signal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,25 +14,19 @@ use crate::bus::state::State;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::cli::claude_session::ClaudeSession;
-use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
+use crate::cli::{Failure, find_project, open_bus, output, serve_mcp, signal_policy};
 use crate::delivery::watch_line::{self, AnnouncedMessages};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
-use crate::sys::process;
-use crate::sys::signal_streams::Shutdown;
+use crate::sys::backoff::Backoff;
 
-/// What the program is called.
-const NAME: &str = "cli-team-bridge";
-
-/// How often it looks around: for what nobody told, for a bus, and for a reader that is gone.
+/// How often it checks for changes without a notification, for a bus, and for a reader that is gone.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
-/// Without notifications it looks this often, doubling while nothing happens.
-const FIRST_LOOK: Duration = Duration::from_millis(50);
-/// A message is then told at most this late.
-const LAST_LOOK: Duration = Duration::from_millis(500);
+/// The pauses between looks without notifications while nothing happens; a message is reported at most the longest of them late.
+const LOOKS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
 
-/// For whom it watches.
+/// Whose messages it watches.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WatchArguments {
     /// The member to watch for [default: this session's own name, else the project's orchestrator].
@@ -48,50 +42,23 @@ pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     let directory = project.bus_directory();
     let watch = Watch::new(arguments.name);
     serve_mcp::run(async move || {
-        let mut shutdown = Shutdown::listen()?;
-        tokio::select! {
-            watched = watch.go_on(&directory) => watched,
-            signal = shutdown.recv() => {
-                tracing::debug!("ending on {signal}");
-                Ok(())
+        signal_policy::obey(async move |mut stop| {
+            tokio::select! {
+                watched = watch.go_on(&directory) => watched,
+                signal = stop.next() => {
+                    tracing::debug!("ending on {signal}");
+                    Ok(())
+                }
             }
-        }
+        })
+        .await
     })
 }
 
-/// Returns the command by which a model that works in the current directory watches a project. The short one where that will do.
-pub(crate) fn command(project: &Path) -> String {
-    let search_path = std::env::var_os("PATH");
-    let found = process::find_program(Path::new(NAME), search_path.as_deref());
-    let real = |path: PathBuf| std::fs::canonicalize(path).ok();
-    let own = std::env::current_exe().ok().and_then(real);
-    let program = match own {
-        Some(own) if found.and_then(real).as_ref() != Some(&own) => quoted(&own),
-        _ => NAME.to_owned(),
-    };
-    let is_found = find_project::find(None).is_ok_and(|found| found.root == project);
-    if is_found {
-        format!("{program} watch")
-    } else {
-        format!("{program} watch --project {}", quoted(project))
-    }
-}
-
-/// Writes a path as a word of a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-/// Who is watched for, and what has been told.
+/// Whose messages are watched, and which were announced.
 struct Watch {
     chosen: Option<Name>,
-    kin: ClaudeSession,
+    client: ClaudeSession,
     /// Whose messages have been told last.
     name: Option<Name>,
     doorbell: AnnouncedMessages,
@@ -99,7 +66,7 @@ struct Watch {
 
 /// Why following a bus has ended.
 enum WatchEnd {
-    /// Nobody reads any more.
+    /// The output has no reader any more.
     Unread,
     /// The bus was removed; another one may come.
     Removed,
@@ -109,13 +76,13 @@ impl Watch {
     fn new(chosen: Option<Name>) -> Self {
         Self {
             chosen,
-            kin: ClaudeSession::look(),
+            client: ClaudeSession::look(),
             name: None,
             doorbell: AnnouncedMessages::default(),
         }
     }
 
-    /// Watches whatever bus is there, until nobody reads any more.
+    /// Watches the bus that is there, until the output has no reader.
     async fn go_on(mut self, directory: &Path) -> Result<(), Failure> {
         let changed = Arc::new(Notify::new());
         let origin = open_bus::proven(open_bus::foreign(false));
@@ -137,7 +104,7 @@ impl Watch {
     }
 
     async fn follow(&mut self, bus: &mut Follower, changed: &Notify) -> Result<WatchEnd, Failure> {
-        let mut pause = FIRST_LOOK;
+        let mut looks = LOOKS;
         loop {
             match bus.look() {
                 Err(LogError::Removed) => return Ok(WatchEnd::Removed),
@@ -149,10 +116,12 @@ impl Watch {
             if (!is_quiet && output::say_aside(lines).await.is_err()) || !output::has_reader() {
                 return Ok(WatchEnd::Unread);
             }
-            pause = match bus.listening() {
+            if !is_quiet {
+                looks.reset();
+            }
+            let pause = match bus.listening() {
                 Listening::Notified => LOOK_AROUND,
-                Listening::Polled if is_quiet => (pause * 2).min(LAST_LOOK),
-                Listening::Polled => FIRST_LOOK,
+                Listening::Polled => looks.next_pause(),
             };
             // The time being up is a reason to look, too.
             let _ = tokio::time::timeout(pause, changed.notified()).await;
@@ -187,7 +156,7 @@ impl Watch {
         if self.chosen.is_some() {
             return self.chosen.clone();
         }
-        if let Some(member) = self.kin.member(state) {
+        if let Some(member) = self.client.member(state) {
             return Some(member.name.clone());
         }
         let before = self.name.as_ref().filter(|name| state.live(name).is_some());
@@ -196,16 +165,5 @@ impl Watch {
             .into_iter()
             .find(|session| session.kind == MemberKind::Orchestrator);
         before.or(lead.map(|session| &session.name)).or(self.name.as_ref()).cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted(Path::new("/a/b-c_1.d")), "/a/b-c_1.d");
-        assert_eq!(quoted(Path::new("/a b/$(c)'s")), "'/a b/$(c)'\\''s'");
     }
 }

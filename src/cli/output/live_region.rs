@@ -49,7 +49,7 @@ impl Region {
         lifted + &self.lay()
     }
 
-    /// Takes note that somebody has typed a line, which the terminal itself has shown.
+    /// Notes that the person has typed a line, which the terminal itself has shown.
     pub(crate) fn typed(&mut self, line: &str, width: usize) {
         let before = self.question.as_deref().unwrap_or_default();
         let line = measure_text_width(before) + measure_text_width(line.trim_end());
@@ -80,7 +80,7 @@ impl Region {
         self.painted() + question
     }
 
-    /// Takes what is on the terminal for somebody else's: the next lines come below.
+    /// Treats the present contents of the terminal as foreign: the next lines come below.
     pub(crate) fn forget(&mut self) {
         (self.lines, self.moved) = (Vec::new(), 0);
     }

@@ -10,13 +10,14 @@ mod live_region;
 
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use console::Term;
 
 use self::live_region::Region;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
+use crate::sys::mutex::lock;
 
 /// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.
 static REGION: Mutex<Option<Region>> = Mutex::new(None);
@@ -33,9 +34,9 @@ pub(super) struct Painting {
     pub(super) lines: Vec<String>,
     /// What is asked below them.
     pub(super) question: Option<String>,
-    /// Lines that somebody has typed there since the last painting, with their ends.
+    /// Lines typed there since the last painting, with their ends.
     pub(super) typed: Vec<String>,
-    /// Whether somebody else has used the terminal since then.
+    /// Whether another program has used the terminal since then.
     pub(super) anew: bool,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn can_paint() -> bool {
     io::stderr().is_terminal() && !console::is_dumb()
 }
 
-/// Says whether colours are wanted there.
+/// Says whether to use colours there.
 pub(super) fn wants_colours() -> bool {
     console::colors_enabled_stderr()
 }
@@ -129,12 +130,12 @@ pub(super) fn tell(line: &str) {
     above(&format!("{line}\n"));
 }
 
-/// Prints a line of what was asked for.
+/// Prints a line of output.
 pub(super) fn say(line: &str) {
     write(&mut io::stdout(), &format!("{}\n", seen(line)));
 }
 
-/// Prints what was asked for, and tells whether somebody has read on so far. It waits for who reads, but not on this thread.
+/// Prints output, and returns an error once the reader is gone. It waits for a slow reader, but not on this thread.
 pub(super) async fn say_aside(text: String) -> io::Result<()> {
     let text = seen(&text);
     let said = tokio::task::spawn_blocking(move || {
@@ -145,7 +146,7 @@ pub(super) async fn say_aside(text: String) -> io::Result<()> {
     said.await.map_err(io::Error::other)?
 }
 
-/// Says whether anybody can still read what is printed.
+/// Says whether stdout still has a reader.
 pub(super) fn has_reader() -> bool {
     closed_pipe::is_there(io::stdout())
 }
@@ -185,11 +186,11 @@ fn coloured(line: &str) -> String {
 
 fn held() -> MutexGuard<'static, Option<Region>> {
     // What a panic has left there is still what is on the terminal.
-    REGION.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&REGION)
 }
 
 fn write(to: &mut dyn Write, text: &str) {
-    // Nobody reads it any more, and there is no other place to say so.
+    // Stderr has no reader any more, and there is no other place to say so.
     let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
 }
 

@@ -1,6 +1,7 @@
 //! What of a project's own file needs its user's yes.
 
 use super::TestDirectories;
+use crate::config::defaults::{AGENTS, RETENTION_DAYS, UNREAD};
 use crate::config::{Brought, Config, Resume};
 use crate::domain::name::Name;
 
@@ -100,11 +101,11 @@ fn before_the_yes_no_limit_is_raised_and_nothing_more_passes_into_gates() {
             .map(|(name, value)| (name.into(), value.into()))
             .into_iter()
     };
-    assert_eq!(config.limits().agents.value, 5);
-    assert_eq!(config.limits().unread.value, 7);
+    assert_eq!(config.limits().number(&AGENTS).value, 5);
+    assert_eq!(config.limits().number(&UNREAD).value, 7);
     assert_eq!(config.gate_environment(own(), |_| true).len(), 1);
     config.agree();
-    assert_eq!(config.limits().agents.value, 6);
+    assert_eq!(config.limits().number(&AGENTS).value, 6);
     assert_eq!(config.gate_environment(own(), |_| true).len(), 2);
     assert!(config.unagreed().is_none());
     let taken_back = |file: &Brought| {
@@ -217,9 +218,9 @@ fn keeping_the_log_for_a_shorter_or_a_longer_time_needs_a_yes() {
         let project = format!("[limits]\nretention_days = {days}");
         check(&project, &[line]);
         let mut config = load(&project);
-        assert_eq!(config.limits().retention_days.value, 30);
+        assert_eq!(config.limits().number(&RETENTION_DAYS).value, 30);
         config.agree();
-        assert_eq!(config.limits().retention_days.value, days);
+        assert_eq!(config.limits().number(&RETENTION_DAYS).value, days);
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::TestDirectories;
+use crate::config::defaults::{AGENTS, STALL_SECONDS, UNREAD};
 use crate::config::{Command, Load, MidTurn, Sourced, ValueOrigin};
 use crate::domain::permission::Policy;
 
@@ -181,9 +182,9 @@ fn later_limits_win_one_by_one_and_each_knows_its_layer() {
         .explicit("[limits]\nqueued_tasks = 20\nallow_network_file_system = true");
     let config = place.load().unwrap();
     let limits = config.limits();
-    assert_eq!((limits.agents.value, limits.unread.value), (2, 16));
-    assert!(limits.agents.is_from_project() && !limits.unread.is_from_project());
+    assert_eq!((limits.number(&AGENTS).value, limits.number(&UNREAD).value), (2, 16));
+    assert!(limits.number(&AGENTS).is_from_project() && !limits.number(&UNREAD).is_from_project());
     assert!(limits.allow_network_file_system.value);
-    assert_eq!(limits.stall_seconds.value, 300);
+    assert_eq!(limits.number(&STALL_SECONDS).value, 300);
     assert_eq!(limits.team().queued_tasks, 20);
 }

@@ -1,6 +1,7 @@
 //! The configuration on real files in a temporary home and project.
 
 mod brought;
+mod documented;
 mod layers;
 mod profiles;
 mod refusals;

@@ -18,18 +18,18 @@ pub fn pick() -> Pick {
     }
 }
 
-/// Writes the prompt of a task: who the agent is where it does not know yet, what others said, and what to do.
+/// Writes the prompt of a task: the introduction where the agent has had none, the messages, and the task.
 pub fn task_prompt<'r>(
-    primer: Option<&str>,
-    letters: &[LoadedMessage],
+    introduction: Option<&str>,
+    messages: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,
 ) -> String {
     let mut parts = Vec::new();
-    parts.extend(primer.map(str::to_owned));
-    if !letters.is_empty() {
-        parts.push(frame(letters, reader, more));
+    parts.extend(introduction.map(str::to_owned));
+    if !messages.is_empty() {
+        parts.push(frame(messages, reader, more));
     }
     parts.push(format!("Your task: {task}"));
     parts.join("\n\n")

@@ -6,11 +6,11 @@ use crate::delivery::message_frame::frame;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// What the model is asked to do with them.
+/// What the model is asked to do with the messages.
 const REQUEST: &str = "These arrived while you worked. Answer with send_message if needed; \
 get_task_result returns the result of a finished task.";
 
-/// Which messages go into a session at once: the oldest ones, as many as its client takes without cutting.
+/// The messages of one hook call: the oldest ones, as many as the client takes without cutting.
 pub fn pick() -> Pick {
     Pick {
         only: None,
@@ -22,7 +22,7 @@ pub fn pick() -> Pick {
     }
 }
 
-/// Writes what the model is told.
-pub fn context(letters: &[LoadedMessage], reader: &Name, more: usize) -> String {
-    format!("{}\n\n{REQUEST}", frame(letters, reader, more))
+/// Writes the additional context.
+pub fn context(messages: &[LoadedMessage], reader: &Name, more: usize) -> String {
+    format!("{}\n\n{REQUEST}", frame(messages, reader, more))
 }

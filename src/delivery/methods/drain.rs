@@ -1,10 +1,10 @@
-//! Drain: unread messages as the answer to an agent that asks for them in its turn.
+//! Drain: unread messages as the answer to an agent that asks for them during its turn.
 
 use crate::bus::LoadedMessage;
 use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
 
-/// What the model is told about them.
+/// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!(
@@ -12,13 +12,13 @@ fn request(reader: Reader<'_>) -> String {
     )
 }
 
-/// Writes the texts that the agent is given: one, because each would be a message of its own.
+/// Writes the answer: a single text, because the agent makes each text a message of its own.
 pub fn drained_texts<'r>(
-    letters: &[LoadedMessage],
+    messages: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> Vec<String> {
     let reader = reader.into();
-    let frame = frame(letters, reader, more);
+    let frame = frame(messages, reader, more);
     vec![format!("{frame}\n\n{}", request(reader))]
 }

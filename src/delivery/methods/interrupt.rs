@@ -1,25 +1,25 @@
-//! Interrupt: where nothing gets into a running turn, urgent messages end it, and the agent is prompted again with both.
+//! Interrupt: where no method gets into a running turn, an urgent message ends it, and the next prompt has the messages and the task.
 
 use super::before_task;
 use crate::bus::LoadedMessage;
-use crate::delivery::policy::{Busy, Mail};
+use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 
-/// What an agent is told whose turn was ended for a message.
+/// The introduction to a task whose turn was interrupted.
 const INTERRUPTED: &str = "Your turn was interrupted for the messages below. Handle them, then \
                            check how far you got with your task, and continue from there.";
 
-/// Says whether a turn is ended for its mail. Once is enough: an agent that does not end its turn goes on undisturbed.
-pub(crate) fn is_due(mail: &Mail, busy: &Busy) -> bool {
-    mail.urgent.is_some() && !busy.reach.is_any() && !busy.interrupted
+/// Says whether pending mail interrupts the turn. Once is enough: an agent that ignores the cancel request continues undisturbed.
+pub(crate) fn is_due(mail: &PendingMail, turn: &RunningTurn) -> bool {
+    mail.urgent.is_some() && !turn.reach.is_any() && !turn.interrupted
 }
 
-/// Writes the prompt with which the same task goes on.
+/// Writes the prompt that continues the interrupted task.
 pub fn again_prompt<'r>(
-    letters: &[LoadedMessage],
+    messages: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,
 ) -> String {
-    before_task::task_prompt(Some(INTERRUPTED), letters, reader, more, task)
+    before_task::task_prompt(Some(INTERRUPTED), messages, reader, more, task)
 }

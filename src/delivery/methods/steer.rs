@@ -1,4 +1,4 @@
-//! Steer: unread messages put into a running turn by the bridge, where the agent offers that.
+//! Steer: the bridge puts unread messages into a running turn, where the agent offers that.
 
 use std::time::Duration;
 
@@ -7,19 +7,15 @@ use tokio::time::Instant;
 use crate::bus::LoadedMessage;
 use crate::delivery::capabilities::SteerWhen;
 use crate::delivery::message_frame::frame;
-use crate::delivery::policy::{Busy, Mail};
+use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
+use crate::sys::backoff::Backoff;
 
-/// How long an agent may take to say whether it has taken them. Real ones answer within milliseconds, but for a busy machine.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+/// The pauses between attempts while the agent says that it has no turn: it is between two, or has not begun the one yet. Half a
+/// minute is often enough, as each attempt is recorded.
+const ATTEMPTS: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(32));
 
-/// When it is tried again after the agent has said that it has no turn: it is between two, or has not begun the one yet.
-const AGAIN: Duration = Duration::from_secs(1);
-
-/// How often that doubles while the agent goes on to say so: half a minute is often enough, as each attempt is written down.
-const MOST_DOUBLINGS: u32 = 5;
-
-/// What the model is told about them.
+/// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!(
@@ -27,29 +23,29 @@ fn request(reader: Reader<'_>) -> String {
     )
 }
 
-/// Says when the mail is to be put into the turn: now, at some time, or not as things are.
-pub(crate) fn due(mail: &Mail, when: SteerWhen, busy: &Busy) -> Option<Instant> {
+/// Returns when to steer pending mail into the turn; `None` while something stands against it.
+pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Option<Instant> {
     mail.newest?;
-    let waits = busy.asking || (when == SteerWhen::BetweenCalls && busy.calls);
-    if busy.steering || (waits && mail.urgent.is_none()) {
+    let waits = turn.asking || (when == SteerWhen::BetweenCalls && turn.calls);
+    if turn.steering || (waits && mail.urgent.is_none()) {
         return None;
     }
-    Some(busy.not_before.map_or(busy.now, |at| at.max(busy.now)))
+    Some(turn.not_before.map_or(turn.now, |at| at.max(turn.now)))
 }
 
-/// Returns how long to wait after so many attempts in vain.
+/// Returns the pause after a number of failed attempts.
 pub fn pause(in_vain: u32) -> Duration {
-    AGAIN * 2u32.pow(in_vain.saturating_sub(1).min(MOST_DOUBLINGS))
+    ATTEMPTS.pause_after(in_vain)
 }
 
-/// Writes what is put into the turn.
+/// Writes the text that is put into the turn.
 pub fn steer_text<'r>(
-    letters: &[LoadedMessage],
+    messages: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> String {
     let reader = reader.into();
-    format!("{}\n\n{}", frame(letters, reader, more), request(reader))
+    format!("{}\n\n{}", frame(messages, reader, more), request(reader))
 }
 
 #[cfg(test)]

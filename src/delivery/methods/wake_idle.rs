@@ -1,7 +1,6 @@
-//! Wake: a prompt of its own for an idle agent that has mail.
+//! Wake: a prompt of its own for an idle agent with pending mail. Decides which messages wake, when, and in what words.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -13,28 +12,26 @@ use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
+use crate::domain::timeouts;
 
-/// After words were put before a model, what comes within this is gathered: the first message goes at once, and the many that
-/// may follow it go together.
-pub const GATHER: Duration = Duration::from_millis(200);
-
-/// What the model is asked to do with them.
+/// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!("Answer with {tool} if needed.")
 }
 
-/// Mail of wakes that failed, as it was when they began: it is offered again only with other mail, or with a task.
+/// The messages of failed wakes, as they were when the wakes began: they are offered again only with other messages, or with a task.
 ///
-/// A message that need not be seen any more and then is to be seen after all, as that of a request which is open again, is other
-/// mail, in its old place.
+/// A message whose delivery had ended and which becomes unread again, as that of a request which is open again, counts as another
+/// message, under its old number.
 #[derive(Debug, Default)]
 pub struct Tried(BTreeMap<MessageId, Delivery>);
 
 impl Tried {
-    /// Returns what a wake tries that has these in its prompt: with them all unread mail up to that place, as the prompt may be full.
-    pub fn by(state: &State, name: &Name, letters: &[LoadedMessage], newest: u64) -> Self {
-        let taken = letters.iter().map(|letter| &letter.header);
+    /// Returns the messages that a wake tries: those in its prompt, and all other unread messages up to the newest, as the prompt may
+    /// be full.
+    pub fn by(state: &State, name: &Name, messages: &[LoadedMessage], newest: u64) -> Self {
+        let taken = messages.iter().map(|message| &message.header);
         let newest = taken.clone().map(|header| header.seq).fold(newest, u64::max);
         let taken = taken.filter_map(|header| state.message(&header.id));
         let left = state.unread(name);
@@ -44,12 +41,12 @@ impl Tried {
         Self(each.collect())
     }
 
-    /// Adds what another wake has tried.
+    /// Adds the messages of another wake.
     pub fn add(&mut self, more: Self) {
         self.0.extend(more.0);
     }
 
-    /// Forgets what has come to an end since, so that it is other mail should it come again.
+    /// Forgets the messages whose delivery has ended since, so that they count as others should they become unread again.
     pub fn forget_ended(&mut self, state: &State, name: &Name) {
         self.0.retain(|id, before| {
             let message = state.message(id);
@@ -63,7 +60,8 @@ impl Tried {
     }
 }
 
-/// Says whether a message has been in the inbox or in hands ever since: what was in hands and comes anew was in nobody's yet.
+/// Says whether a message has been unread or in flight ever since. One that was in flight and is newly unread has never been in
+/// flight before.
 fn is_as_before(before: Delivery, now: Option<Delivery>) -> bool {
     let new = Delivery::Unread { last: None };
     match now {
@@ -73,12 +71,12 @@ fn is_as_before(before: Delivery, now: Option<Delivery>) -> bool {
     }
 }
 
-/// Returns the place of the newest unread message that is worth a turn, but for those of wakes that failed.
+/// Returns the number of the newest unread message that is worth a turn, without those of failed wakes.
 pub fn worth_a_turn(state: &State, name: &Name, tried: &Tried) -> Option<u64> {
     waking(state, name, tried).map(|message| message.seq).max()
 }
 
-/// Returns the unread messages that are worth a turn, but for those of wakes that failed.
+/// Returns the unread messages that are worth a turn, without those of failed wakes.
 pub fn waking<'a>(
     state: &'a State,
     name: &'a Name,
@@ -88,12 +86,12 @@ pub fn waking<'a>(
     waking.filter(|message| !tried.has(message, name))
 }
 
-/// Says when mail may wake an agent, given when it was last woken: at once, unless that was just now.
+/// Returns when pending mail may wake an agent that was last woken at some time: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
-    woken.map_or(now, |woken| (woken + GATHER).max(now))
+    woken.map_or(now, |woken| (woken + timeouts::GATHER_MESSAGES).max(now))
 }
 
-/// Which messages an agent is woken with: all that came together, as far as one prompt carries them.
+/// The messages of one wake: all that came together, as far as one prompt carries them.
 pub fn pick(prompt_bytes: usize) -> Pick {
     Pick {
         only: None,
@@ -107,21 +105,23 @@ pub fn pick(prompt_bytes: usize) -> Pick {
 
 /// Writes the prompt that wakes.
 pub fn wake_prompt<'r>(
-    primer: Option<&str>,
-    letters: &[LoadedMessage],
+    introduction: Option<&str>,
+    messages: &[LoadedMessage],
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> String {
     let reader = reader.into();
     let mut parts = Vec::new();
-    parts.extend(primer.map(str::to_owned));
-    parts.push(frame(letters, reader, more));
+    parts.extend(introduction.map(str::to_owned));
+    parts.push(frame(messages, reader, more));
     parts.push(request(reader));
     parts.join("\n\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use std::sync::Arc;
 
     use super::*;
@@ -130,7 +130,7 @@ mod tests {
     use crate::bus::{Bus, Claimed, Joining, Membership};
     use crate::domain::ids::RequestId;
     use crate::domain::member::{Departure, MemberKind};
-    use crate::domain::message::DeliveryMethod;
+    use crate::domain::messaging::DeliveryMethod;
     use crate::sys::clock;
 
     async fn join(bus: &Bus, name: &str) -> Membership {
@@ -166,16 +166,16 @@ mod tests {
         let mut tried = Tried::default();
         let first = newest(&bus, &ann, &tried);
         let place = first.expect("a request wakes");
-        // The wake comes too late, has nothing in its hands, and has tried nothing.
+        // The wake comes too late: it has received nothing and has tried nothing.
         claim_and_leave(carl, &request).await;
         assert_eq!(newest(&bus, &ann, &tried), first, "in its old place");
 
         // A wake fails that has it in its prompt.
         let mut wake = ann.call();
-        let letters = wake.take(DeliveryMethod::Prompt, pick(10_000)).await.unwrap();
-        assert!(!letters.is_empty());
-        tried.add(bus.look(|state| Tried::by(state, ann.name(), &letters, place)));
-        wake.give_back().await.unwrap();
+        let messages = wake.receive(DeliveryMethod::Prompt, pick(10_000)).await.unwrap();
+        assert!(!messages.is_empty());
+        tried.add(bus.look(|state| Tried::by(state, ann.name(), &messages, place)));
+        wake.requeue().await.unwrap();
         bus.look(|state| tried.forget_ended(state, ann.name()));
         assert_eq!(newest(&bus, &ann, &tried), None, "it was tried");
         claim_and_leave(dora, &request).await;

@@ -11,7 +11,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use super::read_line::{self, Heard, IdScan, Refused};
 use crate::bus::Answer;
 use crate::sys::bounded_lines::{Line, Lines};
+use crate::sys::mutex::lock;
 use crate::sys::pipe_backlog::Inflow;
 
 /// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
@@ -398,7 +399,7 @@ struct ByteCount {
 impl ByteCount {
     /// Returns how many bytes the client has written, those included that are not read yet, as far as that can be told.
     fn said(&self) -> u64 {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = lock(&self.read);
         *read + self.inflow.unread()
     }
 }
@@ -417,7 +418,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        let mut read = this.gauge.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = lock(&this.gauge.read);
         let polled = Pin::new(&mut this.input).poll_read(context, buffer);
         *read += (buffer.filled().len() - before) as u64;
         polled

@@ -16,7 +16,7 @@ use crate::sys::pipe_backlog::Inflow;
 /// more must not keep the process.
 const LAST_ANSWERS: Duration = Duration::from_secs(6);
 
-/// How long calls may take to give back what they hold at the end.
+/// How long calls may take at the end to requeue the messages that they hold.
 const LAST_CALLS: Duration = Duration::from_secs(2);
 
 /// Why a server has ended.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
 use crate::bus::{LoadedMessage, Membership};
-use crate::domain::message::{MessageKind, Priority};
+use crate::domain::messaging::{MessageKind, Priority};
 use crate::domain::time::iso8601;
 
 /// A message.
@@ -104,7 +104,7 @@ impl MessageView {
     }
 }
 
-/// Returns letters as a tool shows them.
-pub(crate) fn views(letters: Vec<LoadedMessage>) -> Vec<MessageView> {
-    letters.into_iter().map(MessageView::from).collect()
+/// Returns messages as a tool shows them.
+pub(crate) fn views(messages: Vec<LoadedMessage>) -> Vec<MessageView> {
+    messages.into_iter().map(MessageView::from).collect()
 }

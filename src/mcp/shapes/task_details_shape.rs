@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::error_class;
 use crate::domain::limits;
-use crate::domain::task::TaskError;
-use crate::domain::task_result::{Details, FailedCall, FileChange, Usage};
+use crate::domain::task::result::{Details, FailedCall, FileChange, Usage};
+use crate::domain::task::{TaskError, error_class};
 use crate::domain::time::iso8601;
 
 /// What went wrong with a task.
@@ -85,7 +84,7 @@ impl From<Usage> for UsageView {
             output_tokens: usage.output_tokens,
             cached_tokens: usage.cached_tokens,
             total_tokens: usage.total_tokens,
-            cost: cost.as_ref().map(crate::domain::task_result::Money::amount),
+            cost: cost.as_ref().map(crate::domain::task::result::Money::amount),
             currency: cost.map(|cost| cost.currency),
             context_used: usage.context_used,
             context_size: usage.context_size,
@@ -201,7 +200,7 @@ fn part<T, V: From<T>>(items: Vec<T>, offset: usize, end: usize) -> Vec<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::task_result::{Change, ChangeSource};
+    use crate::domain::task::result::{Change, ChangeSource};
 
     #[test]
     fn the_parts_of_long_lists_make_up_the_whole() {

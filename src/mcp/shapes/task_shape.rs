@@ -161,7 +161,7 @@ pub(crate) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
 /// Hands the notice of a task's end to the call that brings the end of its output, so that one stands and falls with the other.
 pub(crate) async fn take_notice(caller: &mut Caller, output: &TaskOutput) {
     if output.is_the_end()
-        && let Err(error) = caller.call.take_notice(output.task.id.clone()).await
+        && let Err(error) = caller.call.receive_notice(output.task.id.clone()).await
     {
         // Then the notice comes besides.
         tracing::debug!("failed to receive the notice of a task: {error}");

@@ -11,7 +11,7 @@ use super::fixture::{Client, PATIENCE, Team};
 use crate::bus::Membership;
 use crate::bus::rules::Pick;
 use crate::bus::state::State;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::mcp::tools::endpoint_tools;
 use crate::mcp::{About, AnyTool, Caller, LazyMembership, Server, ServerEnd, Tool, ToolError};
 
@@ -39,7 +39,7 @@ impl Tool for Odd {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let pick =
             Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 };
-        let taken = caller.call.take(DeliveryMethod::Pull, pick).await?;
+        let taken = caller.call.receive(DeliveryMethod::Pull, pick).await?;
         self.took.send(taken.len()).unwrap();
         match input.then.as_str() {
             "panic" => panic!("at /project/.claude/bridge/log"),

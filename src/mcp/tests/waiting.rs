@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::fixture::{Client, Team, shape};
 use crate::bus::rules::{Operation, Pick};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;

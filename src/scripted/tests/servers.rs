@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::RawClient;
-use crate::scripted::agent_loop::Ending;
+use crate::scripted::play::agent_loop::Ending;
 
 /// An MCP server in shell: it answers three requests in the order in which they come, says in the last answer where and
 /// as whom it runs, and leaves a file when its stdin ends.

@@ -1,5 +1,5 @@
-//! Reading files that others may have put in their place: a named pipe, a device or a file of the kernel in the place of a file is
-//! neither waited for nor read without end.
+//! Reads files that other programs may have replaced: a named pipe, a device or a file of the kernel in the place of a file is neither
+//! waited for nor read without end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};

@@ -1,7 +1,7 @@
-//! Files below a directory, reached by its descriptor: no path, link or change of links in between leads out of it.
+//! Opens files below a directory by its descriptor: no path, link or change of links in between leads out of it.
 //!
-//! No link is followed at all, not even one that stays inside: whoever wants that resolves the path first. So what was judged
-//! is what is opened. Where the kernel can (Linux 5.6), one `openat2` does it; elsewhere every part is opened by itself.
+//! No link is followed, not even one that stays inside: a caller that wants that resolves the path first. So the file that was judged
+//! is the file that is opened. Where the kernel can (Linux 5.6), one `openat2` does it; elsewhere every part is opened by itself.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ pub struct Beneath {
     root: OwnedFd,
 }
 
-/// Why a file below a directory cannot be had.
+/// Why a file below a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BeneathError {
     /// The path leads out of the directory.
@@ -32,7 +32,7 @@ pub enum BeneathError {
         /// How long it may be.
         limit: u64,
     },
-    /// The system says no.
+    /// The system refuses.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -45,7 +45,7 @@ enum Purpose {
 }
 
 impl Purpose {
-    /// Nothing is waited for, not even the other end of a pipe, and no terminal becomes ours.
+    /// Opening waits for nothing, not even for the other end of a pipe, and no terminal becomes ours.
     fn flags(self) -> OFlags {
         let always = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         match self {
@@ -82,8 +82,8 @@ impl Beneath {
         Ok(bytes)
     }
 
-    /// Replaces what is in a regular file, which is made where it is not there; its directory must be. A crash in between
-    /// leaves the beginning of the new content.
+    /// Replaces the content of a regular file, and creates a missing one in an existing directory. A crash in between leaves the
+    /// beginning of the new content.
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<(), BeneathError> {
         let mut file = self.file(path, Purpose::Write)?;
         // Not while opening: only now it is known to be a regular file.
@@ -99,7 +99,7 @@ impl Beneath {
         }
         let opened = self.descriptor(path, purpose).map_err(|error| match error {
             Errno::XDEV | Errno::LOOP => BeneathError::Outside,
-            // A pipe that nobody reads, or a directory.
+            // A pipe without a reader, or a directory.
             Errno::NXIO | Errno::ISDIR => BeneathError::NotAFile,
             error => BeneathError::Io(error.into()),
         })?;

@@ -1,6 +1,6 @@
 //! The operations on durable files that a log needs, as a trait, so that a test can cut the power between any two of them.
 //!
-//! Nothing here follows a symlink in the last part of a path, and every file that is made is its owner's alone.
+//! None follows a symlink in the last part of a path, and each new file is its owner's alone.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -21,12 +21,12 @@ const FILE_MODE: u32 = 0o600;
 /// The owner's alone, as every directory of a bus.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// A directory that everybody may read: what is not ours alone, as `.claude`.
+/// A directory that all users may read, as `.claude`, which is not ours alone.
 const OWNER_WRITES: u32 = 0o755;
-/// Whoever may write into a directory may replace what is in it.
+/// A user who may write into a directory may replace its files.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Which file or directory it is, whatever its name.
+/// The identity of a file or directory, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// The device.
@@ -41,12 +41,12 @@ impl From<&Metadata> for FileIdentity {
     }
 }
 
-/// Which directory it is, and when names in it last changed.
+/// The identity of a directory, and when its names last changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Which.
+    /// The directory.
     pub identity: FileIdentity,
-    /// When, in nanoseconds since 1970, as coarse as the system's clock tick.
+    /// The time in nanoseconds since 1970, as coarse as the system's clock tick.
     pub modified_ns: i128,
 }
 
@@ -58,14 +58,14 @@ pub trait Disk: Send + Sync {
     /// Opens a file for reading and appending.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Gives a file another name, in place of what has it.
+    /// Renames a file, and replaces the file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, which must be free. Where the file system has no way to do that in one step, two who do it at
-    /// once can both succeed: then they need a lock.
+    /// Renames a file; the name must be free. Where the file system cannot do that in one step, two callers at once can both succeed: then
+    /// they need a lock.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Takes a name away.
+    /// Removes a name.
     fn unlink(&self, path: &Path) -> io::Result<()>;
 
     /// Returns the names in a directory, in no order.
@@ -239,7 +239,7 @@ fn rename_in_one_step(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// For file systems with links. A crash between the two steps leaves both names, which hurts nobody.
+/// For file systems with links. A crash between the two steps leaves both names, which does no harm.
 fn rename_by_a_link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)?;
     fs::remove_file(from)
@@ -266,9 +266,9 @@ fn is_unsupported(error: &io::Error) -> bool {
 /// Where writes to a file go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// Behind what is there, always.
+    /// Always at the end.
     AtTheEnd,
-    /// Where the writer says.
+    /// At the position that the writer chooses.
     Anywhere,
 }
 

@@ -1,4 +1,4 @@
-//! Locks between processes: one that is waited for with a deadline, and one that says that somebody lives.
+//! Locks between processes: a write lock with a deadline, and a lock that is held for as long as a session lives.
 //!
 //! Both are `flock(2)`: they belong to the open file, and the system frees them when the last process that has it open is gone.
 
@@ -6,25 +6,26 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use fs4::{FileExt, TryLockError};
 
 use super::disk::{self, FileIdentity, Writes};
 
-/// How often a lock that is taken is asked for before it counts as taken: it is held for about as long as these attempts take.
+use crate::sys::mutex::{lock, unpoisoned};
+
+/// How many attempts fail before a lock counts as taken: a lock is usually held for about as long as they take.
 const ATTEMPTS: usize = 4;
 
-/// How long who waits for a lock with a deadline lets others have it before it asks again: short beside what it waits for, and long
-/// beside asking.
+/// The pause between two attempts with a deadline: short beside the deadline, and long beside an attempt.
 const NEXT_TRY: Duration = Duration::from_millis(5);
 
 /// A lock file that one process at a time holds.
 ///
-/// Only who blocks in `flock` is served in turn, and nothing can wake a thread from there. So a thread that must not block asks
-/// once, and leaves the rest to another one, by a [`Queue`]: that one has the lock when `flock` returns, and passes it on within
-/// the process. In the process one thread at a time has it or waits for it.
+/// `flock` is fair only to callers that block, and nothing can wake a blocked thread. So a thread that must not block tries once, and
+/// leaves the waiting to another thread, by a [`Queue`]: that thread gets the lock when `flock` returns, and passes it on within the
+/// process. In the process one thread at a time holds the lock or waits for it.
 pub struct LockFile {
     shared: Arc<SharedLock>,
     path: PathBuf,
@@ -39,22 +40,22 @@ struct SharedLock {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LockTurn {
-    /// Nobody here has it or waits for it.
+    /// No thread of this process holds the lock or waits for it.
     Free,
     /// A thread blocks for it.
     Waiting,
-    /// A thread has got it, for whoever takes it.
+    /// A waiting thread has got the lock, and the next acquirer of this process takes it.
     Granted,
-    /// Somebody here has it.
+    /// A thread of this process holds the lock.
     Held,
 }
 
-/// The holding of a lock.
+/// A held lock; dropping it frees the lock.
 pub struct Guard {
     shared: Arc<SharedLock>,
 }
 
-/// The waiting for a lock, for a thread that may block.
+/// Waits for a lock, on a thread that may block.
 #[derive(Clone)]
 pub struct Queue {
     shared: Arc<SharedLock>,
@@ -100,21 +101,21 @@ impl LockFile {
         Ok(got.then(|| Guard { shared: Arc::clone(&self.shared) }))
     }
 
-    /// Takes the lock; none when somebody else holds it for longer than `patience`.
+    /// Takes the lock; `None` when another holder keeps it for longer than the timeout.
     ///
-    /// It is asked for again and again, and not in turn: for what happens once, as the making of a bus. So no thread stays behind
-    /// that blocks for as long as another process likes.
-    pub fn acquire(&self, patience: Duration) -> io::Result<Option<Guard>> {
+    /// It tries again and again, out of turn: that is for rare actions, as the creation of a bus. So no thread stays behind that blocks
+    /// for as long as another process likes.
+    pub fn acquire(&self, timeout: Duration) -> io::Result<Option<Guard>> {
         let begun = Instant::now();
         loop {
             if let Some(guard) = self.try_acquire()? {
                 return Ok(Some(guard));
             }
-            let left = patience.saturating_sub(begun.elapsed());
+            let left = timeout.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 return Ok(None);
             }
-            // A thread of this process that frees it wakes this one; of another process nobody hears.
+            // A thread of this process that frees the lock wakes this one; another process cannot.
             let waited = self.shared.changed.wait_timeout(self.shared.turn(), left.min(NEXT_TRY));
             drop(waited);
         }
@@ -133,13 +134,13 @@ impl LockFile {
 }
 
 impl Queue {
-    /// Returns when this process has the lock, for whoever takes it with [`LockFile::try_acquire`]. It blocks for as long as
+    /// Returns when this process has the lock, for the next [`LockFile::try_acquire`]. It blocks for as long as
     /// another process holds it.
     pub fn wait(&self) -> io::Result<()> {
         let shared = &*self.shared;
         let mut turn = shared.turn();
         while *turn != LockTurn::Free {
-            turn = shared.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            turn = unpoisoned(shared.changed.wait(turn));
         }
         *turn = LockTurn::Waiting;
         drop(turn);
@@ -154,7 +155,7 @@ impl Queue {
         outcome
     }
 
-    /// Gives back a lock that was granted and that nobody took.
+    /// Frees a lock that was granted and not taken.
     pub fn give_back(&self) {
         let mut turn = self.shared.turn();
         if *turn == LockTurn::Granted {
@@ -171,7 +172,7 @@ impl Queue {
 impl SharedLock {
     fn turn(&self) -> MutexGuard<'_, LockTurn> {
         // It is whole after each assignment, so a panic of another thread does not spoil it.
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.turn)
     }
 
     fn try_often(&self) -> io::Result<bool> {
@@ -197,7 +198,7 @@ impl Drop for Guard {
     }
 }
 
-/// Finds who has an exclusive `flock` on a file, in the list that Linux keeps: `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`.
+/// Finds the holder of an exclusive `flock` on a file, in the list that Linux keeps: `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`.
 /// The device is not compared: some file systems show another one there.
 fn holder_of(inode: u64) -> Option<String> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
@@ -213,7 +214,7 @@ fn holder_of(inode: u64) -> Option<String> {
     Some(format!("process {pid} {}", program.trim()).trim_end().to_owned())
 }
 
-/// A file whose lock says that somebody lives, held for as long as it is open anywhere.
+/// A file whose lock says that a session lives; it is held for as long as the file is open anywhere.
 #[derive(Debug)]
 pub struct LifeLock {
     file: File,
@@ -230,7 +231,7 @@ impl LifeLock {
         }
     }
 
-    /// Shows that the holder still does its work.
+    /// Records that the holder still works, by the time of the file.
     pub fn beat(&self) -> io::Result<()> {
         disk::touch(&self.file)
     }
@@ -240,14 +241,14 @@ impl LifeLock {
         Ok(self.file.try_clone()?.into())
     }
 
-    /// Says whether somebody holds the lock of that file; a file that is not there is held by nobody.
+    /// Says whether any process holds the lock of a file; a missing file is not held.
     pub fn is_held(path: &Path) -> io::Result<bool> {
         let file = match disk::open_private(path, Writes::Anywhere) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        // SharedLock, so that two who look at once do not take each other for the holder.
+        // A shared lock, so that two processes that look at once do not take each other for the holder.
         match FileExt::try_lock_shared(&file) {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),

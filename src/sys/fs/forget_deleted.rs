@@ -1,8 +1,7 @@
-//! Forgetting: of what a directory of the user's state remembers of places in the file system, that goes whose place is gone for
-//! good.
+//! Removes files from a directory of the user's state when the places in the file system that they are about are gone for good.
 //!
-//! What is not there may come back: a disk that is not mounted, a directory that was moved for a while. So a file is forgotten only
-//! when it has not been seen in its place for long, which its time tells, and the file system around that place is there.
+//! A missing place may come back: a disk that is not mounted, a directory that was moved for a while. So a file is removed only when
+//! its place was not seen for long, by the file's own time, and the file system around that place is there.
 
 use std::fs;
 use std::io;

@@ -5,6 +5,7 @@ pub mod contained_dir;
 pub mod disk;
 pub mod file_lock;
 pub mod forget_deleted;
+pub mod git_worktrees;
 pub mod network_fs;
 pub mod real_path;
 pub mod user_state_dir;

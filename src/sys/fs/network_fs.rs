@@ -1,4 +1,4 @@
-//! Whether a directory is on a network file system, where locks and notifications are not what they are on a disk.
+//! Detects network file systems, where locks and notifications do not work as on a disk.
 
 #[cfg(target_os = "linux")]
 mod linux;

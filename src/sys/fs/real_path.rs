@@ -1,4 +1,4 @@
-//! Where a path really leads, links resolved, also when its last parts are not there yet.
+//! Resolves the links of a path, also when its last parts do not exist yet.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -43,7 +43,7 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     }
     let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
     if missing.as_os_str().is_empty() {
-        // Joined with nothing it would end with a slash, and so be no file any more to whoever looks at it.
+        // Joined with nothing it would end with a slash, and so be no file any more to a caller that looks at it.
         return Some(real);
     }
     is_plain.then(|| real.join(missing))

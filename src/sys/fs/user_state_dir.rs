@@ -1,8 +1,8 @@
-//! The user's state directory: what this user's processes remember from one run to the next, of no project's own.
+//! The user's state directory: what this program remembers for the user from one run to the next, beyond a single project.
 //!
-//! `$XDG_STATE_HOME/cli-team-bridge`, by default `~/.local/state/cli-team-bridge` (XDG Base Directory Specification). All in it
-//! is its owner's alone, and what others could have changed is refused. A file is replaced whole: a reader finds what was there
-//! before or what is there now, also after a crash, which may leave a temporary file behind.
+//! `$XDG_STATE_HOME/cli-team-bridge`, by default `~/.local/state/cli-team-bridge` (XDG Base Directory Specification). All files in it
+//! are their owner's alone, and a file that others could have changed is refused. A file is replaced whole: a reader finds the old or
+//! the new content, also after a crash, which may leave a temporary file behind.
 
 use std::ffi::OsString;
 use std::fmt;

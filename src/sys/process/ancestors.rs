@@ -1,19 +1,19 @@
-//! Who started this process, and who started that one: how two processes find out that the same one has started both.
+//! The ancestors of this process, by which two processes find out that the same one has started both.
 //!
-//! Exact on Linux. Elsewhere there is no `/proc`, and nobody is known to have started anybody.
+//! Exact on Linux. Elsewhere there is no `/proc`, and no ancestor is known.
 
 use std::fs;
 use std::path::Path;
 
 use crate::sys::process;
 
-/// Generations that are looked at: far more than lie between a program and what it starts.
+/// The most generations to look at: far more than lie between a program and its children.
 const MOST: usize = 32;
 
-/// Programs that often stand between a process and who really started it.
+/// Programs that often stand between a process and the one that really started it.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
 
-/// A process that has started this one, or one of those.
+/// An ancestor of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ancestor {
     /// Its process id.
@@ -22,8 +22,7 @@ pub struct Ancestor {
     pub started: u64,
 }
 
-/// Returns who started this process, who started that one, and so on, the nearest first, without the first process of all: the
-/// orphans of everybody are its children.
+/// Returns the ancestors of this process, the nearest first, without the first process of the system, to which all orphans fall.
 pub fn ancestors() -> Vec<Ancestor> {
     let mut all = Vec::new();
     let mut next = process::own_pid().and_then(process::stat).map(|own| own.parent);
@@ -38,7 +37,7 @@ pub fn ancestors() -> Vec<Ancestor> {
     all
 }
 
-/// Returns who started this process, passing over shells that do nothing but run a command.
+/// Returns the process that started this one, passing over shells that only run a command.
 pub fn client() -> Option<Ancestor> {
     let mut all = ancestors().into_iter();
     all.find(|ancestor| {
@@ -47,8 +46,8 @@ pub fn client() -> Option<Ancestor> {
     })
 }
 
-/// Tells whether a command line, with a zero byte behind each word, is that of a shell which runs a command or a file. One that
-/// somebody sits at is a program of its own.
+/// Says whether a command line, with a zero byte behind each word, is that of a shell which runs a command or a file. An interactive
+/// shell is a program of its own.
 fn only_runs(command_line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(command_line);
     let mut words = text.split('\0').filter(|word| !word.is_empty());

@@ -1,5 +1,5 @@
-//! A control group for an agent and all that it starts, where the system lets us make one: killed by one write, faster than it
-//! can fork. Only version 2 can do that, and only where the groups below ours were given over to us (`cgroups(7)`, "Delegation").
+//! A control group for an agent and its descendants, where the system allows one: one write kills it, faster than it can fork. Only
+//! version 2 can do that, and only where the groups below ours were delegated to us (`cgroups(7)`, "Delegation").
 
 use std::fs;
 use std::io;
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// What the names of ours begin with.
+/// The prefix of our groups' names.
 const PREFIX: &str = "cli-team-bridge-";
 
-/// The mark that systemd puts on a group which it leaves to others.
+/// The mark that systemd puts on a group which it delegates.
 const DELEGATED: &str = "user.delegate";
 
-/// A control group of our own. It is removed when this is dropped, if nobody is in it any more.
+/// A control group of our own. It is removed when this is dropped, if no process is left in it.
 #[derive(Debug)]
 pub struct Cgroup {
-    /// Where this process was before.
+    /// The group that this process was in before.
     home: PathBuf,
     own: PathBuf,
 }
 
 impl Cgroup {
-    /// Makes a control group and moves this process into it, so that what it starts is born there. None where that is not
-    /// possible, or not ours to do.
+    /// Makes a control group and moves this process into it, so that its children are born there. `None` where that is not possible, or
+    /// not delegated to us.
     pub fn enter_new() -> Option<Self> {
         let home = home()?;
         tidy(&home);
@@ -40,7 +40,7 @@ impl Cgroup {
         enter(&self.home).is_ok().then_some(self)
     }
 
-    /// Sends SIGKILL to all who are in it, and to who is being born there.
+    /// Sends SIGKILL to all processes in it, and to those being born there.
     pub fn kill(&self) -> io::Result<()> {
         fs::write(self.own.join("cgroup.kill"), "1")
     }
@@ -48,7 +48,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // Fails as long as somebody is in it: then the next one tidies up.
+        // Fails while a process is in it: then the next one tidies up.
         let _ = fs::remove_dir(&self.own);
     }
 }
@@ -74,8 +74,8 @@ fn enter(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), std::process::id().to_string())
 }
 
-/// Removes what killed processes could not remove. Who is in use is busy, and one that is just being made is made again or done
-/// without.
+/// Removes the groups that killed processes could not remove. A group in use is busy, and a group that is just being made is made again
+/// or done without.
 fn tidy(home: &Path) {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();
     for entry in entries {
@@ -85,13 +85,13 @@ fn tidy(home: &Path) {
     }
 }
 
-/// Says whether the groups below this one are given over to us. To whom else they belong cannot be written to but by the
-/// superuser, who then needs to be told so.
+/// Says whether the groups below this one are delegated to us. Only the superuser can write to groups of another owner, and needs the
+/// mark to know.
 fn is_ours(group: &str, home: &Path) -> bool {
     if !rustix::process::geteuid().is_root() {
         return true;
     }
-    // The root of what this process sees: that of a container, or of a system where nobody manages groups.
+    // The root that this process sees: that of a container, or of a system without a manager of groups.
     let is_root = group == "/";
     let mut mark = [0; 1];
     let marked = rustix::fs::getxattr(home, DELEGATED, &mut mark);

@@ -1,6 +1,6 @@
-//! Whose child a process is: what descends from a process, how that is signalled without hitting a stranger, and reaping.
+//! The descendants of a process: finds them, signals them without hitting a stranger, and reaps them.
 //!
-//! Exact on Linux. Elsewhere there is no `/proc` and nobody can adopt orphans: then nobody descends from anybody here.
+//! Exact on Linux. Elsewhere there is no `/proc` and no process can adopt orphans, so no descendants are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use crate::sys::process;
 
-/// A process, named for ever: pids are used again, a pid with its start time is not.
+/// A process, identified for ever: pids are used again, a pid with its start time is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relative {
     /// Its process id.
@@ -28,7 +28,7 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(nix::sys::prctl::set_child_subreaper(true)?)
 }
 
-/// Says that this system knows no such thing.
+/// Fails, as this system has no such feature.
 #[cfg(not(target_os = "linux"))]
 pub fn adopt_orphans() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -40,9 +40,9 @@ pub fn lead_session() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns all that descend from these processes, the dead among them, but not these themselves.
+/// Returns all descendants of these processes, the dead among them, but not the processes themselves.
 ///
-/// The look is not one instant: who is born or adopted meanwhile may be missed. Who wants to be sure looks again.
+/// The look is not one instant: a process born or adopted meanwhile may be missed. A caller that has to be sure looks again.
 pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     let mut children: BTreeMap<u32, Vec<Relative>> = BTreeMap::new();
     for pid in process::pids() {
@@ -67,8 +67,7 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     found
 }
 
-/// Returns the processor time that a process and all that descends from it have used; none where that cannot be seen. The
-/// time of those that have ended is not in it.
+/// Returns the processor time that a process and its live descendants have used; `None` where that cannot be seen.
 pub fn processor_time(pid: u32) -> Duration {
     let descendants = descendants(&[pid]).into_iter().map(|relative| relative.pid);
     let all = descendants.chain([pid]).filter_map(process::stat);
@@ -84,13 +83,13 @@ pub fn children() -> Vec<Relative> {
     children
 }
 
-/// Returns a process by its pid, if it is the one that started then, and no other one that has got its pid since.
+/// Returns a process by its pid, if it started at that time and so is no later process of the same pid.
 pub fn find(pid: u32, started: u64) -> Option<Relative> {
     relative(pid).filter(|relative| relative.started == started)
 }
 
 /// Returns the live processes whose environment, as it was when their program began, has `key` set to one of the values that
-/// `wanted` knows, each with that value. What [`process::marked`] says of who is missing holds here too.
+/// `wanted` knows, each with that value. The limits of [`process::marked`] hold here too.
 pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String)> {
     let found = process::pids().filter_map(|pid| {
         // First who it is, then what it carries: if it is another one by then, `kill` notices.
@@ -101,7 +100,7 @@ pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String
     found.collect()
 }
 
-/// Returns the pids of this process and of all from which it descends, as far as it sees ([`super::pid_namespace`]).
+/// Returns the pids of this process and of its ancestors, as far as it sees ([`super::pid_namespace`]).
 pub fn ancestors_and_self() -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut next = process::own_pid().unwrap_or_default();
@@ -120,7 +119,7 @@ fn relative(pid: u32) -> Option<Relative> {
     })
 }
 
-/// Sends SIGKILL to this very process: never to another one that has got its pid since. One that is gone is a success.
+/// Sends SIGKILL to this very process, never to a later one of the same pid. A process that is gone is a success.
 #[cfg(target_os = "linux")]
 pub fn kill(relative: Relative) -> io::Result<()> {
     use rustix::io::Errno;
@@ -138,7 +137,7 @@ pub fn kill(relative: Relative) -> io::Result<()> {
         }
         Err(error) => return Err(error.into()),
     };
-    // What is held cannot change any more, so this look decides whether it is the one that was meant.
+    // The held process cannot change any more, so this look decides whether it is the one that was meant.
     if process::start_time(relative.pid) != Some(relative.started) {
         return Ok(());
     }
@@ -154,10 +153,10 @@ pub fn kill(_relative: Relative) -> io::Result<()> {
     Ok(())
 }
 
-/// What a look for a dead child brought.
+/// The result of reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaped {
-    /// This one was dead, and is gone now.
+    /// This dead child was reaped.
     One {
         /// Its process id.
         pid: u32,
@@ -166,9 +165,9 @@ pub enum Reaped {
         /// The number of the signal, if one killed it.
         signal: Option<i32>,
     },
-    /// There are children, and none is dead.
+    /// There are children, and all live.
     AllLive,
-    /// There are no children: with [`adopt_orphans`], nobody descends from this process.
+    /// There are no children: with [`adopt_orphans`], no process descends from this one.
     Childless,
 }
 
@@ -186,7 +185,7 @@ pub fn reap_any() -> io::Result<Reaped> {
     }
 }
 
-/// Reaps this child if it is dead, and returns whether it is gone. Only for a child that nobody else waits for.
+/// Reaps this child if it is dead, and returns whether it is gone. Only for a child that no other code waits for.
 ///
 /// A process whose first thread is dead looks dead, and cannot be reaped until its other threads are dead too.
 pub fn reap(pid: u32) -> bool {

@@ -1,9 +1,9 @@
-//! Ending the children of this process, orphans that fell to it among them, also those that fork and exit faster than all processes
-//! can be looked at.
+//! Kills the children of this process, adopted orphans among them, even those that fork and exit faster than a look at all processes
+//! takes.
 //!
 //! A process that forks and exits at once is gone when a look at all processes is done, and hundreds of them leave hardly any time
-//! for one. So a pass asks the kernel of each pid with one call whether it is a child that lives, signals it at once, and begins with
-//! those that the last pass did not see. To stop them before would win nothing: who is killed forks no more than who is stopped.
+//! for one. So a pass asks the kernel with one call for each pid whether it is a live child, signals it at once, and begins with the
+//! pids that the last pass did not see. Stopping them first would win nothing: a killed process forks no more than a stopped one.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::sys::process;
 /// The passes of a process over its children.
 #[derive(Debug, Default)]
 pub struct Hunt {
-    /// Whom the last pass saw: what lives for long is looked at last.
+    /// The pids that the last pass saw: a process that lives for long is looked at last.
     seen: HashSet<u32>,
 }
 
-/// What a pass has found.
+/// The children that a pass has found.
 #[derive(Debug, Default)]
 pub struct Pass {
     /// The live children that were wanted: they were signalled.
@@ -41,7 +41,7 @@ impl Hunt {
                 // One whose first thread alone has ended counts as running, too.
                 ChildState::Running if wanted(pid) => {
                     if let Err(error) = process::kill_child(pid) {
-                        // It may have become another user's (a setuid program). Who calls sees it in who is left.
+                        // It may have become another user's (a setuid program). The caller sees it among the survivors.
                         tracing::debug!(pid, %error, "cannot kill a child");
                     }
                     found.killed.push(pid);

@@ -1,6 +1,6 @@
 //! Facts about processes, and the one way to signal a group of them.
 //!
-//! What needs `/proc` is exact on Linux. Elsewhere the answer is the honest poorer one, and each function says which.
+//! Facts from `/proc` are exact on Linux. Elsewhere each function says what poorer answer it gives.
 
 pub mod ancestors;
 pub mod cgroup;
@@ -21,10 +21,10 @@ use nix::unistd::{AccessFlags, Pid, access};
 
 pub use nix::sys::signal::Signal;
 
-/// Sends `signal` to every process of the group. A group that has nobody left is a success: there is nothing to signal.
+/// Sends `signal` to every process of the group. An empty group is a success: there is nothing to signal.
 ///
-/// As soon as its leader is reaped, the number may become somebody else's group: so only who holds the unreaped leader may
-/// call this.
+/// As soon as its leader is reaped, the number may become that of another group: so only the holder of the unreaped leader may call
+/// this.
 pub fn signal_group(group: u32, signal: Signal) -> io::Result<()> {
     match killpg(group_id(group)?, signal) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
@@ -59,7 +59,7 @@ pub fn start_time(pid: u32) -> Option<u64> {
 /// Returns the live processes whose environment, as it was when their program began, has `key` set to `value`.
 ///
 /// A process of another user cannot be read and is left out, and so is one that cleared its environment, or whose program
-/// is being started at this very moment: who wants to be sure looks again. Empty without `/proc`.
+/// is being started at this very moment: a caller that has to be sure looks again. Empty without `/proc`.
 pub fn marked(key: &str, value: &str) -> Vec<u32> {
     let mark = format!("{key}={value}").into_bytes();
     let carries = |pid: &u32| {
@@ -118,14 +118,14 @@ pub fn runs_this_program(pid: u32) -> bool {
     is_same_file || name(own).is_some_and(|own| name(other) == Some(own))
 }
 
-/// What became of a child of this process.
+/// The state of a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {
     /// It has not exited.
     Running,
     /// It has exited and waits to be reaped, so its pid and its group are still its own.
     Exited,
-    /// It is no child of ours, or somebody else reaped it: its pid may already be another process.
+    /// It is no child of ours, or other code reaped it: its pid may already be another process.
     NotOurs,
 }
 
@@ -145,7 +145,7 @@ pub fn peek_child(pid: u32) -> ChildState {
     }
 }
 
-/// Looks at a child without reaping it, which this system cannot: nobody is known as one.
+/// Looks at a child without reaping it, which this system cannot: no process is known as a child.
 #[cfg(not(target_os = "linux"))]
 pub fn peek_child(_pid: u32) -> ChildState {
     ChildState::NotOurs

@@ -1,12 +1,12 @@
-//! How far this process sees: whether those above itself that it finds in `/proc` are all that there are.
+//! Whether this process sees all of its ancestors in `/proc`.
 //!
-//! In a PID namespace of its own (`unshare`, `bwrap`, a container) a process finds nobody above the namespace's first process, so
-//! not to find somebody there proves nothing. Elsewhere than on Linux nothing can be seen, and nothing more is to be learned here.
+//! In a PID namespace of its own (`unshare`, `bwrap`, a container) a process finds no ancestor above the namespace's first process, so a
+//! missing ancestor proves nothing. On systems other than Linux no ancestor can be seen at all.
 
-/// How far a process sees.
+/// The ancestors that a process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// All that have started it.
+    /// All of them.
     Whole,
     /// Those in its own PID namespace, which has others around it.
     Inner,
@@ -44,13 +44,13 @@ pub fn look() -> Sight {
     }
 }
 
-/// Says whether this process may descend from somebody although it does not find them above itself: it does not see far enough, and
-/// sees none of `theirs`, the processes that they are known to run as, each a pid and when it started.
+/// Says whether this process may descend from another one that is not among the ancestors it sees: it does not see far enough, and sees
+/// none of `theirs`, the processes that the other is known to run as, each a pid and a start time.
 pub fn may_hide(theirs: impl IntoIterator<Item = (u32, Option<u64>)>) -> bool {
     let is_seen = |(pid, started): (u32, Option<u64>)| {
         started.is_some_and(|started| super::descendants::find(pid, started).is_some())
     };
-    // Who is seen here is in this namespace or below it, so all between them and this process would be seen as well.
+    // A process seen here is in this namespace or below it, so all between it and this process would be seen as well.
     look() != Sight::Whole && !theirs.into_iter().any(is_seen)
 }
 

@@ -28,7 +28,7 @@ use crate::bus::{BusError, Membership, Receipt};
 use crate::config::Profile;
 use crate::domain::ids::{CommandId, SessionId, TaskId};
 use crate::domain::member::{Departure, ProcessMark, Tools};
-use crate::domain::task_result::Context;
+use crate::domain::task::result::Context;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::Supervised;
 use crate::sys::random_ids;

@@ -1,21 +1,17 @@
 //! What an agent says by itself: its updates, and its questions for permission.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::actor::Actor;
 use super::model_and_mode::quoted;
 use crate::acp::{AgentEvent, Update};
 use crate::domain::ids::CallId;
-use crate::domain::limits;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::Tick;
+use crate::domain::timeouts;
 use crate::team::turn::proof_of_reading::Sign;
 use crate::team::turn::transcript;
 use crate::team::turn::turn_record::Turn;
-
-/// How long the end of a turn waits for the word that an answer was written.
-const WRITTEN: Duration = Duration::from_millis(limits::WRITTEN_MS);
 
 impl Actor {
     /// Returns the calls of our tools that were handed messages, or have claimed requests, and whose answers nothing has proven yet.
@@ -85,11 +81,8 @@ impl Actor {
             // An error means that the bus is closed, and with it the turn is over anyway.
             while !are_known() && changes.changed().await.is_ok() {}
         };
-        if tokio::time::timeout(WRITTEN, known).await.is_err() {
-            tracing::debug!(
-                "the bus did not record in time that an answer to {} was written",
-                self.identity.name
-            );
+        if tokio::time::timeout(timeouts::ANSWER_RECORDED, known).await.is_err() {
+            tracing::debug!("the bus did not record in time that an answer to {} was written", self.identity.name);
         }
         calls.retain(|call| {
             !self.ladder.holds(*call) && bus.look(|state| state.is_written(session, *call))

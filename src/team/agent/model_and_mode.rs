@@ -1,16 +1,16 @@
 //! Models and modes: what an agent offers, whether what is wanted is among it, and choosing it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::acp::{AcpError, Connection, SessionInfo};
-use crate::domain::error_class;
 use crate::domain::ids::SessionId;
 use crate::domain::limits::SHOWN_NAME_CHARS;
-use crate::domain::task::TaskError;
+use crate::domain::task::{TaskError, error_class};
 use crate::domain::text::redact::Hidden;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters;
+use crate::sys::mutex::lock;
 use crate::team::results::error_advice::Advice;
 
 /// Names that a sentence lists before it only counts the rest; as data, all are told.
@@ -130,7 +130,7 @@ impl Offers {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut BTreeMap<SessionId, Vec<Hidden>>) -> R) -> R {
-        act(&mut self.models.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.models))
     }
 }
 

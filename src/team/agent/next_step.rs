@@ -7,20 +7,12 @@ use tokio::time::Instant;
 use crate::bus::state::{State, StopMode};
 use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
-use crate::delivery::policy::{self, Busy, Mail, MailAction};
+use crate::delivery::pending_mail::{PendingMail, RunningTurn};
+use crate::delivery::policy::{MailAction, mail_action};
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
-use crate::domain::limits;
 use crate::domain::member::Tools;
-
-/// How long our endpoint may take to tell its tools, before messages go by prompt only.
-pub(crate) const TOOLS_DEADLINE: Duration = Duration::from_secs(15);
-
-/// How often signs of life are written on the bus.
-const STIR: Duration = Duration::from_millis(limits::STIR_MS);
-
-/// How often it is looked for signs of life at the least.
-const LISTEN: Duration = Duration::from_secs(15);
+use crate::domain::timeouts;
 
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +31,7 @@ pub(crate) struct AgentOnBus {
     /// Whether its tools are not known yet.
     pub(crate) unproven: bool,
     /// The mail that is worth a turn.
-    pub(crate) mail: Mail,
+    pub(crate) mail: PendingMail,
     /// Whether its silence has been told.
     pub(crate) stalled: bool,
     /// Whether its silence is somebody else's: a call of its own waits for a message. A question for permission belongs here too.
@@ -153,7 +145,7 @@ impl AgentOnBus {
                 .filter(|task| state.task(task).is_some_and(|task| task.fresh))
                 .cloned(),
             unproven: live.tools == Tools::Unproven,
-            mail: Mail::of(state, &live.name, tried),
+            mail: PendingMail::of(state, &live.name, tried),
             stalled: live.stalled,
             waits: !live.waits.is_empty(),
         }
@@ -184,7 +176,7 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
             Some(_) => situation.unwritten,
             // Until then nothing that the bus would have to take.
             None if situation.unwritten.is_some() => return NextStep::Rest(situation.unwritten),
-            None => match policy::rung(&wishes.mail, &busy(situation, turn)) {
+            None => match mail_action(&wishes.mail, &running_turn(situation, turn)) {
                 MailAction::Steer => return NextStep::Steer,
                 MailAction::Interrupt => return NextStep::Interrupt,
                 MailAction::Later(at) => Some(at),
@@ -204,7 +196,7 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
         return NextStep::Renew;
     }
     if wishes.unproven {
-        let deadline = situation.session_since + TOOLS_DEADLINE;
+        let deadline = situation.session_since + timeouts::TOOLS_LISTED;
         return if now >= deadline { NextStep::MissTools } else { NextStep::Rest(Some(deadline)) };
     }
     if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
@@ -224,9 +216,9 @@ pub(crate) fn next(wishes: &AgentOnBus, situation: &Situation) -> NextStep {
     }
 }
 
-/// What the ladder has to know of a turn that runs.
-fn busy(situation: &Situation, turn: TurnSituation) -> Busy {
-    Busy {
+/// What the delivery policy has to know of a running turn.
+fn running_turn(situation: &Situation, turn: TurnSituation) -> RunningTurn {
+    RunningTurn {
         now: situation.now,
         reach: situation.reach,
         steering: situation.steering,
@@ -250,12 +242,12 @@ fn listening(
     if is_silent && !wishes.stalled {
         return NextStep::Stall;
     }
-    let stir_at = turn.stirred + STIR;
+    let stir_at = turn.stirred + timeouts::RECORD_SIGN_OF_LIFE;
     if !is_silent && (wishes.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
     // What is not told by an event is seen by looking: noise, a line on stderr.
-    let look_at = now + (situation.stall / 4).min(LISTEN);
+    let look_at = now + (situation.stall / 4).min(timeouts::LOOK_FOR_SIGN_OF_LIFE);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())
 }

@@ -14,11 +14,12 @@ use crate::bus::event::{Body, TaskReport};
 use crate::bus::rules::{Ending, Operation};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership};
-use crate::domain::error_class;
 use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
-use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::text::redact::Secrets;
+use crate::domain::timeouts;
+use crate::sys::backoff::Backoff;
 use crate::sys::random_ids;
 
 /// The pause after the first try in vain. Each further one is twice as long as the one before.
@@ -26,10 +27,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The longest pause: a disk is made free by hand.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// How long it is tried to store the output of a task before the task fails for that. What is short needs no storing, so its end can
-/// be told all the same.
-const STORING: Duration = Duration::from_mins(1);
 
 /// Facts in the order in which they happened.
 #[derive(Default)]
@@ -88,7 +85,7 @@ impl End {
             return Ok(());
         };
         let since = *self.since.get_or_insert_with(Instant::now);
-        if since.elapsed() < STORING {
+        if since.elapsed() < timeouts::STORE_OUTPUT {
             return Err(error);
         }
         let bytes = self.output.len();
@@ -239,8 +236,7 @@ fn cut(ask: &mut Operation) -> bool {
 
 /// Returns the pause after so many tries in vain.
 pub(crate) fn pause(tries: u32) -> Duration {
-    let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
-    doubled.min(LONGEST_PAUSE)
+    Backoff::new(FIRST_PAUSE, LONGEST_PAUSE).pause_after(tries)
 }
 
 #[cfg(test)]
@@ -330,7 +326,7 @@ mod tests {
         let mut end = end(&"x".repeat(limits::INLINE_BYTES + 1));
         faults.fail(FaultPoint::Blob, 1, u64::MAX, Fault::Io);
         assert!(end.stored(membership.bus()).await.is_err());
-        tokio::time::advance(STORING).await;
+        tokio::time::advance(timeouts::STORE_OUTPUT).await;
         end.stored(membership.bus()).await.unwrap();
         let error = end.ending.error.unwrap();
         assert_eq!(error.class, error_class::BUS);

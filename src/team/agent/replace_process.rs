@@ -11,7 +11,7 @@ use crate::bus::rules::Operation;
 use crate::bus::state::StopMode;
 use crate::domain::member::Tools;
 use crate::domain::task::TaskError;
-use crate::domain::task_result::Context;
+use crate::domain::task::result::Context;
 use crate::team::results::collect::Spending;
 use crate::team::results::error_advice::Advice;
 use crate::team::stop::stop_agent;

@@ -1,19 +1,13 @@
 //! Whether an agent whose process has ended by itself is started again: a pure decision.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use crate::config::Restart;
 use crate::domain::member::Departure;
-
-/// Two restarts are at least so far apart: what ends again at once would do so for ever.
-const APART: Duration = Duration::from_secs(5);
+use crate::domain::timeouts;
 
 /// At most so many restarts within a time.
 const MOST: usize = 5;
-const WITHIN: Duration = Duration::from_mins(1);
-
 /// The restarts of one agent so far.
 #[derive(Debug, Default)]
 pub(crate) struct Restarts {
@@ -43,13 +37,20 @@ impl Restarts {
         if policy == Restart::Never || ended != Departure::Failed || !self.was_ready {
             return Verdict::Ended;
         }
-        self.at.retain(|at| now.duration_since(*at) < WITHIN);
-        if self.at.last().is_some_and(|last| now.duration_since(*last) < APART) {
-            let reason = format!("it had been restarted less than {} s before", APART.as_secs());
+        self.at.retain(|at| now.duration_since(*at) < timeouts::COUNT_RESTARTS);
+        if self.at.last().is_some_and(|last| now.duration_since(*last) < timeouts::BETWEEN_RESTARTS)
+        {
+            let reason = format!(
+                "it had been restarted less than {} s before",
+                timeouts::BETWEEN_RESTARTS.as_secs()
+            );
             return Verdict::GivenUp(reason);
         }
         if self.at.len() >= MOST {
-            let reason = format!("it was restarted {MOST} times within {} s", WITHIN.as_secs());
+            let reason = format!(
+                "it was restarted {MOST} times within {} s",
+                timeouts::COUNT_RESTARTS.as_secs()
+            );
             return Verdict::GivenUp(reason);
         }
         self.at.push(now);
@@ -59,6 +60,8 @@ impl Restarts {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -90,11 +93,12 @@ mod tests {
     fn what_fails_again_within_5_s_is_given_up() {
         let (mut restarts, now) = (ready(), Instant::now());
         assert_eq!(fails(&mut restarts, now), Verdict::Again);
-        let GivenUp(reason) = fails(&mut restarts, now + APART - SECOND / 10) else {
+        let GivenUp(reason) = fails(&mut restarts, now + timeouts::BETWEEN_RESTARTS - SECOND / 10)
+        else {
             panic!("it is too soon");
         };
         assert_eq!(reason, "it had been restarted less than 5 s before");
-        assert_eq!(fails(&mut restarts, now + APART), Verdict::Again);
+        assert_eq!(fails(&mut restarts, now + timeouts::BETWEEN_RESTARTS), Verdict::Again);
     }
 
     #[test]
@@ -107,7 +111,7 @@ mod tests {
             panic!("it is too often");
         };
         assert_eq!(reason, "it was restarted 5 times within 60 s");
-        assert_eq!(fails(&mut restarts, now + WITHIN), Verdict::Again);
+        assert_eq!(fails(&mut restarts, now + timeouts::COUNT_RESTARTS), Verdict::Again);
     }
 
     use Verdict::GivenUp;

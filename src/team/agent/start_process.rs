@@ -10,10 +10,9 @@ use crate::acp::{
     FileSystem, McpServerSpec, SessionInfo, connect,
 };
 use crate::config::Profile;
-use crate::domain::error_class;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::task::TaskError;
+use crate::domain::task::{TaskError, error_class};
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::rate_limit::Metered;

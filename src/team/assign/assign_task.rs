@@ -193,7 +193,7 @@ impl Team {
             hurry: self.hurry(),
             human: self.inner.human.clone(),
             stall: self.inner.config.limits().stall(),
-            output_per_second: self.inner.config.limits().output_per_second.value,
+            output_per_second: self.inner.config.limits().output_per_second(),
             earlier: origin.earlier,
             offers: self.inner.offers.clone(),
         });

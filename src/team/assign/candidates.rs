@@ -7,6 +7,7 @@ use crate::bus::BusError;
 use crate::bus::state::{Session, Task};
 use crate::config::{Config, Profile};
 use crate::domain::member::MemberKind;
+use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::domain::name::Name;
 use crate::sys::process::{find_program, has_directory};
 use crate::team::launch::Launch;
@@ -58,11 +59,20 @@ impl Candidates {
     pub fn missing_program(&self, program: &str) -> Option<String> {
         let search = self.search_path.as_deref()?;
         let path = Path::new(program);
-        if path.is_absolute() {
-            return (!path.exists()).then(|| format!("the program `{program}` does not exist"));
-        }
-        let can_be_found = has_directory(path) || find_program(path, Some(search)).is_some();
-        (!can_be_found).then(|| format!("the program `{program}` is not on PATH"))
+        let (is_there, searched) = if path.is_absolute() {
+            (path.exists(), Searched::AtItsPath)
+        } else {
+            let is_found = has_directory(path) || find_program(path, Some(search)).is_some();
+            (is_found, Searched::OnPath)
+        };
+        let missing = || MissingProgram {
+            profile: None,
+            program: program.to_owned(),
+            searched,
+            install: None,
+            instead: "correct the gate".to_owned(),
+        };
+        (!is_there).then(|| missing().to_string())
     }
 }
 

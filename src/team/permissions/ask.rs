@@ -29,9 +29,6 @@ use crate::team::agent::actor::Actor;
 use crate::team::results::collect::Refused;
 use crate::team::turn::transcript;
 
-/// How much longer than the bus this bridge waits for the bus's own "no", before it says no itself.
-pub(crate) const SLACK: Duration = Duration::from_secs(10);
-
 /// Kinds of questions that are counted apart: more than ACP knows.
 const KINDS: usize = 16;
 

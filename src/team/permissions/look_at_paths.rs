@@ -13,11 +13,9 @@ use tokio::sync::Semaphore;
 use super::guarded_places;
 use crate::domain::limits;
 use crate::domain::permission::Ground;
+use crate::domain::timeouts;
 use crate::sys::fs::disk;
 use crate::sys::fs::real_path::{destination, resolve};
-
-/// How long a look may take: it needs milliseconds.
-pub(crate) const LOOK_LIMIT: Duration = Duration::from_secs(2);
 
 /// PathExaminer of one agent that are under way at a time.
 const LOOKS: usize = 4;
@@ -65,7 +63,7 @@ impl PathExaminer {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
         }
-        self.within(LOOK_LIMIT, move |until| survey.look(until)).await
+        self.within(timeouts::LOOK_AT_PATHS, move |until| survey.look(until)).await
     }
 
     /// Runs a look that may hang; a thread that does keeps its place.

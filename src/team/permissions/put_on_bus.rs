@@ -3,13 +3,14 @@
 
 use tokio::time::Instant;
 
-use super::ask::{Asker, SLACK, Waiting};
+use super::ask::{Asker, Waiting};
 use crate::bus::BusError;
 use crate::bus::event::{Event, Question};
 use crate::bus::rules::{AskedFirst, NewQuestion, Operation};
 use crate::bus::storage::LogError;
 use crate::domain::ids::{CommandId, PermissionId};
 use crate::domain::permission::Decision;
+use crate::domain::timeouts;
 use crate::team::agent::actor::Actor;
 use crate::team::agent::pending_writes;
 
@@ -74,7 +75,7 @@ impl Actor {
             id,
             title: question.title,
             asked,
-            until: Instant::now() + limit + SLACK,
+            until: Instant::now() + limit + timeouts::PERMISSION_SLACK,
         });
         None
     }

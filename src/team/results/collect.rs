@@ -9,13 +9,14 @@ use crate::acp::{Cost, TokenUsage, ToolCall, ToolCalls, Update};
 use crate::bus::event::TaskReport;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::domain::task_result::{
+use crate::domain::task::result::{
     Change, ChangeSource, Context, Details, FailedCall, FileChange, GitLook, Money, Usage,
 };
 use crate::domain::text::redact::Secrets;
+use crate::domain::timeouts;
 use crate::sys::fs::real_path::resolve;
 use crate::team::agent::actor::{Actor, stop_wanted};
-use crate::team::permissions::look_at_paths::{LOOK_LIMIT, PathExaminer};
+use crate::team::permissions::look_at_paths::PathExaminer;
 use crate::team::turn::transcript;
 
 /// What was not allowed is listed up to this many.
@@ -248,7 +249,7 @@ impl PathBase {
     ) -> Vec<(String, Change)> {
         let paths: BTreeSet<String> = changes.iter().map(|(path, _)| path.clone()).collect();
         let place = self.clone();
-        let looking = looks.within(LOOK_LIMIT, move |until| {
+        let looking = looks.within(timeouts::LOOK_AT_PATHS, move |until| {
             let told = paths.into_iter().map(|path| {
                 let is_late = Instant::now() > until;
                 let real = if is_late { None } else { resolve(&place.cwd, path.as_ref()) };

@@ -2,8 +2,7 @@
 
 use crate::acp::AcpError;
 use crate::config::Profile;
-use crate::domain::error_class;
-use crate::domain::task::TaskError;
+use crate::domain::task::{TaskError, error_class, retry_time};
 
 /// What is known that an error does not tell itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,8 +63,8 @@ impl<'a> Advice<'a> {
                 }
             }
             error_class::QUOTA | error_class::UNAVAILABLE => {
-                let told = || error_class::at_ms(self.resets_at?, self.now_ms);
-                error.retry_ms = error_class::retry_ms(words, self.now_ms).or_else(told);
+                let told = || retry_time::at_ms(self.resets_at?, self.now_ms);
+                error.retry_ms = retry_time::retry_ms(words, self.now_ms).or_else(told);
             }
             _ => {}
         }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::task_result::Change;
+use crate::domain::task::result::Change;
 
 /// What git tells of a repository without any commit instead of the commit's name.
 const INITIAL: &str = "(initial)";

@@ -15,12 +15,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::git_compare::{GitSnapshot, Mark, committed, compare};
-use crate::domain::task_result::{Change, GitLook};
+use crate::domain::task::result::{Change, GitLook};
+use crate::domain::timeouts;
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
-
-/// How long one look may take: the end of a task waits for the last one.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long the prompt of a task waits for the look before it, as an agent may change files at once and tell of none. A look takes
 /// some ten milliseconds, and an agent seconds. Where git takes longer the result says that something may be missing.
@@ -139,7 +137,7 @@ enum GitTrouble {
     #[error("git failed: {0}")]
     Refused(String),
     /// It is not done in time.
-    #[error("git took longer than {} s", PATIENCE.as_secs())]
+    #[error("git took longer than {} s", timeouts::GIT.as_secs())]
     Slow,
     /// It says too much.
     #[error("git's output is too long")]
@@ -298,7 +296,7 @@ impl Repository {
             let words = child.stderr_tail();
             Err(GitTrouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
         };
-        let heard = tokio::time::timeout(PATIENCE, listening).await;
+        let heard = tokio::time::timeout(timeouts::GIT, listening).await;
         // Dropped, a child that still runs is killed.
         heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| said)
     }

@@ -7,7 +7,7 @@ use crate::bus::state::Task;
 use crate::bus::storage::LogError;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
-use crate::domain::task_result::Details;
+use crate::domain::task::result::Details;
 use crate::team::team_handle::{Team, TeamError};
 use crate::team::turn::transcript;
 

@@ -13,11 +13,9 @@ use crate::bus::rules::Operation;
 use crate::bus::state::{Run, State};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
+use crate::domain::timeouts;
 use crate::supervisor::{Remains, end_remains};
 use crate::team::team_handle::{Team, TeamError};
-
-/// How often a running bridge looks.
-const EVERY: Duration = Duration::from_mins(1);
 
 /// How often it looks while a shim is given time to end by itself.
 const SOON: Duration = Duration::from_secs(1);
@@ -31,11 +29,11 @@ impl Team {
         let mut orphaned = BTreeMap::new();
         loop {
             let pause = match self.sweep(&mut orphaned).await {
-                Ok(()) if orphaned.is_empty() => EVERY,
+                Ok(()) if orphaned.is_empty() => timeouts::LOOK_FOR_DEAD_BRIDGES,
                 Ok(()) => SOON,
                 Err(error) => {
                     tracing::warn!("failed to clean up after dead bridges: {error}");
-                    EVERY
+                    timeouts::LOOK_FOR_DEAD_BRIDGES
                 }
             };
             tokio::time::sleep(pause).await;
@@ -44,7 +42,7 @@ impl Team {
 
     /// Sweeps once. `orphaned` has the agents whose bridge is gone and whose presence is still held, and since when.
     async fn sweep(&self, orphaned: &mut BTreeMap<SessionId, Instant>) -> Result<(), TeamError> {
-        self.bus().bury_the_dead().await?;
+        self.bus().reap_dead_sessions().await?;
         let now = Instant::now();
         let without_bridge = self.bus().look(without_bridge);
         orphaned.retain(|session, _| without_bridge.contains_key(session));
@@ -64,7 +62,7 @@ impl Team {
         if !dead.is_empty() {
             self.end_what_is_left(dead).await?;
             // Whose shim was ended is dead now.
-            self.bus().bury_the_dead().await?;
+            self.bus().reap_dead_sessions().await?;
         }
         self.bus().clear_presences()?;
         Ok(())

@@ -1,11 +1,12 @@
 //! The ends of a bridge's own agents, for when the bus takes no wish: what it holds itself it can end without an append.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ids::SessionId;
+use crate::sys::mutex::lock;
 
 /// The ends of all agents that have actors. Clones are the same.
 #[derive(Clone, Default)]
@@ -49,6 +50,6 @@ impl Ends {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut BTreeMap<SessionId, OwnEnd>) -> R) -> R {
-        act(&mut self.ends.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.ends))
     }
 }

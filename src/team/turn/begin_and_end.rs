@@ -16,15 +16,14 @@ use crate::delivery::introduction;
 use crate::delivery::methods::before_task;
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::recipient::Reader;
-use crate::domain::error_class;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::task::{TaskError, TaskStatus};
-use crate::domain::task_result::Context;
+use crate::domain::task::result::Context;
+use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::sys::random_ids;
 use crate::team::agent::actor::Actor;
 use crate::team::agent::model_and_mode::{What, choose};
@@ -292,7 +291,7 @@ impl Actor {
         let (name, failed) = (&self.identity.name, readable.failed.is_some());
         bus.look(|state| ReceivedMail {
             more: state.unread(name).count(),
-            letters: readable.handed(state, session, call),
+            letters: readable.delivered(state, session, call),
             failed,
         })
     }
@@ -309,7 +308,7 @@ impl Actor {
             (mates, tools)
         });
         let mates: Vec<_> = mates.into_iter().filter(|mate| mate != name).collect();
-        Some(introduction::primer(self.reader(), &mates, tools))
+        Some(introduction::introduce(self.reader(), &mates, tools))
     }
 
     /// Returns the agent as the reader of texts.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::begin_and_end::ReceivedMail;
-use super::proof_of_reading::{LAG, Proof, Sign};
+use super::proof_of_reading::{Proof, Sign};
 use super::transcript;
 use super::turn_record::{Outcome, Turn};
 use crate::acp::{AcpError, DrainQuestion, Feature, Steered, ToolCall, Update};
@@ -17,11 +17,12 @@ use crate::bus::rules::Operation;
 use crate::bus::state::Session;
 use crate::config::MidTurn;
 use crate::delivery::capabilities::{Reach, Shown};
-use crate::delivery::methods::wake_idle::{self, Tried};
+use crate::delivery::methods::wake_idle::Tried;
 use crate::delivery::methods::{drain, interrupt, steer};
 use crate::domain::ids::{CallId, TaskId};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::TaskStatus;
+use crate::domain::timeouts;
 use crate::sys::random_ids;
 use crate::team::agent::actor::Actor;
 
@@ -154,7 +155,7 @@ impl Actor {
 
     /// Puts on the bus by which ways the agent is reached.
     pub(crate) async fn announce_ways(&mut self) {
-        let (session, ways) = (self.identity.session, self.reach().ways());
+        let (session, ways) = (self.identity.session, self.reach().methods());
         self.record(Operation::Ways { session, ways }).await;
     }
 
@@ -220,7 +221,9 @@ impl Actor {
         self.ladder.proof.offer(call);
         let (connection, session) = (self.connection.clone(), self.acp.id.clone());
         let asking =
-            tokio::spawn(async move { connection.steer(&session, &text, steer::DEADLINE).await });
+            tokio::spawn(
+                async move { connection.steer(&session, &text, timeouts::STEER_ANSWER).await },
+            );
         self.ladder.steering = Some(Steering { call, asking: AbortOnDropHandle::new(asking) });
     }
 
@@ -233,11 +236,11 @@ impl Actor {
         match told {
             Ok(Steered::Taken) => {
                 self.ladder.in_vain = 0;
-                self.ladder.not_before = Some(Instant::now() + wake_idle::GATHER);
+                self.ladder.not_before = Some(Instant::now() + timeouts::GATHER_MESSAGES);
                 if let Some(turn) = &self.turn {
                     self.transcribe(&turn.transcript, transcript::of_taken(self.wall_ms()));
                     let lags = self.profile.mid_turn.value == MidTurn::SteerBetweenCalls;
-                    let lag = if lags { LAG } else { Duration::ZERO };
+                    let lag = if lags { timeouts::STEER_LAG } else { Duration::ZERO };
                     self.ladder.proof.take(call, Instant::now() + lag);
                     return;
                 }

@@ -9,14 +9,9 @@
 //! Some adapters say that a text is taken when it is only on its way into their program. There a call's end counts only some time
 //! after that: the request behind a call that ends at once may have been made without the text.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use crate::domain::ids::CallId;
-
-/// How long a text may be on its way into a program whose adapter has taken it: milliseconds, but for a busy machine.
-pub(crate) const LAG: Duration = Duration::from_secs(2);
 
 /// What has been put into a turn, and is not known to have been shown.
 #[derive(Debug, Default)]
@@ -142,6 +137,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::timeouts;
 
     const CALL: CallId = CallId(Uuid::nil());
     const WORDS: Sign = Sign { own: true, calls_over: false, ended_well: false };
@@ -187,12 +183,12 @@ mod tests {
         let mut proof = Proof::default();
         let now = Instant::now();
         proof.offer(CALL);
-        proof.take(CALL, now + LAG);
+        proof.take(CALL, now + timeouts::STEER_LAG);
         proof.hear(CALLS_OVER, now);
-        proof.hear(WORDS, now + LAG);
+        proof.hear(WORDS, now + timeouts::STEER_LAG);
         assert_eq!(proof.proven(), []);
-        proof.hear(CALLS_OVER, now + LAG);
-        proof.hear(WORDS, now + LAG);
+        proof.hear(CALLS_OVER, now + timeouts::STEER_LAG);
+        proof.hear(WORDS, now + timeouts::STEER_LAG);
         assert_eq!(proof.proven(), [CALL]);
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::turn_record::Outcome;
 use crate::acp::{TokenUsage, Update};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::redact::Hidden;
 use crate::domain::time::iso8601;
 

@@ -8,9 +8,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage, ToolCalls, Update};
 use crate::delivery::methods::wake_idle::Tried;
-use crate::domain::error_class;
 use crate::domain::ids::{CallId, TaskId};
-use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::text::redact::Secrets;
 use crate::team::results::collect::Gathered;
 use crate::team::results::error_advice::Advice;

@@ -7,9 +7,9 @@ use super::placeholders::{self, Part};
 use super::{Draft, Problem, StepDraft};
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
-use crate::domain::step_condition::{Field, StepReference, When};
 use crate::domain::text::suggest::nearest;
-use crate::domain::workflow::{Approver, Gate, Repeat, Step};
+use crate::domain::timeouts;
+use crate::domain::workflow::{Approver, Field, Gate, Repeat, Step, StepReference, When};
 use crate::team::Candidates;
 
 /// How a list is named.
@@ -73,9 +73,9 @@ impl Check {
                 let most = limits::MODEL_BYTES;
                 self.add(place(index, "model"), format!("it is longer than {most} bytes"));
             }
-            let seconds = 1..=limits::MAX_STEP_SECONDS;
+            let seconds = 1..=timeouts::MAX_STEP_SECONDS;
             if let Some(given) = step.timeout_seconds.filter(|given| !seconds.contains(given)) {
-                let most = limits::MAX_STEP_SECONDS;
+                let most = timeouts::MAX_STEP_SECONDS;
                 self.add(
                     place(index, "timeout_seconds"),
                     format!("it is {given}; it must be 1 to {most}"),
@@ -220,9 +220,9 @@ impl Check {
         draft: &StepDraft,
         known: &Candidates,
     ) -> Option<Gate> {
-        let timeout_seconds = draft.gate_seconds.unwrap_or(limits::GATE_SECONDS);
-        if !(1..=limits::MAX_STEP_SECONDS).contains(&timeout_seconds) {
-            let most = limits::MAX_STEP_SECONDS;
+        let timeout_seconds = draft.gate_seconds.unwrap_or(timeouts::GATE_SECONDS);
+        if !(1..=timeouts::MAX_STEP_SECONDS).contains(&timeout_seconds) {
+            let most = timeouts::MAX_STEP_SECONDS;
             let what = format!("it is {timeout_seconds}; it must be 1 to {most}");
             self.add(place(index, "gate_seconds"), what);
         }

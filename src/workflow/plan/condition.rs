@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::placeholders;
 use crate::domain::limits;
-use crate::domain::step_condition::{Field, Relation, StepReference, When};
 use crate::domain::text::suggest::nearest;
-use crate::domain::workflow::StepStatus;
+use crate::domain::workflow::{Field, Relation, StepReference, StepStatus, When};
 use crate::workflow::run::step_output::{StepOutput, as_text};
 
 /// What a condition has come to.

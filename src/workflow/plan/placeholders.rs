@@ -5,8 +5,8 @@
 
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::step_condition::{Field, StepReference};
 use crate::domain::text::suggest::nearest;
+use crate::domain::workflow::{Field, StepReference};
 
 /// What stands between a step and the path of a field.
 const JSON: &str = ".json.";

@@ -44,8 +44,8 @@ fn a_gate_whose_program_is_not_there_is_told_before_anything_runs() {
     assert_eq!(
         problems,
         [
-            "steps[1].gate: the program `tol` is not on PATH",
-            "steps[3].gate: the program `/nowhere/tool` does not exist",
+            "steps[1].gate: the program `tol` is not on PATH: install it, or correct the gate",
+            "steps[3].gate: the program `/nowhere/tool` does not exist: install it, or correct the gate",
         ]
     );
 }

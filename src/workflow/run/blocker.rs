@@ -1,42 +1,39 @@
-//! What hinders a step: whether it goes away by itself, or the step has failed.
+//! What blocks a step: whether it may go away by itself, or the step has failed.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::storage::LogError;
-use crate::domain::error_class;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
+use crate::domain::task::error_class;
+use crate::domain::timeouts;
 use crate::team::TeamError;
-
-/// How long a step may be hindered by what goes away by itself before it fails for that.
-const HINDERED: Duration = Duration::from_mins(1);
 
 /// A step of a workflow.
 pub(crate) type Key = (WorkflowId, Name);
 
-/// Since when steps are hindered by what goes away by itself.
+/// Since when steps are blocked by something that may go away by itself.
 #[derive(Default)]
 pub(crate) struct BlockedSince(BTreeMap<Key, Instant>);
 
 impl BlockedSince {
-    /// Notes that a step is hindered; says whether that has lasted so long that it fails.
+    /// Notes that a step is blocked; returns whether that has lasted so long that the step fails.
     pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
-        since.elapsed() >= HINDERED
+        since.elapsed() >= timeouts::STEP_BLOCKED
     }
 
-    /// Says whether a step has been hindered for so long that it fails.
+    /// Says whether a step has been blocked for so long that it fails.
     pub(crate) fn has_lasted(&self, key: &Key) -> bool {
         let since = self.0.get(key);
-        since.is_some_and(|since| since.elapsed() >= HINDERED)
+        since.is_some_and(|since| since.elapsed() >= timeouts::STEP_BLOCKED)
     }
 
-    /// Notes that nothing hinders a step any more.
+    /// Notes that a step is not blocked any more.
     pub(crate) fn end(&mut self, key: &Key) {
         self.0.remove(key);
     }
@@ -49,7 +46,7 @@ impl BlockedSince {
 
 /// Why a step could not begin now.
 pub(crate) enum Blocker {
-    /// Somebody else has moved the step or the workflow; the next look says what to do.
+    /// Another process has moved the step or the workflow; the next look says what to do.
     MovedOn,
     /// The bus or the agent cannot take it now.
     Busy,
@@ -94,23 +91,25 @@ impl Blocker {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_hinders_a_step_fails_it_after_a_minute_without_a_break() {
-        let mut hindered = BlockedSince::default();
+    async fn what_blocks_a_step_fails_it_after_a_minute_without_a_break() {
+        let mut blocked = BlockedSince::default();
         let id = WorkflowId::parse("wf-k3j7x2abq5wt").unwrap();
         let key = (id.clone(), Name::parse("a").unwrap());
-        assert!(!hindered.note(key.clone()));
+        assert!(!blocked.note(key.clone()));
         tokio::time::advance(Duration::from_secs(59)).await;
-        assert!(!hindered.note(key.clone()) && !hindered.has_lasted(&key));
+        assert!(!blocked.note(key.clone()) && !blocked.has_lasted(&key));
         tokio::time::advance(Duration::from_secs(1)).await;
-        hindered.retain(&[id]);
-        assert!(hindered.note(key.clone()) && hindered.has_lasted(&key));
-        hindered.end(&key);
-        assert!(!hindered.has_lasted(&key) && !hindered.note(key.clone()));
-        tokio::time::advance(HINDERED).await;
-        hindered.retain(&[]);
-        assert!(!hindered.has_lasted(&key));
+        blocked.retain(&[id]);
+        assert!(blocked.note(key.clone()) && blocked.has_lasted(&key));
+        blocked.end(&key);
+        assert!(!blocked.has_lasted(&key) && !blocked.note(key.clone()));
+        tokio::time::advance(timeouts::STEP_BLOCKED).await;
+        blocked.retain(&[]);
+        assert!(!blocked.has_lasted(&key));
     }
 }

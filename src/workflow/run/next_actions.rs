@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 
 use crate::bus::state::{Readiness, StepRun, Workflow};
-use crate::domain::error_class;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
 use crate::workflow::plan::condition::ConditionResult;
 
@@ -63,7 +62,7 @@ pub enum Action {
     /// Give a step to an agent.
     Start(Name),
     /// Find the list of a step, which then is done for each item of it.
-    Spread(Name),
+    Expand(Name),
     /// Ask for the end of a task.
     CancelTask(TaskId),
     /// Look whether the gate of a step holds whose task is done.
@@ -180,7 +179,7 @@ fn beginnings(
             && workflow.readiness(step) == Readiness::Ready
     });
     let mut waiting: Vec<_> = waiting.collect();
-    // Who had one that was interrupted is called back before somebody new gets that name.
+    // The agent of an interrupted step is resumed before a new one gets its name.
     waiting.sort_by_key(|step| !step.interrupted);
     for step in waiting {
         let takes_place = step.plan.for_each.is_none() && !step.needs_approval();
@@ -205,7 +204,7 @@ fn beginnings(
                 all.moves.push(Action::Move(name, StepMove::Ask));
             }
             ConditionResult::Holds if step.plan.for_each.is_some() => {
-                all.starts.push(Action::Spread(name))
+                all.starts.push(Action::Expand(name))
             }
             ConditionResult::Holds => {
                 free -= 1;

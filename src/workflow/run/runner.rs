@@ -1,7 +1,7 @@
 //! The runner: asks the engine what happens next after every change of the bus, and does it.
 //!
 //! It keeps nothing that must last. One runner a bridge leads all its workflows, and does one thing at a time: each takes a
-//! millisecond, as agents are waited for by nobody here.
+//! millisecond, as it waits for no agent.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ pub(crate) async fn run(team: Team, ending: CancellationToken) {
     let mut runner = Runner {
         team,
         prompts: BTreeMap::new(),
-        hindered: BlockedSince::default(),
+        blocked: BlockedSince::default(),
         turns: BTreeMap::new(),
         overdue: BTreeSet::new(),
         gates: BTreeMap::new(),
@@ -73,14 +73,14 @@ struct Runner {
     /// The prompts of the workflows that run, read once.
     prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
     /// Since when what belongs to a step cannot be read or kept.
-    hindered: BlockedSince,
+    blocked: BlockedSince,
     /// Since when the turns of tasks with a time limit are seen to run.
     turns: BTreeMap<TaskId, Instant>,
     /// The tasks whose end was asked for because they had their time.
     overdue: BTreeSet<TaskId>,
     /// The gates of tasks that are done, with what came of them.
     gates: BTreeMap<TaskId, Looking>,
-    /// MailAction when a gate has come to its end.
+    /// Notified when a gate has come to its end.
     looked: Arc<Notify>,
     /// When to look again although nothing changes.
     wake: Option<Instant>,
@@ -104,7 +104,7 @@ impl Runner {
             led.map(|workflow| workflow.id.clone()).collect()
         });
         self.prompts.retain(|id, _| ids.contains(id));
-        self.hindered.retain(&ids);
+        self.blocked.retain(&ids);
         if ids.is_empty() {
             self.turns.clear();
             self.overdue.clear();
@@ -136,12 +136,12 @@ impl Runner {
         let material = StepInputs { team: &self.team, workflow: &workflow };
         // More could not have agents of their own.
         let width = self.bus().look(|state| state.limits().agents);
-        let (hindered, later) = (&self.hindered, RefCell::new(Vec::new()));
+        let (blocked, later) = (&self.blocked, RefCell::new(Vec::new()));
         let weighed = |step: &StepRun| match material.weigh(step) {
             Ok(weighed) => weighed,
             Err(error) => {
                 let key = (id.clone(), step.plan.name.clone());
-                if hindered.has_lasted(&key) {
+                if blocked.has_lasted(&key) {
                     return ConditionResult::Unclear(error.told());
                 }
                 later.borrow_mut().push(key);
@@ -150,7 +150,7 @@ impl Runner {
         };
         let actions = next_actions::next(&workflow, width, seen, weighed);
         for key in later.into_inner() {
-            self.hindered.note(key);
+            self.blocked.note(key);
             self.again();
         }
         let (mut moves, mut did) = (Vec::new(), false);
@@ -166,8 +166,8 @@ impl Runner {
                     let begun = self.start(&workflow, &step).await;
                     did |= self.begun(&workflow, step, begun, &mut moves);
                 }
-                Action::Spread(step) => {
-                    let begun = self.spread(&workflow, &step).await;
+                Action::Expand(step) => {
+                    let begun = self.expand(&workflow, &step).await;
                     did |= self.begun(&workflow, step, begun, &mut moves);
                 }
             }
@@ -190,7 +190,7 @@ impl Runner {
         let key = (workflow.id.clone(), step.clone());
         let begun = match begun {
             Err(Blocker::Now(class, why)) => {
-                if self.hindered.note(key) {
+                if self.blocked.note(key) {
                     Err(Blocker::Never(class, why))
                 } else {
                     tracing::debug!("the step {step} waits: {why}");
@@ -198,7 +198,7 @@ impl Runner {
                 }
             }
             other => {
-                self.hindered.end(&key);
+                self.blocked.end(&key);
                 other
             }
         };
@@ -220,10 +220,10 @@ impl Runner {
         let key = (workflow.id.clone(), step.clone());
         let why = match gate_consent::barred(&self.team, workflow) {
             Ok(()) => {
-                self.hindered.end(&key);
+                self.blocked.end(&key);
                 return self.look_at_gate(workflow, &step);
             }
-            Err(Barred::Now(why)) if !self.hindered.note(key) => {
+            Err(Barred::Now(why)) if !self.blocked.note(key) => {
                 tracing::debug!("the gate of {step} waits: {why}");
                 self.again();
                 return false;
@@ -392,7 +392,7 @@ impl Runner {
     }
 
     /// Does a step for each item of its list from here on.
-    async fn spread(&self, workflow: &Workflow, name: &Name) -> Result<(), Blocker> {
+    async fn expand(&self, workflow: &Workflow, name: &Name) -> Result<(), Blocker> {
         let Some(step) = workflow.step(name) else {
             return Err(Blocker::MovedOn);
         };

@@ -17,7 +17,7 @@ pub(crate) async fn give(
     step: &StepRun,
     assignment: Assignment,
 ) -> Result<(), Blocker> {
-    if let Some(given) = give_back(team, step, &assignment).await {
+    if let Some(given) = resume_conversation(team, step, &assignment).await {
         return given;
     }
     let is_profile = team.config().profile(step.wanted()).is_ok();
@@ -27,7 +27,7 @@ pub(crate) async fn give(
             team.assign(Assignment { agent, ..assignment }).await
         }
         Assignee::New(_) if is_profile => team.assign_to_new(assignment).await,
-        // An agent that was live when the workflow was made, and may have ended with its orchestrator: it is called back.
+        // An agent that was live when the workflow was made, and may have ended with its orchestrator: it is resumed.
         Assignee::New(_) => team.assign(assignment).await,
     };
     match assigned {
@@ -49,7 +49,7 @@ fn is_limit(error: &TeamError) -> bool {
 }
 
 /// Gives an interrupted step back to the agent that had it, which goes on in its conversation; nothing when it cannot.
-async fn give_back(
+async fn resume_conversation(
     team: &Team,
     step: &StepRun,
     assignment: &Assignment,
@@ -69,14 +69,14 @@ async fn give_back(
     if task.started_ms.is_some() {
         again.prompt = format!("{BEGUN_BEFORE}\n\n{}", assignment.prompt);
     }
-    let hindered = match team.call_back(task.session, again).await {
+    let blocked = match team.call_back(task.session, again).await {
         Ok(Some(_)) => return Some(Ok(())),
-        Ok(None) => "its agent cannot be resumed".to_owned(),
+        Ok(None) => "no agent to resume".to_owned(),
         Err(error) => match Blocker::of(error) {
             Blocker::Never(_, why) => why,
             other => return Some(Err(other)),
         },
     };
-    tracing::debug!("the step {} starts over: {hindered}", step.plan.name);
+    tracing::debug!("the step {} starts over: {blocked}", step.plan.name);
     None
 }

@@ -9,11 +9,10 @@ use super::step_output::StepOutput;
 use super::step_prompt::Item;
 use crate::bus::BusError;
 use crate::bus::state::{StepRun, Workflow};
-use crate::domain::error_class;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::step_condition::{Field, StepReference};
-use crate::domain::workflow::StepStatus;
+use crate::domain::task::error_class;
+use crate::domain::workflow::{Field, StepReference, StepStatus};
 use crate::team::Team;
 use crate::workflow::plan::condition::{self, ConditionResult};
 use crate::workflow::plan::placeholders::{self, Part};
@@ -26,7 +25,7 @@ pub(crate) struct StepInputs<'a> {
 
 /// What is read of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum Extent {
     Words,
     WordsAndFiles,
 }
@@ -40,23 +39,23 @@ impl StepInputs<'_> {
     ) -> Result<Vec<StepOutput>, BusError> {
         let (parts, _) = placeholders::parse(template);
         let depends_on = step.plan.depends_on.iter().cloned();
-        let mut names: BTreeMap<Name, Wanted> =
-            depends_on.map(|name| (name, Wanted::Words)).collect();
+        let mut names: BTreeMap<Name, Extent> =
+            depends_on.map(|name| (name, Extent::Words)).collect();
         for part in parts {
             let Part::Value(StepReference { step, field }) = part else {
                 continue;
             };
-            let wanted = names.entry(step).or_insert(Wanted::Words);
+            let extent = names.entry(step).or_insert(Extent::Words);
             if field == Field::Files {
-                *wanted = Wanted::WordsAndFiles;
+                *extent = Extent::WordsAndFiles;
             }
         }
         let before =
-            names.iter().filter_map(|(name, wanted)| Some((self.workflow.step(name)?, *wanted)));
-        before.map(|(before, wanted)| self.given_by(before, wanted)).collect()
+            names.iter().filter_map(|(name, extent)| Some((self.workflow.step(name)?, *extent)));
+        before.map(|(before, extent)| self.given_by(before, extent)).collect()
     }
 
-    fn given_by(&self, step: &StepRun, wanted: Wanted) -> Result<StepOutput, BusError> {
+    fn given_by(&self, step: &StepRun, extent: Extent) -> Result<StepOutput, BusError> {
         let bus = self.team.bus();
         // What a step said in a round before this one, in which it was not needed, is not its word.
         let task = step.task.as_ref();
@@ -66,10 +65,10 @@ impl StepInputs<'_> {
             Some(body) => bus.text(body)?,
             None => String::new(),
         };
-        let told = task.as_ref().filter(|_| wanted == Wanted::WordsAndFiles);
+        let told = task.as_ref().filter(|_| extent == Extent::WordsAndFiles);
         let files = told.map(|task| self.team.changed_files(task)).transpose()?;
         let items = self.workflow.items_of(step);
-        let items = step.items.map(|_| items.map(|item| self.given_by(item, wanted)));
+        let items = step.items.map(|_| items.map(|item| self.given_by(item, extent)));
         Ok(StepOutput {
             step: step.plan.name.clone(),
             agent: step.agent.clone(),
@@ -90,7 +89,7 @@ impl StepInputs<'_> {
             let why = format!("there is no step `{}`", when.source.step);
             return Ok(ConditionResult::Unclear(why));
         };
-        let given = self.given_by(before, Wanted::Words)?;
+        let given = self.given_by(before, Extent::Words)?;
         Ok(condition::weigh(when, &given))
     }
 
@@ -103,7 +102,7 @@ impl StepInputs<'_> {
             return Err(none());
         };
         let before = self.workflow.step(&source.step).ok_or_else(none)?;
-        let given = self.given_by(before, Wanted::Words)?;
+        let given = self.given_by(before, Extent::Words)?;
         let items = given.list(path).map_err(wrong)?;
         let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
         let text = Value::Array(items).to_string();

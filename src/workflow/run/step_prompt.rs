@@ -13,8 +13,7 @@ use crate::bus::api::message_text::part;
 use crate::delivery::message_frame::indented;
 use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::step_condition::{Field, StepReference};
-use crate::domain::workflow::Step;
+use crate::domain::workflow::{Field, Step, StepReference};
 use crate::workflow::plan::placeholders::{self, Part};
 
 /// An item of the list that a step is done for.

@@ -12,7 +12,7 @@ use cli_team_bridge::bus::storage::in_memory::Store;
 use cli_team_bridge::bus::{Bus, Call, Joining, LoadedMessage, Membership};
 use cli_team_bridge::domain::ids::MessageId;
 use cli_team_bridge::domain::member::MemberKind;
-use cli_team_bridge::domain::message::DeliveryMethod;
+use cli_team_bridge::domain::messaging::DeliveryMethod;
 use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::clock;
 use cli_team_bridge::sys::fs::disk::RealDisk;
@@ -136,7 +136,7 @@ pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<LoadedMessag
         bytes: usize::MAX,
         head_bytes: usize::MAX,
     };
-    within(call.take(DeliveryMethod::Pull, pick)).await.unwrap()
+    within(call.receive(DeliveryMethod::Pull, pick)).await.unwrap()
 }
 
 pub(crate) async fn send(from: &Membership, to: &str, content: &str) -> MessageId {

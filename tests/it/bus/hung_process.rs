@@ -14,7 +14,7 @@ use cli_team_bridge::bus::storage::LogPosition;
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::{Bus, Claimed, HeartbeatIntervals};
 use cli_team_bridge::domain::member::MemberKind;
-use cli_team_bridge::domain::request::RequestStatus;
+use cli_team_bridge::domain::messaging::RequestStatus;
 use cli_team_bridge::sys::fs::disk::RealDisk;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

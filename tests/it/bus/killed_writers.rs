@@ -187,7 +187,7 @@ async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
 
 /// Who was there all along comes to know the same as a fresh process, once the dead are buried.
 async fn check_alike(fresh: &Bus, old: &Bus) {
-    fresh.bury_the_dead().await.unwrap();
+    fresh.reap_dead_sessions().await.unwrap();
     let alike = || {
         fresh.refresh().unwrap();
         old.refresh().unwrap();

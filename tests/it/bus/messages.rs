@@ -97,7 +97,7 @@ async fn a_cancelled_call_gives_back(logs: impl Logs) {
     let sent = [send(&a, "b", "one").await, send(&a, "b", "two").await];
     let mut call = b.call();
     assert_eq!(ids(&take(&mut call).await), sent);
-    call.give_back().await.unwrap();
+    call.requeue().await.unwrap();
     let mut call = b.call();
     assert_eq!(ids(&take(&mut call).await), sent);
     call.answered().await;
@@ -139,7 +139,7 @@ async fn a_giving_back_that_is_dropped_still_gives_back(logs: impl Logs) {
     let id = send(&a, "b", "one").await;
     let mut call = b.call();
     take(&mut call).await;
-    drop(call.give_back().now_or_never());
+    drop(call.requeue().now_or_never());
     check_comes_again(&b, &id).await;
 }
 

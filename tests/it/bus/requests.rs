@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use cli_team_bridge::bus::{Claimed, Membership, Waited};
 use cli_team_bridge::domain::ids::RequestId;
-use cli_team_bridge::domain::message::MessageKind;
-use cli_team_bridge::domain::request::RequestStatus;
+use cli_team_bridge::domain::messaging::{MessageKind, RequestStatus};
 
 use super::every_engine::{Logs, on_every_log, peer, take, within};
 

@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::misbehaving_agents::{ESCAPE, Habit, Lead, PROMISED, Wild, eventually, signal};
+use crate::ending::signals_and_shutdown::AGENTS;
+use crate::support::misbehaving_agents::{
+    ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal,
+};
+use crate::support::{DEADLINE, Stage, until};
 
 /// What is promised for `shutdown_agent`.
 const IN_ORDER: Duration = Duration::from_secs(30);
@@ -96,7 +100,7 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
     let began = Instant::now();
     for _ in 0..2 {
         signal(lead.pid(), Signal::SIGTERM).unwrap();
-        // The second one only counts once the first has been taken in; a third does no harm.
+        // The second one only counts once the first has been taken in.
         eventually("it is ending", || wild.is_told_to_stop()).await;
     }
     let exit = tokio::time::timeout(IN_ORDER, lead.orchestrator.wait()).await;
@@ -106,4 +110,60 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
     assert!(took < PROMISED, "{took:?}");
     assert_eq!(wild.presences().len(), 0);
     println!("the bridge: {} ms", took.as_millis());
+}
+
+/// The exit code of a command that a third signal has ended: as a shell writes a death by that signal.
+const ENDED_BY_SIGHUP: i32 = 128 + Signal::SIGHUP as i32;
+
+#[tokio::test]
+async fn a_third_signal_ends_an_orchestrator_at_once_and_nothing_is_left() {
+    let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
+    let mut lead = wild.lead().await;
+    for name in ["one", "two"] {
+        lead.start(name).await;
+    }
+    eventually("the daemons are there", || wild.escaped() == 2).await;
+    signal(lead.pid(), Signal::SIGTERM).unwrap();
+    eventually("it is ending", || wild.is_told_to_stop()).await;
+    // Of two different signals both count, however late they are looked at.
+    signal(lead.pid(), Signal::SIGINT).unwrap();
+    signal(lead.pid(), Signal::SIGHUP).unwrap();
+    let began = Instant::now();
+    let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
+    assert_eq!(exit.code(), Some(ENDED_BY_SIGHUP), "{exit}");
+    println!("the bridge: {} ms", began.elapsed().as_millis());
+    let took = wild.nothing_is_left().await;
+    assert!(took < PROMISED, "{took:?}");
+    println!("its agents: {} ms", took.as_millis());
+
+    let next = wild.lead().await;
+    for name in ["one", "two"] {
+        next.says_dead(name).await;
+    }
+    next.close().await;
+}
+
+#[tokio::test]
+async fn a_third_signal_ends_a_run_at_once_and_its_workflow_can_be_resumed() {
+    let stage = Stage::new(AGENTS);
+    let plan = stage.project().join("plan.toml");
+    let script = stage.home().join("script.toml");
+    let step = "name = \"p\"\n[[steps]]\nname = \"s\"\nagent = \"stubborn\"\nprompt = \"go\"\n";
+    std::fs::write(&plan, step).unwrap();
+    let arguments = ["run", plan.to_str().unwrap(), "--scripted", script.to_str().unwrap()];
+    let (child, _pipes) = stage.start(&arguments).await;
+    until("the agent is in its turn", || !stage.events_of("task_started").is_empty()).await;
+    signal(child.pid(), Signal::SIGTERM).unwrap();
+    until("the agent is asked to end", || !stage.events_of("stop_asked").is_empty()).await;
+    signal(child.pid(), Signal::SIGINT).unwrap();
+    signal(child.pid(), Signal::SIGHUP).unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    assert_eq!(exit.code, Some(ENDED_BY_SIGHUP), "{}", child.stderr_tail());
+    until("nothing is left", || stage.processes().is_empty()).await;
+
+    let lead = stage.orchestrator().await;
+    let id = stage.events_of("workflow_created")[0]["id"].clone();
+    let is_interrupted = |workflow: &serde_json::Value| workflow["status"] == "interrupted";
+    lead.until("get_workflow_status", json!({ "workflow_id": id }), is_interrupted).await;
+    lead.close().await;
 }

@@ -4,11 +4,10 @@ use super::*;
 use crate::bus::event::{Runs, TaskReport};
 use crate::bus::rules::{Broken, Ending};
 use crate::bus::state::Run;
-use crate::domain::error_class;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::ProcessMark;
-use crate::domain::request::RequestStatus;
-use crate::domain::task::TaskStatus;
+use crate::domain::messaging::RequestStatus;
+use crate::domain::task::{TaskStatus, error_class};
 
 const AFTER_MS: u64 = 30_000;
 

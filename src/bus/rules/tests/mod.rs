@@ -23,7 +23,7 @@ use crate::bus::storage::file::line_format;
 use crate::bus::storage::{LogPosition, Proposal};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::message::{DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use super::*;
 use crate::domain::limits;
-use crate::domain::request::RequestStatus;
+use crate::domain::messaging::RequestStatus;
 
 #[track_caller]
 fn check_status(world: &World, id: &RequestId, expected: RequestStatus) {

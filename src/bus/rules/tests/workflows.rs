@@ -5,10 +5,9 @@ use crate::bus::event::TaskReport;
 use crate::bus::rules::{Approval, Ending, NewItems, NewWorkflow};
 use crate::domain::ids::WorkflowId;
 use crate::domain::limits;
-use crate::domain::step_condition::{Field, StepReference};
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{
-    Again, Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus,
+    Again, Approver, Field, Step, StepMove, StepOf, StepReference, StepStatus, WorkflowStatus,
 };
 
 /// A world with an orchestrator, an agent of its own, and a workflow of two steps: `b` after `a`.

@@ -9,16 +9,17 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::directory_identity::SeenDirectory;
-use super::{failed, snapshot};
+use super::failed;
 use crate::bus::storage::LogError;
+use crate::bus::storage::format_version::{BUS_FORMAT, SNAPSHOT_LEVEL};
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
 use crate::sys::random_ids;
 
-/// The format that this version writes; it reads all up to this one.
-const FORMAT: u32 = 1;
+/// The file that makes a directory a bus.
+pub(crate) const BUS_JSON: &str = "bus.json";
 
-/// What it is called while it is written.
+/// Its name while it is written.
 pub(crate) const TEMPORARY: &str = ".bus.json.tmp";
 
 #[derive(Serialize, Deserialize)]
@@ -30,7 +31,7 @@ struct StoredIdentity {
     /// A newer format need not have it in this form.
     #[serde(default)]
     id: Option<Uuid>,
-    /// What its counterpart in the user's state directory has too (see `origin`).
+    /// The secret that its counterpart in the user's state directory has too (see `bus_origin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     /// Where that was.
@@ -80,18 +81,18 @@ pub(crate) fn load_or_create(
     Ok(id)
 }
 
-/// Writes the identity of a bus, in place of the one that is there; for whoever holds the lock.
+/// Writes the identity of a bus, in place of the one that is there; for the holder of the lock.
 pub(crate) fn write(
     disk: &dyn Disk,
     directory: &Path,
     id: Uuid,
     secret: Option<(String, &SeenDirectory)>,
 ) -> Result<(), LogError> {
-    let path = directory.join("bus.json");
+    let path = directory.join(BUS_JSON);
     let temporary = directory.join(TEMPORARY);
     let (secret, made) = secret.unzip();
     let identity = StoredIdentity {
-        format: FORMAT,
+        format: BUS_FORMAT,
         least: None,
         id: Some(id),
         secret,
@@ -115,7 +116,7 @@ pub(crate) fn write(
 
 /// Reads what a bus says of itself; none without `bus.json`. What cannot be understood says nothing.
 pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader>, LogError> {
-    let path = directory.join("bus.json");
+    let path = directory.join(BUS_JSON);
     match disk.read(&path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -127,7 +128,7 @@ pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader
 
 /// Reads the id of a bus, if there is one.
 pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, LogError> {
-    let path = directory.join("bus.json");
+    let path = directory.join(BUS_JSON);
     let text = match disk.read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -136,7 +137,7 @@ pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
     let identity: Option<StoredIdentity> = serde_json::from_slice(&text).ok();
     match identity {
         Some(StoredIdentity { format, least, .. })
-            if format > FORMAT || least.is_some_and(|least| least > snapshot::LEVEL) =>
+            if format > BUS_FORMAT || least.is_some_and(|least| least > SNAPSHOT_LEVEL) =>
         {
             Err(LogError::Newer)
         }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use crate::sys::fs::disk::{NO_LINK, make_directory};
-use crate::sys::git_worktrees::Worktree;
+use crate::sys::fs::git_worktrees::Worktree;
 
 /// The most bytes of an exclude file that are read: people write it by hand.
 const MAX_BYTES: u64 = 1024 * 1024;

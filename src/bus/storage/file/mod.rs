@@ -1,4 +1,4 @@
-//! The log in files: one directory that all processes of a project share, with nothing running when nobody works.
+//! The log in files: one directory that all processes of a project share, with nothing running while no member works.
 //!
 //! ```text
 //! bus.json              the format and the id
@@ -6,9 +6,9 @@
 //! log/<first-seq>.jsonl the segments
 //! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more, and replaced
 //! snapshot/<seq>.json   the state at some seq; the newest two
-//! agents.json           who is here now; a view
+//! agents.json           the members that are here now; a view
 //! presence/<session>    locked while that session lives; its time is the heartbeat
-//! bell/<session>        touched by whoever appends something that concerns that session
+//! bell/<session>        touched by each append that concerns that session
 //! tasks/<id>.jsonl      transcripts, for reading only
 //! blobs/<id>            long texts
 //! ```
@@ -16,29 +16,20 @@
 //! Guarantees: what `sync` has returned for survives the death of any process and a power cut; an entry is there whole or not
 //! at all; no seq is used twice. It deliberately breaks no lock, and repairs nothing but an unfinished last line.
 
-mod append;
-pub mod line_format;
-mod wakeup_files;
-pub mod known_buses;
 mod bus_directory;
-mod git_exclude;
-mod follower;
 mod bus_json;
 mod bus_origin;
+mod directory_identity;
+mod git_exclude;
+pub mod known_buses;
+mod log;
+mod long_texts;
 mod presence_files;
-mod read_log;
-mod replace_failed_segment;
-mod retention;
-mod segments;
 #[cfg(test)]
 mod simulated_disk;
-mod directory_identity;
-mod snapshot;
-mod unused_blobs;
-mod sync;
 #[cfg(test)]
 mod tests;
-mod long_texts;
+mod wakeup_files;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -54,16 +45,20 @@ use crate::bus::event::{Entry, Event};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
+use crate::domain::timeouts;
 use crate::sys::clock;
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
 
+pub(crate) use self::bus_json::BUS_JSON;
 pub use self::bus_origin::{Foreign, Origin, Proof};
-pub use self::follower::Follower;
+pub use self::log::follower::Follower;
+pub use self::log::line_format;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use self::snapshot::read_any as read_any_snapshot;
+pub(crate) use self::log::snapshot::read_any as read_any_snapshot;
 #[cfg(test)]
-pub(crate) use self::snapshot::written as written_snapshot;
+pub(crate) use self::log::snapshot::written as written_snapshot;
+use self::log::{append, clean_up, read_log, retention, segments, snapshot, sync};
 pub use self::wakeup_files::Listening;
 
 /// A segment is as long as a megabyte-long line leaves room for several, and short enough to be gone through at once.
@@ -76,12 +71,12 @@ const SNAPSHOT_EVENTS: u64 = 2_048;
 /// and again for a log that grows by little.
 const SNAPSHOT_PERCENT: u64 = 50;
 
-/// What may differ between one use of a log and another.
+/// The options of one use of a log.
 #[derive(Clone)]
 pub struct Options {
     /// The length at which a segment is followed by the next.
     pub segment_bytes: u64,
-    /// A snapshot is written by whoever appends past a multiple of this, ...
+    /// The append past a multiple of this writes a snapshot, ...
     pub snapshot_events: u64,
     /// ... when the log has grown by so many percent of the last one's length.
     pub snapshot_percent: u64,
@@ -91,7 +86,7 @@ pub struct Options {
     pub listening: Listening,
     /// Where the time comes from.
     pub clock: Arc<dyn Fn() -> Now + Send + Sync>,
-    /// What is thought of network file systems.
+    /// Whether the bus may be on a network file system.
     pub networks: Networks,
     /// Whether the bus has to prove that it was made where it is.
     pub origin: Origin,
@@ -102,7 +97,7 @@ pub struct Options {
 pub enum Networks {
     /// It is refused there.
     Refused,
-    /// Somebody has decided that it may be there.
+    /// The user has decided that it may be there.
     Allowed,
 }
 
@@ -112,7 +107,7 @@ impl Default for Options {
             segment_bytes: SEGMENT_BYTES,
             snapshot_events: SNAPSHOT_EVENTS,
             snapshot_percent: SNAPSHOT_PERCENT,
-            patience: Duration::from_millis(limits::BUSY_MS),
+            patience: timeouts::BUS_BUSY,
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
             networks: Networks::Refused,
@@ -130,6 +125,7 @@ pub struct FileLog {
     segments: segments::Segments,
     syncer: Arc<sync::Syncer>,
     snapshots: snapshot::Snapshots,
+    clean_up: clean_up::CleanUp,
     bells: wakeup_files::Bells,
     /// The last line read, as long as it is short: what it says is often wanted next.
     last: Option<read_log::LastLine>,
@@ -217,7 +213,8 @@ impl FileLog {
                 directory.join("blobs"),
                 directory.join("tasks"),
             )),
-            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts, bus),
+            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts.snapshot.clone(), bus),
+            clean_up: clean_up::CleanUp::new(Arc::clone(&disk), parts),
             bells: wakeup_files::Bells::new(directory.join("bell"), options.listening),
             last: None,
             tail: None,

@@ -1,12 +1,12 @@
-//! Bells: a file for each session, touched by whoever appends something that concerns it.
+//! Bells: a file for each session, which a process touches when it appends something that concerns the session.
 //!
-//! Ringing costs one call and wakes one process. A lost ring is a delay, never a loss: everyone also looks by itself now and then.
+//! Ringing costs one call and wakes one process. A lost ring is a delay, never a loss: every process also looks by itself now and then.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -14,15 +14,15 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::failed;
 use crate::bus::storage::{LogError, OnRing};
 use crate::domain::ids::SessionId;
+use crate::sys::backoff::Backoff;
 use crate::sys::fs::disk::{self, Writes};
+use crate::sys::mutex::lock;
 
-/// Polling begins with this and doubles while nothing happens.
-const FIRST_POLL: Duration = Duration::from_millis(50);
-/// A wake by polling comes at most this late.
-const LAST_POLL: Duration = Duration::from_millis(500);
+/// The pauses of polling while nothing happens; a wake by polling comes at most the longest of them late.
+const POLLS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
 
-/// What it takes to be told of what is appended to the files in a directory. Linux tells that of the directory; macOS, by kqueue,
-/// only of each file that is watched itself. There its other way, `FSEvents`, tells of a write only when the file is closed.
+/// How deep to watch a directory for appends to its files. Linux reports them for the directory; macOS, by kqueue, only for each
+/// file that is watched itself. Its other interface, `FSEvents`, reports a write only when the file is closed.
 const DEPTH: RecursiveMode =
     if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
 
@@ -71,7 +71,7 @@ impl Bells {
     pub(crate) fn ring(&self, sessions: &BTreeSet<SessionId>) {
         for session in sessions {
             match disk::touch_path(&self.path(*session)) {
-                // Nobody listens there.
+                // No process listens there.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => tracing::warn!(%error, "failed to wake a session"),
                 Ok(()) => {}
@@ -89,7 +89,7 @@ impl Bells {
             disk::open_or_create_private(&path, Writes::AtTheEnd)
                 .map_err(|error| failed("create", &path, error))?;
         }
-        *self.on_ring.lock().unwrap_or_else(PoisonError::into_inner) = Some(on_ring);
+        *lock(&self.on_ring) = Some(on_ring);
         if self.listening == Listening::Notified {
             match self.watch(sessions) {
                 Ok(()) => {
@@ -141,13 +141,12 @@ impl Bells {
         std::thread::Builder::new()
             .name("bus-bells".to_owned())
             .spawn(move || {
-                let mut pause = FIRST_POLL;
-                while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let mut polls = POLLS;
+                while ended.recv_timeout(polls.next_pause()) == Err(RecvTimeoutError::Timeout) {
                     let now = times(&paths);
-                    if now == known {
-                        pause = (pause * 2).min(LAST_POLL);
-                    } else {
-                        (known, pause) = (now, FIRST_POLL);
+                    if now != known {
+                        known = now;
+                        polls.reset();
                         call(&on_ring);
                     }
                 }
@@ -175,7 +174,7 @@ fn is_ring(event: &notify::Result<notify::Event>) -> bool {
 }
 
 fn call(on_ring: &Mutex<Option<OnRing>>) {
-    let on_ring = on_ring.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let on_ring = lock(on_ring).clone();
     if let Some(on_ring) = on_ring {
         on_ring();
     }

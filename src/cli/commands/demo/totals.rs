@@ -17,7 +17,7 @@ pub(crate) struct Count {
     /// Messages times addressees.
     sent: usize,
     seen: usize,
-    /// Withdrawn because nobody needed them any more, or returned when their reader ended.
+    /// Withdrawn because they were not needed any more, or returned when their reader ended.
     settled: usize,
     /// Neither.
     pub(crate) lost: usize,

@@ -1,6 +1,6 @@
 //! The terminal of a person who watches a run: the tree, repainted while it changes, and the question that waits for an answer.
 //!
-//! Nothing here waits for the terminal on the thread that leads the workflow: somebody may have stopped it with a key.
+//! Nothing here waits for the terminal on the thread that leads the workflow: its user may have stopped it with a key.
 
 use std::io::{IsTerminal as _, Read as _, stderr, stdin};
 use std::time::{Duration, Instant};
@@ -80,11 +80,11 @@ impl Screen {
         let is_open = |asking: &ShownQuestion| {
             terminal_question::is_open(&asking.question.subject, workflow, state)
         };
-        // Somebody else has answered, or nobody has to any more.
+        // It was answered elsewhere, or needs no answer any more.
         self.asking = self.asking.take().filter(is_open);
     }
 
-    /// Asks a person. The answer never comes when somebody else gives it.
+    /// Asks the person. The answer never comes when it is given elsewhere.
     pub(crate) fn ask(&mut self, question: &TerminalQuestion) -> oneshot::Receiver<String> {
         let (answer, answered) = oneshot::channel();
         if terminal::is_foreground(stdin()) {

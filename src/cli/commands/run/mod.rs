@@ -15,16 +15,17 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use self::follow_workflow::{Approving, Begun};
-use super::{orchestrator, trust};
 use crate::bus::rules::NameChoice;
+use crate::cli::lead_team::JoinTarget;
 use crate::cli::open_bus::Outside;
-use crate::cli::{Failure, below_agent, find_project, open_bus, output, serve_mcp};
+use crate::cli::signal_policy::{self, StopRequests};
+use crate::cli::{
+    Failure, below_agent, find_project, lead_team, load_config, open_bus, output, serve_mcp,
+};
 use crate::config::Config;
-use crate::domain::env_vars;
 use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
-use crate::supervisor;
 use crate::team::{Candidates, Launch, Team, UserReachable};
 use crate::workflow::Workflows;
 use crate::workflow::plan::toml_plan::{self, LocatedDraft};
@@ -74,8 +75,8 @@ enum Graph {
     Dot,
 }
 
-/// What is asked for.
-enum Wanted {
+/// The workflow to lead.
+enum Request {
     Plan(Box<LocatedDraft>),
     Resume(WorkflowId),
 }
@@ -83,33 +84,25 @@ enum Wanted {
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     below_agent::refuse_to("lead a team")?;
     let project = find_project::find(arguments.project.as_deref())?;
-    let mut config = orchestrator::load(&project.root, arguments.config.as_deref())?;
-    let wanted = match (&arguments.file, &arguments.resume) {
+    let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
+    let request = match (&arguments.file, &arguments.resume) {
         (Some(path), _) => {
             let written = toml_plan::read(path, &path.display().to_string())?;
-            Wanted::Plan(Box::new(written))
+            Request::Plan(Box::new(written))
         }
-        (None, Some(id)) => Wanted::Resume(WorkflowId::parse(id)?),
+        (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
-    if let (Some(script), Wanted::Plan(written)) = (&arguments.scripted, &wanted) {
+    if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
         let script = script
             .canonicalize()
             .map_err(|error| format!("cannot find the script {}: {error}", script.display()))?;
         config.play(named(written), &script)?;
     }
-    let directory = project.bus_directory();
     let foreign = open_bus::foreign(arguments.adopt);
-    let outside = Outside::new(directory.clone(), open_bus::networks(&config), foreign);
-    let launch = Launch {
-        own_binary: std::env::current_exe()?,
-        environment: std::env::vars_os().collect(),
-        project: project.root,
-        ground: project.ground,
-        bus_dir: directory,
-        trust: trust::store(),
-    };
-    if let Wanted::Plan(written) = &wanted
+    let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
+    let launch = lead_team::launch_in(project)?;
+    if let Request::Plan(written) = &request
         && (arguments.dry_run || arguments.graph.is_some())
     {
         let plan = planned(written, &Candidates::profiles(&config, &launch))?;
@@ -120,50 +113,47 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         });
         return Ok(());
     }
-    orchestrator::tell_what_does_not_count(&config);
-    if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
-        tracing::debug!("this process cannot adopt orphans of its agents: {error}");
-    }
+    load_config::warn_of_what_does_not_count(&config);
+    lead_team::adopt_orphans();
     let approving = Approving::of(arguments.yes);
-    let wish = NameChoice::Like(Name::parse(NAME)?);
-    let place = orchestrator::JoinTarget::of(outside, &config, wish, vec![PLAN_ROLE.to_owned()]);
-    serve_mcp::run_team(async move || lead(place, (config, launch), wanted, approving).await)
+    let choice = NameChoice::Like(Name::parse(NAME)?);
+    let target = JoinTarget::of(outside, &config, choice, vec![PLAN_ROLE.to_owned()]);
+    serve_mcp::run_team(async move || {
+        let lead = async move |stop| lead(target, (config, launch), request, approving, stop).await;
+        signal_policy::obey(lead).await
+    })
 }
 
 /// Leads the workflow to its end, or leaves it to be resumed.
 async fn lead(
-    place: orchestrator::JoinTarget,
+    target: JoinTarget,
     (config, launch): (Config, Launch),
-    wanted: Wanted,
+    request: Request,
     approving: Approving,
+    mut stop: StopRequests,
 ) -> Result<(), Failure> {
-    let mut shutdown = crate::sys::signal_streams::Shutdown::listen()?;
-    let membership = orchestrator::take(place.into()).await?;
+    let membership = lead_team::join(target.into()).await?;
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team.clone());
-    let begun = begin(&workflows, &wanted).await;
+    let begun = begin(&workflows, &request).await;
     let outcome = match begun {
-        Ok(begun) => follow_workflow::follow(&workflows, begun, &mut shutdown, approving).await,
+        Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
         Err(error) => Err(error),
     };
     // First, so that the ends of agents do not look like failures of steps.
     workflows.stop().await;
-    let hurry = async {
-        let signal = shutdown.recv().await;
-        tracing::warn!("{signal}: killing all agents");
-    };
-    team.shutdown(hurry).await;
-    serve_mcp::leave_seat(membership).await;
+    team.shutdown(stop.force_stop()).await;
+    serve_mcp::leave_team(membership).await;
     outcome
 }
 
-async fn begin(workflows: &Workflows, wanted: &Wanted) -> Result<Begun, Failure> {
-    let workflow = match wanted {
-        Wanted::Plan(written) => {
+async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failure> {
+    let workflow = match request {
+        Request::Plan(written) => {
             let plan = planned(written, &workflows.team().known())?;
             workflows.create(plan).await?
         }
-        Wanted::Resume(id) => workflows.resume(id).await?,
+        Request::Resume(id) => workflows.resume(id).await?,
     };
     Ok(Begun::of(workflow))
 }

@@ -96,7 +96,7 @@ fn edges(plan: &Plan) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::domain::name::Name;
-    use crate::domain::step_condition::{Field, Relation, StepReference, When};
+    use crate::domain::workflow::{Field, Relation, StepReference, When};
 
     fn plan() -> Plan {
         let name = |text: &str| Name::parse(text).unwrap();

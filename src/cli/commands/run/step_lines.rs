@@ -86,7 +86,7 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
 pub(crate) fn last(workflow: &Workflow) -> Vec<&StepRun> {
     let is_last = |step: &&StepRun| {
         let mut others = workflow.steps.iter();
-        // Who depends on a step that was done for a list depends on all of its items.
+        // A step that depends on one with `for_each` depends on all of its items.
         let name = step.item.as_ref().map_or(&step.plan.name, |item| &item.of);
         step.status == StepStatus::Done && !others.any(|other| other.plan.depends_on.contains(name))
     };

@@ -80,7 +80,7 @@ impl TerminalQuestion {
     }
 }
 
-/// Says who wants to do what.
+/// Names the agent and what it wants to do.
 fn about(permission: &Permission) -> String {
     let question = &permission.question;
     let paths = question.paths.iter().map(|path| plain(path, SHOWN));
@@ -92,7 +92,7 @@ fn about(permission: &Permission) -> String {
     format!("{agent} asks for permission ({kind}): {title}{paths}")
 }
 
-/// Returns the next question of the steps and the agents that a session leads, and that nobody was asked.
+/// Returns the next question that has not been asked, of the steps and agents that a session leads.
 pub(crate) fn next(
     workflow: &Workflow,
     state: &State,
@@ -120,7 +120,7 @@ fn permissions(state: &State, led_by: SessionId) -> impl Iterator<Item = &Permis
     })
 }
 
-/// Tells of what agents ask while nobody sits at the terminal, each once.
+/// Reports each question of an agent once, where no person sits at the terminal.
 pub(crate) fn unheard(
     state: &State,
     led_by: SessionId,

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{EndedSession, Permission, Session, State};
-use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::{Now, Tick, iso8601};
+use crate::domain::timeouts;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct GetAgentStatus;
@@ -81,7 +81,7 @@ impl Tool for GetAgentStatus {
         last activity, and which ones ended.";
 
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
-        caller.bus().bury_the_dead().await?;
+        caller.bus().reap_dead_sessions().await?;
         let now = caller.bus().now();
         let (agents, permissions) = caller.bus().look(|state| {
             let live = state.live_sessions().into_iter().map(|session| live(state, session, now));
@@ -165,11 +165,11 @@ fn dead(departed: &EndedSession) -> Agent {
     }
 }
 
-/// Only an agent's end is news; who joined by itself leaves by itself.
+/// Only an agent's end is news; other members leave by themselves.
 fn is_recent(departed: &EndedSession, now: Now) -> bool {
     departed.kind == MemberKind::Agent
         && departed.at.boot == now.tick.boot
-        && between(departed.at, now.tick) <= limits::DEPARTED_SHOWN_MS
+        && between(departed.at, now.tick) <= timeouts::DEPARTED_SHOWN_MS
 }
 
 /// Returns the milliseconds between two ticks; those of different boots cannot be compared.

@@ -1,15 +1,11 @@
 //! `kill_agent`: the end of an agent, at once.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::timeouts;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
-
-/// SIGTERM, 5 s, SIGKILL, and the time to see that it is gone.
-const LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct KillAgent {
     pub(crate) leading: OrchestratorTeam,
@@ -36,12 +32,12 @@ impl Tool for KillAgent {
         not enough. Returns when they are gone.";
 
     fn patience(&self, _input: &Input) -> CallTimeout {
-        CallTimeout::Waits(LIMIT)
+        CallTimeout::Waits(timeouts::KILL_AGENT)
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let team = self.leading.team(caller.membership());
-        team.kill_agent(&input.agent, LIMIT).await?;
+        team.kill_agent(&input.agent, timeouts::KILL_AGENT).await?;
         Ok(Output { killed: true })
     }
 }

@@ -1,4 +1,4 @@
-//! `shutdown_agent`: the end of an agent, in good order.
+//! `shutdown_agent`: ends an agent gracefully.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

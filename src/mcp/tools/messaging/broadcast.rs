@@ -32,7 +32,7 @@ impl Tool for Broadcast {
         so use it sparingly.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        caller.bus().bury_the_dead().await?;
+        caller.bus().reap_dead_sessions().await?;
         let sent = caller.call.broadcast(input.content).await?;
         let delivered: BTreeSet<_> =
             sent.into_iter().flat_map(|sent| sent.recipients).map(|(name, _)| name).collect();

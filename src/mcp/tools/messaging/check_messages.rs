@@ -9,7 +9,7 @@ use crate::bus::rules::{Pick, Refusal};
 use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
-use crate::domain::message::DeliveryMethod;
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::mcp::shapes::message_shape::views;
 use crate::mcp::{Caller, InboxMode, MessageView, Tool, ToolError};
@@ -41,7 +41,7 @@ pub(crate) struct Output {
 }
 
 /// What is asked for.
-enum Wanted {
+enum Request {
     Unread {
         from: Option<String>,
         limit: usize,
@@ -72,16 +72,16 @@ impl Tool for CheckMessages {
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        match wanted(input)? {
-            Wanted::Unread { from, limit } => unread(caller, from, limit).await,
-            Wanted::History { cursor, from, limit } => past(caller, cursor, from, limit).await,
-            Wanted::Rest { id, offset } => rest(caller, id, offset).await,
-            Wanted::Output { task, offset } => said_before(caller, task, offset).await,
+        match requested(input)? {
+            Request::Unread { from, limit } => unread(caller, from, limit).await,
+            Request::History { cursor, from, limit } => past(caller, cursor, from, limit).await,
+            Request::Rest { id, offset } => rest(caller, id, offset).await,
+            Request::Output { task, offset } => said_before(caller, task, offset).await,
         }
     }
 }
 
-fn wanted(input: Input) -> Result<Wanted, ToolError> {
+fn requested(input: Input) -> Result<Request, ToolError> {
     let refuse = |text: &str| Err(ToolError::Arguments(text.to_owned()));
     let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
     if let Some(id) = input.id {
@@ -89,10 +89,10 @@ fn wanted(input: Input) -> Result<Wanted, ToolError> {
             return refuse("with id, give only offset: leave out agent_id, cursor and limit");
         }
         if let Ok(task) = TaskId::parse(&id) {
-            return Ok(Wanted::Output { task, offset });
+            return Ok(Request::Output { task, offset });
         }
         let id = MessageId::parse(&id)?;
-        return Ok(Wanted::Rest { id, offset });
+        return Ok(Request::Rest { id, offset });
     }
     if input.offset.is_some() {
         return refuse("offset needs the id of its message");
@@ -106,15 +106,15 @@ fn wanted(input: Input) -> Result<Wanted, ToolError> {
     }
     let from = input.agent_id;
     match input.cursor {
-        None => Ok(Wanted::Unread { from, limit }),
+        None => Ok(Request::Unread { from, limit }),
         Some(cursor) => match Cursor::parse(&cursor) {
-            Some(cursor) => Ok(Wanted::History { cursor, from, limit }),
+            Some(cursor) => Ok(Request::History { cursor, from, limit }),
             None => refuse("invalid cursor: use a next_cursor, or \"0\" for the oldest"),
         },
     }
 }
 
-/// Hands over what is unread.
+/// Delivers unread messages.
 async fn unread(
     caller: &mut Caller,
     from: Option<String>,
@@ -130,17 +130,17 @@ async fn unread(
         head_bytes: limits::HEAD_BYTES,
     };
     let room = caller.membership().answer_room();
-    let letters = caller.call.take_into(room, DeliveryMethod::Pull, pick).await?;
+    let messages = caller.call.receive_into(room, DeliveryMethod::Pull, pick).await?;
     let next = caller.bus().look(|state| {
-        let wanted = |name: Option<&Name>| from.is_none() || name == from.as_ref();
+        let is_chosen = |name: Option<&Name>| from.is_none() || name == from.as_ref();
         state
             .unread(caller.membership().name())
-            .find(|message| wanted(message.from.member()))
+            .find(|message| is_chosen(message.from.member()))
             .map(|message| Cursor::at(message.body.place))
     });
     Ok(Output {
-        next_cursor: next.filter(|_| !letters.is_empty()).map(Cursor::text),
-        messages: views(letters),
+        next_cursor: next.filter(|_| !messages.is_empty()).map(Cursor::text),
+        messages: views(messages),
     })
 }
 
@@ -153,9 +153,9 @@ async fn past(
 ) -> Result<Output, ToolError> {
     let from = from.map(|from| sender(caller, &from)).transpose()?;
     let membership = caller.membership().clone();
-    let (letters, next) =
+    let (messages, next) =
         blocking(move || look_back(&membership, cursor, from.as_ref(), limit)).await?;
-    Ok(Output { messages: views(letters), next_cursor: next.map(Cursor::text) })
+    Ok(Output { messages: views(messages), next_cursor: next.map(Cursor::text) })
 }
 
 fn look_back(
@@ -166,26 +166,26 @@ fn look_back(
 ) -> Result<(Vec<LoadedMessage>, Option<Cursor>), BusError> {
     let (bus, me) = (membership.bus(), membership.name());
     bus.refresh()?;
-    let wanted = |message: &crate::bus::state::Message| {
+    let is_shown = |message: &crate::bus::state::Message| {
         from.is_none_or(|from| message.from.member() == Some(from))
     };
-    let (found, after) = bus.history(cursor.place, wanted, me, limit + cursor.shown)?;
-    let mut letters = Vec::new();
+    let (found, after) = bus.history(cursor.place, is_shown, me, limit + cursor.shown)?;
+    let mut messages = Vec::new();
     let mut at = cursor;
     let mut room = membership.answer_room();
     for message in found.into_iter().skip(cursor.shown) {
         let place = message.body.place;
         let most = limits::HEAD_BYTES.min(membership.text_room());
-        let letter = bus.letter(message, 0, most)?;
-        if letters.len() == limit || (letter.shown_len() > room && !letters.is_empty()) {
+        let letter = bus.load_message(message, 0, most)?;
+        if messages.len() == limit || (letter.shown_len() > room && !messages.is_empty()) {
             // `at` is behind the last one that is shown; what follows in the same line is counted from the line's first.
-            return Ok((letters, Some(at)));
+            return Ok((messages, Some(at)));
         }
         at = at.behind(place);
         room = room.saturating_sub(letter.shown_len());
-        letters.push(letter);
+        messages.push(letter);
     }
-    Ok((letters, after.map(Cursor::at)))
+    Ok((messages, after.map(Cursor::at)))
 }
 
 /// Reads on in one message, and changes nothing.
@@ -195,7 +195,7 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
         let bus = membership.bus();
         bus.refresh()?;
         let header = bus.find_message(&id, membership.name())?;
-        bus.letter(header, offset, membership.text_room())
+        bus.load_message(header, offset, membership.text_room())
     });
     Ok(Output { messages: views(vec![letter.await?]), next_cursor: None })
 }
@@ -223,7 +223,7 @@ async fn said_before(
     Ok(Output { messages: vec![view], next_cursor: None })
 }
 
-/// Runs what may read through the whole log where it keeps nobody waiting.
+/// Runs a read of the whole log on a thread where nothing waits for it.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BusError> + Send + 'static,
 ) -> Result<T, ToolError> {

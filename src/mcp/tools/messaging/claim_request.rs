@@ -1,4 +1,4 @@
-//! `claim_request`: takes offered work, if nobody was faster.
+//! `claim_request`: takes offered work, if no other member was faster.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `list_agents`: who is here, and what each is doing.
+//! `list_agents`: the live members, and what each is doing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl Tool for ListAgents {
         "List your live team-mates, what each is doing, and which one is you.";
 
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
-        caller.bus().bury_the_dead().await?;
+        caller.bus().reap_dead_sessions().await?;
         let now = caller.bus().now().tick;
         let me = caller.membership().session();
         let agents = caller.bus().look(|state| {

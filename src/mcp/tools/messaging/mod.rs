@@ -1,4 +1,4 @@
-//! Tools that every member has: messages, requests, and who is here.
+//! The tools of every member: messages, requests, and the list of members.
 
 pub(crate) mod broadcast;
 pub(crate) mod check_messages;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::message::Priority;
+use crate::domain::messaging::Priority;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct SendMessage;

@@ -1,18 +1,14 @@
 //! `cancel_task`: the end of a task, not of its agent.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskStatus;
+use crate::domain::timeouts;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::status;
 use crate::mcp::{Caller, Tool, ToolError};
-
-/// How long the agent's own word is waited for: real agents take a tenth of a second.
-const LIMIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct CancelTask {
     pub(crate) leading: OrchestratorTeam,
@@ -44,7 +40,7 @@ impl Tool for CancelTask {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = TaskId::parse(&input.task_id)?;
         let team = self.leading.team(caller.membership());
-        team.cancel_task(&id, LIMIT).await?;
+        team.cancel_task(&id, timeouts::CANCEL_ANSWER).await?;
         let task = team.task(&id)?;
         Ok(Output {
             task_id: task.id.to_string(),

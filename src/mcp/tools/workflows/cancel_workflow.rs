@@ -1,17 +1,13 @@
 //! `cancel_workflow`: the end of a workflow, not of its agents.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::WorkflowId;
+use crate::domain::timeouts;
 use crate::domain::workflow::WorkflowStatus;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{Caller, Tool, ToolError};
-
-/// How long the agents' own word is waited for, as in `cancel_task`.
-const LIMIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct CancelWorkflow {
     pub(crate) leading: OrchestratorTeam,
@@ -43,7 +39,8 @@ impl Tool for CancelWorkflow {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = WorkflowId::parse(&input.workflow_id)?;
-        let workflow = self.leading.workflows_of(caller).cancel(&id, LIMIT).await?;
+        let workflow =
+            self.leading.workflows_of(caller).cancel(&id, timeouts::CANCEL_ANSWER).await?;
         Ok(Output {
             workflow_id: workflow.id.to_string(),
             cancelled: workflow.status == WorkflowStatus::Cancelled,

@@ -43,8 +43,8 @@ fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
     }
 }
 
-fn mail(newest: u64, urgent: Option<u64>) -> Mail {
-    Mail { newest: Some(newest), urgent }
+fn mail(newest: u64, urgent: Option<u64>) -> PendingMail {
+    PendingMail { newest: Some(newest), urgent }
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn no_turn_begins_while_one_runs() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
     let wishes = AgentOnBus { next_task: Some(task.clone()), mail: mail(9, None), ..wishes() };
-    let rest = NextStep::Rest(Some(now + LISTEN));
+    let rest = NextStep::Rest(Some(now + timeouts::LOOK_FOR_SIGN_OF_LIFE));
     assert_eq!(next(&wishes, &busy(now, None)), rest);
     assert_eq!(next(&wishes, &idle(now)), NextStep::Begin(task));
 }
@@ -63,7 +63,7 @@ fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_tas
     let wishes = AgentOnBus { mail: mail(9, None), ..wishes() };
     assert_eq!(next(&wishes, &idle(now)), NextStep::Wake(9));
     let just_woken = Situation { woken: Some(now), ..idle(now) };
-    let later = now + wake_idle::GATHER;
+    let later = now + timeouts::GATHER_MESSAGES;
     assert_eq!(next(&wishes, &just_woken), NextStep::Rest(Some(later)));
     let then = Situation { now: later, ..just_woken };
     assert_eq!(next(&wishes, &then), NextStep::Wake(9));
@@ -85,7 +85,7 @@ fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_el
     }
     assert_eq!(
         next(&wishes, &interrupted),
-        NextStep::Rest(Some(now + LISTEN)),
+        NextStep::Rest(Some(now + timeouts::LOOK_FOR_SIGN_OF_LIFE)),
         "and it is not given up when it does not end"
     );
     assert_eq!(
@@ -118,8 +118,8 @@ fn mail_is_steered_into_a_turn_that_is_not_cancelled() {
 fn the_first_prompt_waits_for_the_tools_but_not_for_ever() {
     let now = Instant::now();
     let wishes = AgentOnBus { next_task: Some(TaskId::from_bits(1)), unproven: true, ..wishes() };
-    assert_eq!(next(&wishes, &idle(now)), NextStep::Rest(Some(now + TOOLS_DEADLINE)));
-    let late = Situation { now: now + TOOLS_DEADLINE, ..idle(now) };
+    assert_eq!(next(&wishes, &idle(now)), NextStep::Rest(Some(now + timeouts::TOOLS_LISTED)));
+    let late = Situation { now: now + timeouts::TOOLS_LISTED, ..idle(now) };
     assert_eq!(next(&wishes, &late), NextStep::MissTools);
 }
 
@@ -144,7 +144,7 @@ fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs()
     let used = Situation { renews: true, ..idle(now) };
     assert_eq!(next(&fresh, &used), NextStep::Renew);
     let running = Situation { renews: true, ..busy(now, None) };
-    assert_eq!(next(&fresh, &running), NextStep::Rest(Some(now + LISTEN)));
+    assert_eq!(next(&fresh, &running), NextStep::Rest(Some(now + timeouts::LOOK_FOR_SIGN_OF_LIFE)));
     let resuming = Situation { interrupted: Some(TaskId::from_bits(2)), ..used.clone() };
     assert_eq!(next(&fresh, &resuming), NextStep::Resume(TaskId::from_bits(2)));
     assert_eq!(next(&fresh, &idle(now)), NextStep::Begin(task.clone()));
@@ -159,7 +159,7 @@ fn a_cancelled_turn_that_does_not_end_is_given_up() {
     assert_eq!(next(&wishes, &busy(now, None)), NextStep::CancelTurn);
     assert_eq!(
         next(&wishes, &busy(now, Some(now))),
-        NextStep::Rest(Some(now + grace_periods::CANCEL.min(LISTEN)))
+        NextStep::Rest(Some(now + grace_periods::CANCEL.min(timeouts::LOOK_FOR_SIGN_OF_LIFE)))
     );
     assert_eq!(next(&wishes, &busy(now + grace_periods::CANCEL, Some(now))), NextStep::GiveUpTask);
 }
@@ -203,17 +203,23 @@ fn silence_is_told_once_and_its_end_too() {
     let silent = Situation { now: now + STALL, ..busy(now, None) };
     assert_eq!(next(&wishes(), &silent), NextStep::Stall);
     let told = AgentOnBus { stalled: true, ..wishes() };
-    assert_eq!(next(&told, &silent), NextStep::Rest(Some(now + STALL + LISTEN)));
+    assert_eq!(
+        next(&told, &silent),
+        NextStep::Rest(Some(now + STALL + timeouts::LOOK_FOR_SIGN_OF_LIFE))
+    );
     assert_eq!(next(&told, &busy(now, None)), NextStep::Stir);
     let waits = AgentOnBus { waits: true, ..wishes() };
-    assert_eq!(next(&waits, &silent), NextStep::Rest(Some(now + STALL + LISTEN)));
+    assert_eq!(
+        next(&waits, &silent),
+        NextStep::Rest(Some(now + STALL + timeouts::LOOK_FOR_SIGN_OF_LIFE))
+    );
     let mut asking = silent;
     if let Some(turn) = &mut asking.turn {
         turn.asking = true;
     }
     assert_eq!(
         next(&wishes(), &asking),
-        NextStep::Rest(Some(now + STALL + LISTEN)),
+        NextStep::Rest(Some(now + STALL + timeouts::LOOK_FOR_SIGN_OF_LIFE)),
         "it waits for us"
     );
 }
@@ -222,11 +228,11 @@ fn silence_is_told_once_and_its_end_too() {
 fn signs_of_life_are_told_now_and_then() {
     let now = Instant::now();
     let mut situation = busy(now, None);
-    situation.now = now + STIR;
-    let quiet = NextStep::Rest(Some(situation.now + LISTEN));
+    situation.now = now + timeouts::RECORD_SIGN_OF_LIFE;
+    let quiet = NextStep::Rest(Some(situation.now + timeouts::LOOK_FOR_SIGN_OF_LIFE));
     assert_eq!(next(&wishes(), &situation), quiet, "there was none");
     if let Some(turn) = &mut situation.turn {
-        turn.heard = now + STIR;
+        turn.heard = now + timeouts::RECORD_SIGN_OF_LIFE;
     }
     assert_eq!(next(&wishes(), &situation), NextStep::Stir);
 }

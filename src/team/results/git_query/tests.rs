@@ -102,7 +102,7 @@ impl Hostile {
     async fn look(&self, project: &str, change: impl FnOnce()) -> (Vec<String>, GitLook) {
         let repository = Repository::of(&self.path(project), &self.environment()).unwrap();
         let before = repository.look_before(|_| {});
-        before.hold().wait_for(PATIENCE).await;
+        before.hold().wait_for(timeouts::GIT).await;
         change();
         let (changes, look) = before.compare().await;
         (changes.into_keys().collect(), look)

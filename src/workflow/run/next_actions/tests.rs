@@ -19,9 +19,10 @@ use crate::bus::state::State;
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{CommandId, SessionId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::step_condition::{Field, Relation, StepReference, When};
 use crate::domain::time::{Now, Tick};
-use crate::domain::workflow::{Gate, Repeat, Step, StepOf, WorkflowStatus};
+use crate::domain::workflow::{
+    Field, Gate, Relation, Repeat, Step, StepOf, StepReference, When, WorkflowStatus,
+};
 
 /// How many tasks may run at once.
 const WIDTH: usize = 8;
@@ -250,7 +251,7 @@ impl World {
                 let outcome = holds.then_some(()).ok_or_else(|| "no".to_owned());
                 self.gates.insert(task.unwrap(), outcome);
             }
-            Action::Spread(name) => {
+            Action::Expand(name) => {
                 let count = self.drawn[number_of(&name)].items.unwrap();
                 let step = StepOf { workflow: self.workflow.clone(), step: name };
                 let items = Body::Text("[]".into());

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt as _;
 
 use super::*;
-use crate::bus::storage::Appended;
+use crate::bus::storage::{Appended, Verdict};
 
 fn segment(project: &Project) -> PathBuf {
     project.names("log").pop().unwrap()
@@ -100,7 +100,7 @@ fn whoever_cannot_look_under_the_lock_is_behind() {
     let left = cut_off(&project);
     let guard = other.try_lock().unwrap().unwrap();
     log.catch_up(&mut replica).unwrap();
-    let mut decide = |_: &_, _| Ok(None);
+    let mut decide = |_: &_, _| Verdict::Nothing;
     let appended = Log::append(&mut log, &mut replica, &mut decide).unwrap();
     assert!(matches!(appended, Appended::Contended), "{appended:?}");
     // What was cut off is put back.

@@ -7,7 +7,7 @@ use crate::bus::event::Event;
 use crate::bus::storage::contract::{append, joined, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Log, LogError, LogPosition, Replica};
+use crate::bus::storage::{Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
@@ -51,7 +51,7 @@ fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_re
         assert_eq!(read.place.segment, failed);
         // What the state has is not acknowledged before it is on disk.
         disk.fail_next(fault);
-        let nothing = log.append(&mut replica, &mut |_, _| Ok(None));
+        let nothing = log.append(&mut replica, &mut |_, _| Verdict::Nothing);
         assert!(matches!(nothing, Err(LogError::OutcomeUnknown { .. })));
     }
     let (mut other, mut theirs) = open(&directory, &disk);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::bus::storage::contract::{append, joined, proposal, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Log, LogError, LogPosition, Replica};
+use crate::bus::storage::{Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
@@ -191,7 +191,7 @@ fn a_segment_filled_by_others_is_on_disk_before_the_next_is_made() {
             number += 1;
             append(&mut other, &mut theirs, vec![sent(number, "before")]).unwrap();
         }
-        Ok(Some(proposal(vec![sent(100, "behind")])))
+        Verdict::Append(proposal(vec![sent(100, "behind")]))
     })
     .unwrap();
     assert!(replica.place.segment > segment);

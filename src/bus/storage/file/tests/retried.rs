@@ -7,7 +7,7 @@ use crate::bus::event::Event;
 use crate::bus::storage::contract::{append, joined, proposal, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica};
+use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
@@ -43,9 +43,9 @@ fn knows(replica: &Replica, number: u64) -> bool {
 fn send_once(log: &mut FileLog, replica: &mut Replica, number: u64) -> Result<(), LogError> {
     let id = MessageId::from_bits(number);
     let text = "x".repeat(100);
-    let appended = log.append(replica, &mut |state, _| {
-        let is_new = state.message(&id).is_none();
-        Ok(is_new.then(|| proposal(vec![sent(number, &text)])))
+    let appended = log.append(replica, &mut |replica, _| match replica.state.message(&id) {
+        Some(_) => Verdict::Nothing,
+        None => Verdict::Append(proposal(vec![sent(number, &text)])),
     })?;
     assert!(matches!(appended, Appended::Written(_) | Appended::Nothing));
     log.snapshots.finish();

@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use uuid::Uuid;
 
-use crate::bus::Bus;
 use crate::bus::event::{Body, Entry, Event, RequestOpened, TaskAssigned};
-use crate::bus::rules::{self, Command, Operation};
+use crate::bus::rules::{Command, Operation};
+use crate::bus::shared::append_command;
 use crate::bus::storage::contract::{append, joined, name, proposal, sent, session};
 use crate::bus::storage::file::line_format;
 use crate::bus::storage::file::segments::CHUNK_BYTES;
 use crate::bus::storage::file::simulated_disk::{Done, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options, segments};
-use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica};
+use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict};
+use crate::bus::{Bus, BusError};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, TaskId};
 use crate::domain::time::Tick;
 use crate::sys::fs::disk::Disk as _;
@@ -57,14 +58,19 @@ fn opened(id: &RequestId) -> Event {
     })
 }
 
-fn claim(log: &mut FileLog, replica: &mut Replica, by: u128, id: &RequestId) -> Appended {
+fn claim(
+    log: &mut FileLog,
+    replica: &mut Replica,
+    by: u128,
+    id: &RequestId,
+) -> Result<Appended, BusError> {
     let command = Command {
         id: CommandId(Uuid::now_v7()),
         by: Some(session(by)),
         taken: Vec::new(),
         ask: Operation::Claim(id.clone(), CallId(Uuid::nil())),
     };
-    log.append(replica, &mut |state, now| rules::decide(state, now, &command)).unwrap()
+    append_command(log, replica, &command)
 }
 
 #[test]
@@ -115,7 +121,7 @@ fn a_reader_between_two_writers_mixes_no_lines() {
     assert_eq!(read.damaged_lines, 0);
     assert!(read.state.message(&MessageId::from_bits(3)).is_some());
     let second = claim(&mut reader, &mut read, 2, &id);
-    assert!(matches!(second, Appended::Refused(_)), "{second:?}");
+    assert!(matches!(second, Err(BusError::Refused(_))), "{second:?}");
     append(&mut reader, &mut read, vec![sent(4, "x")]).unwrap();
     reader.snapshots.finish();
     let (_, fresh) = project.open();
@@ -158,7 +164,7 @@ fn nobody_passes_or_decides_behind_a_damaged_line_before_the_lock_is_free() {
     let guard = log.try_lock().unwrap().unwrap();
     reader.catch_up(&mut read).unwrap();
     assert_eq!((read.place, read.damaged_lines), (before, 0));
-    let outcome = reader.append(&mut read, &mut |_, _| Err(rules::Refusal::Left));
+    let outcome = reader.append(&mut read, &mut |_, _| Verdict::Refused);
     assert!(matches!(outcome, Ok(Appended::Contended)), "{outcome:?}");
     drop(guard);
     reader.catch_up(&mut read).unwrap();
@@ -190,7 +196,7 @@ fn who_was_away_reads_most_of_what_came_without_the_lock() {
         ControlFlow::Continue(())
     });
     let appended =
-        away.append(&mut behind, &mut |_, _| Ok(Some(proposal(vec![sent(100, "back")]))));
+        away.append(&mut behind, &mut |_, _| Verdict::Append(proposal(vec![sent(100, "back")])));
     assert!(matches!(appended, Ok(Appended::Written(_))), "{appended:?}");
     assert!(behind.next_seq > replica.next_seq);
     let locked = *locked.lock().unwrap();

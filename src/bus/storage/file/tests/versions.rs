@@ -10,8 +10,9 @@ use uuid::Uuid;
 use super::{Project, assert_same};
 use crate::bus::storage::contract::{append, joined, sent};
 use crate::bus::storage::file::line_format;
-use crate::bus::storage::file::snapshot::{self, Decoded, LEVEL};
+use crate::bus::storage::file::snapshot::{self, Decoded};
 use crate::bus::storage::file::{FileLog, Options};
+use crate::bus::storage::format_version::SNAPSHOT_LEVEL as LEVEL;
 use crate::bus::storage::{Log, LogError, Replica};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::task::TaskStatus;
@@ -223,7 +224,7 @@ fn snapshots_of_every_level_are_read_as_they_were_written() {
     }
 }
 
-/// A field that this fails for is dropped by who does not know it, so the level grows with it: raise `LEVEL`, and run this test once
+/// A field that this fails for is dropped by who does not know it, so the level grows with it: raise `SNAPSHOT_LEVEL`, and run this test once
 /// with `BRIDGE_KEEP_SNAPSHOT=1` in the environment, which writes the fixture of the new level.
 #[test]
 fn the_state_has_the_fields_of_its_level() {

@@ -18,7 +18,7 @@ pub(crate) struct Shown {
     pub(crate) part_of: Option<String>,
     pub(crate) depends_on: Vec<String>,
     pub(crate) status: StepStatus,
-    /// Who does it, or is to do it.
+    /// The agent that does it, or is to do it.
     pub(crate) agent: String,
     pub(crate) attempt: u32,
     pub(crate) time: Time,

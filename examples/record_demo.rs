@@ -1,0 +1,73 @@
+//! Draws what the demo prints as `docs/demo.svg`:
+//!
+//! ```text
+//! cargo run --release -- demo | cargo run --example record_demo > docs/demo.svg
+//! ```
+//!
+//! Each line appears when it was printed, slowed down so that it can be read.
+
+#![expect(clippy::print_stdout, reason = "the drawing is what it is for")]
+
+use std::fmt::Write as _;
+use std::io;
+
+/// How much slower than it ran: the demo takes a third of a second.
+const SLOWER: f64 = 25.0;
+
+/// In pixels: a letter of the font, a line, and the frame around them.
+const LETTER: f64 = 7.25;
+const LINE: usize = 20;
+const FRAME: usize = 16;
+
+const STYLE: &str = "\
+text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #d0d7de; white-space: pre }
+.time { fill: #8b949e } .prompt { fill: #7ee787 }
+.line { animation: appear 0.2s both }
+@keyframes appear { from { opacity: 0 } }
+@media (prefers-reduced-motion: reduce) { .line { animation: none } }";
+
+fn main() -> io::Result<()> {
+    let lines = io::stdin().lines().collect::<io::Result<Vec<_>>>()?;
+    print!("{}", draw(&lines));
+    Ok(())
+}
+
+fn draw(lines: &[String]) -> String {
+    let command = "$ cli-team-bridge demo".to_owned();
+    let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+    #[expect(clippy::cast_precision_loss, reason = "lines are short")]
+    let width = (longest as f64 * LETTER).ceil() + 2.0 * FRAME as f64;
+    let height = (lines.len() + 1) * LINE + 2 * FRAME;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-label=\"What cli-team-bridge demo prints\">\n<style>{STYLE}</style>\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n"
+    );
+    let mut at = 0.0;
+    for (row, line) in std::iter::once(&command).chain(lines).enumerate() {
+        let y = FRAME + (row + 1) * LINE - 6;
+        let (time, said) =
+            time_of(line).map_or((None, line.as_str()), |(time, said)| (Some(time), said));
+        at = time.map_or(at, |time: f64| time * SLOWER);
+        let class = if row == 0 { "prompt" } else { "line" };
+        let _ = write!(
+            svg,
+            "<text class=\"{class}\" x=\"{FRAME}\" y=\"{y}\" style=\"animation-delay:{at:.1}s\">"
+        );
+        if let Some(time) = time {
+            let _ = write!(svg, "<tspan class=\"time\">{time:6.2} s</tspan>");
+        }
+        let _ = writeln!(svg, "{}</text>", escaped(said));
+    }
+    svg + "</svg>\n"
+}
+
+/// Splits a line of the demo into its time, in seconds, and what it says.
+fn time_of(line: &str) -> Option<(f64, &str)> {
+    let (time, said) = line.trim_start().split_once(" s ")?;
+    Some((time.parse().ok()?, &line[line.len() - said.len() - 1..]))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,81 @@
+//! Reading what is stored: texts, entries of the log, and transcripts.
+
+use std::sync::Arc;
+
+use super::Bus;
+use crate::bus::error::BusError;
+use crate::bus::event::{BodyRef, Entry, LogPosition};
+use crate::bus::storage::stored_text::{RequestTexts, read_details, read_request, read_text};
+use crate::bus::storage::{Log, LogError};
+use crate::domain::ids::TaskId;
+
+impl Bus {
+    /// Reads the text behind a header: of a message, a request, or a task's prompt or output.
+    pub fn text(&self, body: BodyRef) -> Result<String, BusError> {
+        self.with_log(|log| read_text(log, body))
+    }
+
+    /// Reads the details of a task's end, which stand in the event of its output; none when it has none.
+    pub fn details(&self, output: BodyRef) -> Result<Option<String>, BusError> {
+        self.with_log(|log| read_details(log, output))
+    }
+
+    /// Reads what a request says, each text by itself.
+    pub fn request_texts(&self, body: BodyRef) -> Result<RequestTexts, BusError> {
+        self.with_log(|log| read_request(log, body))
+    }
+
+    /// Reads entries from a place on.
+    pub fn read_after(
+        &self,
+        place: LogPosition,
+        max: usize,
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), BusError> {
+        self.with_log(|log| log.read_after(place, max))
+    }
+
+    /// Returns the place of the oldest entry.
+    pub fn oldest(&self) -> Result<LogPosition, BusError> {
+        self.with_log(|log| log.oldest())
+    }
+
+    /// Returns those parts of the log in which a text may stand, oldest first. Between any two of them others may use the bus.
+    pub(crate) fn parts_with(&self, text: &str) -> Result<Vec<LogPosition>, BusError> {
+        let mut found = Vec::new();
+        for part in self.with_log(|log| log.parts())? {
+            if self.with_log(|log| log.may_hold(part, text))? {
+                found.push(part);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds a line to a transcript. Failing is a warning: a transcript is for reading only.
+    pub fn transcript(&self, task: &TaskId, line: &str) {
+        if let Err(error) = self.core().log.transcript(task, line) {
+            tracing::warn!("failed to write the transcript of {task}: {error}");
+        }
+    }
+
+    /// Reads a transcript, and does something with it that may take as long: on another thread, and without holding anything.
+    pub async fn read_transcript<T: Send + 'static>(
+        &self,
+        task: &TaskId,
+        read: impl FnOnce(&str) -> T + Send + 'static,
+    ) -> Result<T, BusError> {
+        let (durability, task) = (Arc::clone(&self.shared.durability), task.clone());
+        let reading = tokio::task::spawn_blocking(move || {
+            let text = durability.read_transcript(&task)?;
+            Ok::<_, LogError>(read(&text))
+        });
+        Ok(reading.await.map_err(|_| BusError::Closed)??)
+    }
+
+    /// Runs something on the log. It touches files for microseconds and never syncs, so it runs where it is called.
+    fn with_log<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Log) -> Result<T, LogError>,
+    ) -> Result<T, BusError> {
+        Ok(work(self.core().log.as_mut())?)
+    }
+}

@@ -1,0 +1,81 @@
+//! Releasing the claim of a call whose answer did not come to its client, unless a later call has it.
+
+#[cfg(test)]
+mod tests;
+
+use super::membership::Membership;
+use super::retry_pauses::Again;
+use crate::bus::error::BusError;
+use crate::bus::event::Event;
+use crate::bus::rules::Operation;
+use crate::bus::shared::Receipt;
+use crate::domain::ids::{CallId, RequestId};
+use crate::domain::messaging::MessageKind;
+
+impl Membership {
+    /// Releases a claim whose answer did not come to the client, unless a later call has it. Where the bus cannot take that now, a
+    /// task tries again, for as long as a delivery would last.
+    pub(crate) async fn release(
+        &self,
+        call: CallId,
+        claimed: Option<RequestId>,
+    ) -> Result<(), BusError> {
+        let Some(request) = claimed else {
+            return Ok(());
+        };
+        let outcome = self.try_to_release(call, &request).await;
+        if let Err(BusError::Log(error)) = outcome {
+            tracing::debug!("failed to release {request}, will retry: {error}");
+            let membership = self.clone();
+            tokio::spawn(async move { membership.release_later(call, &request).await });
+            return Ok(());
+        }
+        outcome
+    }
+
+    async fn release_later(&self, call: CallId, request: &RequestId) {
+        let mut again = Again::begin();
+        while again.comes().await {
+            match self.try_to_release(call, request).await {
+                Err(BusError::Log(_)) => {}
+                _ => return,
+            }
+        }
+        tracing::warn!("{request} stays claimed by {}, which does not know of it", self.name());
+    }
+
+    async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {
+        let claims = self.claims();
+        let _turn = claims.turn().await;
+        if !claims.hangs_on(request, call) {
+            return Ok(());
+        }
+        let outcome = self.ask(Operation::Release(request.clone(), call)).await;
+        if !matches!(outcome, Err(BusError::Log(_))) {
+            claims.end(request, call);
+        }
+        outcome.map(drop)
+    }
+
+    /// Notes what this session has written about requests: it knows of its claims of those.
+    pub(crate) fn note_wrote(&self, receipt: &Receipt) {
+        for event in &receipt.events {
+            let Event::MessageSent(sent) = event else {
+                continue;
+            };
+            let Some(thread) = sent.thread.as_ref() else {
+                continue;
+            };
+            let about = self.bus().look(|state| {
+                let first = state.message(thread);
+                let first = first.filter(|first| first.kind == MessageKind::Request);
+                first.and_then(|first| first.request.clone())
+            });
+            if let Some(request) = about
+                && sent.from.member() == Some(self.name())
+            {
+                self.claims().know(&request);
+            }
+        }
+    }
+}

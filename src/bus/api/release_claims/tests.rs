@@ -1,0 +1,167 @@
+//! Claims of which nobody may have been told, and the answers that they hang on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::bus::api::test_members::{join, start};
+use crate::bus::storage::faulty_log::{Fault, Faults};
+use crate::bus::storage::in_memory::Store;
+use crate::bus::{Answer, Bus, Claimed};
+use crate::domain::ids::SessionId;
+use crate::sys::clock;
+
+async fn wins(call: &mut crate::bus::Call, request: &RequestId) -> bool {
+    matches!(call.claim(request.clone()).await.unwrap(), Claimed::Won(_))
+}
+
+#[tokio::test]
+async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let (bob, ann, carl) =
+        (join(&bus, "bob").await, join(&bus, "ann").await, join(&bus, "carl").await);
+    let hour = Duration::from_hours(1);
+    let mut open = bob.call();
+    let request = open.open_request("do it".into(), None, hour, hour);
+    let request = request.await.unwrap();
+
+    let (mut first, mut second) = (ann.call(), ann.call());
+    assert!(wins(&mut first, &request).await && wins(&mut second, &request).await);
+    first.requeue().await.unwrap();
+    assert!(!wins(&mut carl.call(), &request).await, "ann was told that it is hers");
+    second.requeue().await.unwrap();
+    let mut of_carl = carl.call();
+    assert!(wins(&mut of_carl, &request).await, "nobody was told of a claim");
+    of_carl.answered().await;
+    // That it calls again shows that it was told.
+    let mut again = carl.call();
+    assert!(wins(&mut again, &request).await);
+    again.requeue().await.unwrap();
+    assert!(!wins(&mut ann.call(), &request).await);
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
+    for is_proven in [true, false] {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
+        let agent = start(&lead, "secret").await;
+        let hour = Duration::from_hours(1);
+        let mut open = bob.call();
+        let request = open.open_request("do it".into(), None, hour, hour);
+        let request = request.await.unwrap();
+
+        let endpoint = || Membership::of_agent(&bus, agent, "secret").unwrap();
+        let mut lost = endpoint().call();
+        assert!(wins(&mut lost, &request).await);
+        // Killed: it can release nothing.
+        std::mem::forget(lost);
+        let next = endpoint();
+        let mut again = next.call();
+        assert!(wins(&mut again, &request).await);
+        assert!(again.answered_by(Answer::given()).await, "something hangs on it");
+        if is_proven {
+            next.call().answered().await;
+        }
+        lead.ask(Operation::EndCalls(agent)).await.unwrap();
+        assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
+        bus.close().await;
+    }
+}
+
+/// A team in which an agent may claim what bob has asked for.
+struct Offered {
+    bus: Bus,
+    lead: Membership,
+    agent: SessionId,
+    request: RequestId,
+}
+
+async fn offered(faults: &Faults) -> Offered {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
+    let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
+    let agent = start(&lead, "secret").await;
+    let hour = Duration::from_hours(1);
+    let mut open = bob.call();
+    let request = open.open_request("do it".into(), None, hour, hour);
+    let request = request.await.unwrap();
+    Offered { bus, lead, agent, request }
+}
+
+impl Offered {
+    fn endpoint(&self) -> Membership {
+        Membership::of_agent(&self.bus, self.agent, "secret").unwrap()
+    }
+
+    /// Claims by a call whose answer is on its way like this.
+    async fn claim(&self, by: &Membership, answer: Answer) -> CallId {
+        let mut call = by.call();
+        assert!(wins(&mut call, &self.request).await);
+        let id = call.id();
+        assert!(call.answered_by(answer).await, "something hangs on it");
+        id
+    }
+
+    async fn is_free(&self) -> bool {
+        wins(&mut self.lead.call(), &self.request).await
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_late_takes_no_claim_that_another_endpoint_has_made() {
+    for is_proven in [true, false] {
+        let offered = offered(&Faults::default()).await;
+        let (old, new) = (offered.endpoint(), offered.endpoint());
+        let stuck = offered.claim(&old, Answer::default()).await;
+        offered.claim(&new, Answer::given()).await;
+        if is_proven {
+            new.call().answered().await;
+        }
+        old.unanswered(stuck).await.unwrap();
+        assert!(!offered.is_free().await, "proven: {is_proven}");
+        offered.bus.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_late_takes_no_claim_that_its_claimer_has_written_about() {
+    for (is_agent, writes) in [(true, true), (true, false), (false, true), (false, false)] {
+        let offered = offered(&Faults::default()).await;
+        let claimer = if is_agent { offered.endpoint() } else { join(&offered.bus, "ann").await };
+        let stuck = offered.claim(&claimer, Answer::default()).await;
+        if writes {
+            let mut call = claimer.call();
+            let about = Some(offered.request.to_string());
+            let sent = call.send("lead".into(), "on it".into(), about);
+            sent.await.unwrap();
+        }
+        claimer.unanswered(stuck).await.unwrap();
+        assert_ne!(offered.is_free().await, writes, "an agent: {is_agent}");
+        offered.bus.close().await;
+    }
+}
+
+#[tokio::test]
+async fn that_an_answer_was_written_is_noted_behind_a_busy_moment() {
+    let faults = Faults::default();
+    let offered = offered(&faults).await;
+    let endpoint = offered.endpoint();
+    let call = offered.claim(&endpoint, Answer::given()).await;
+    faults.fail_at(2, Fault::Busy, |event| matches!(event, Event::AnswerWritten(_)));
+    endpoint.written(call).await.unwrap();
+    let is_written = || offered.bus.look(|state| state.is_written(offered.agent, call));
+    let mut changes = offered.bus.changes();
+    let noted = async {
+        while !is_written() {
+            changes.changed().await.unwrap();
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(20), noted).await;
+    assert!(in_time.is_ok(), "it is not noted");
+    assert_eq!(faults.failed(), 2);
+    offered.bus.close().await;
+}

@@ -1,0 +1,68 @@
+//! A command that loses its turn again and again, which no real bus can bring about on purpose.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::bus::rules::{NameChoice, NewMember, Operation};
+use crate::bus::storage::Log;
+use crate::bus::storage::contract::name;
+use crate::bus::storage::file::{FileLog, Options};
+use crate::sys::fs::disk::RealDisk;
+use crate::sys::fs::file_lock::LockFile;
+use crate::sys::random_ids;
+
+/// A turn that another thread of the process takes each time, until the deadline of the command has come.
+struct Lost {
+    withdrawal: Arc<Withdrawal>,
+    times: Mutex<u32>,
+}
+
+impl WriteTurn for Lost {
+    fn wait(&self) -> Result<(), LogError> {
+        let mut times = self.times.lock().unwrap();
+        *times += 1;
+        if *times == 3 {
+            self.withdrawal.withdraw();
+        }
+        assert!(*times < 10, "it waits without a deadline");
+        Ok(())
+    }
+
+    fn release(&self) {}
+
+    fn holder(&self) -> String {
+        "another".to_owned()
+    }
+}
+
+#[test]
+fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
+    let project = tempfile::tempdir().unwrap();
+    let directory = project.path().join(".claude").join("bridge");
+    let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
+    let mut log: Box<dyn Log> = Box::new(log);
+    let replica = log.open().unwrap();
+    let (jobs, _inbox) = mpsc::channel();
+    let shared = Arc::new(BusShared::new(log, replica, jobs));
+    let other = LockFile::open_present(&directory.join("lock")).unwrap();
+    let _guard = other.try_acquire().unwrap().unwrap();
+    let withdrawal = Arc::new(Withdrawal::default());
+    let turn = Lost { withdrawal: Arc::clone(&withdrawal), times: Mutex::default() };
+    let (reply, mut answer) = oneshot::channel();
+    let ask = Operation::Join(Box::new(NewMember {
+        session: random_ids::session(),
+        wish: NameChoice::Like(name("one")),
+        kind: crate::domain::member::MemberKind::Peer,
+        model: None,
+        roles: Vec::new(),
+        pid: 1,
+        client: None,
+        dead: Vec::new(),
+        put_aside: None,
+    }));
+    let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
+    let queued = Queued { command, withdrawal, reply };
+    serve(&Arc::downgrade(&shared), &turn, queued);
+    assert!(answer.try_recv().is_err(), "nobody waits for it any more");
+    assert_eq!(*turn.times.lock().unwrap(), 3);
+}

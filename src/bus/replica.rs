@@ -1,0 +1,55 @@
+//! A replica: the state as one process knows it, and the position in the log up to which it follows.
+//!
+//! Every engine of storage brings one up to date, entry by entry, and needs nothing else of the state.
+
+use std::collections::BTreeSet;
+
+use super::event::{Entry, LogPosition};
+use super::state::State;
+use crate::domain::ids::TaskId;
+
+/// A state and the position in the log up to which it has been read.
+#[derive(Clone, Debug, Default)]
+pub struct Replica {
+    /// The state.
+    pub state: State,
+    /// Where the next line begins.
+    pub place: LogPosition,
+    /// The seq of the next event. Zero stands for an empty log; the first event has seq 1.
+    pub next_seq: u64,
+    /// The lines that were passed over because they are damaged.
+    pub damaged_lines: u64,
+    /// Whether this version passed over events, or fields of a snapshot, that it does not know; such a replica writes no snapshot.
+    pub skipped_events: bool,
+}
+
+/// What the state still needs of the stored history.
+#[derive(Clone, Debug)]
+pub(crate) struct StillNeeded {
+    /// How long the team keeps history that nothing needs.
+    pub(crate) retention_days: u32,
+    /// The oldest text that a member may still have to read.
+    pub(crate) oldest_text: Option<LogPosition>,
+    /// The tasks that have not ended.
+    pub(crate) open_tasks: BTreeSet<TaskId>,
+}
+
+impl Replica {
+    /// Applies an entry that stands at the replica's position and of which all events are known. The engine moves the position.
+    pub(crate) fn apply(&mut self, entry: &Entry) {
+        let count = u16::try_from(entry.events.len()).unwrap_or(u16::MAX);
+        let indices: Vec<u16> = (0..count).collect();
+        self.state.apply(entry, &indices, self.place);
+        self.next_seq = entry.next_seq();
+    }
+
+    /// Returns what must not be removed from the stored history.
+    pub(crate) fn still_needed(&self) -> StillNeeded {
+        let open = self.state.tasks.values().filter(|task| !task.status.is_final());
+        StillNeeded {
+            retention_days: self.state.limits().retention_days,
+            oldest_text: self.state.oldest_text_alive(),
+            open_tasks: open.map(|task| task.id.clone()).collect(),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The core of a bus in one process: the log and the state read from it, always together.
+
+use std::collections::BTreeSet;
+
+use super::Receipt;
+use crate::bus::error::BusError;
+use crate::bus::replica::Replica;
+use crate::bus::rules::{self, Command};
+use crate::bus::storage::{Appended, Hold, Log, Presence, Verdict};
+use crate::domain::ids::SessionId;
+
+/// The log, its replica, and the sessions of this process.
+pub(crate) struct Core {
+    pub(crate) log: Box<dyn Log>,
+    pub(crate) replica: Replica,
+    /// The sessions whose bells this process listens to.
+    pub(crate) attended: BTreeSet<SessionId>,
+    /// The presences that this process holds.
+    pub(crate) holds: Vec<(SessionId, Box<dyn Hold>)>,
+    /// Whether this process takes no more commands.
+    pub(crate) closed: bool,
+}
+
+impl Core {
+    pub(super) fn new(log: Box<dyn Log>, replica: Replica) -> Self {
+        Self { log, replica, attended: BTreeSet::new(), holds: Vec::new(), closed: false }
+    }
+
+    /// Decides and appends a command, and rings for the sessions that it concerns; none when another process writes.
+    pub(super) fn append(&mut self, command: &Command) -> Result<Option<Receipt>, BusError> {
+        let Self { log, replica, .. } = self;
+        let mut receipt = Receipt::default();
+        loop {
+            let entry = match append_command(&mut **log, replica, command)? {
+                Appended::Written(entry) => entry,
+                Appended::Nothing | Appended::Refused => return Ok(Some(receipt)),
+                Appended::Contended => return Ok(None),
+            };
+            log.ring(&rules::concerned(&replica.state, &entry.events));
+            receipt.events.extend(entry.events);
+            // Else it was what is due alone, and the command has room behind it.
+            if entry.id == command.id {
+                return Ok(Some(receipt));
+            }
+        }
+    }
+
+    /// Finds those of these sessions whose presence is free, the longest here first.
+    pub(crate) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<SessionId> {
+        let Self { log, replica, .. } = self;
+        let live = sessions.iter().filter_map(|id| replica.state.session(*id));
+        let dead = live.filter(|session| log.held(session.id) == Presence::Free);
+        let mut dead: Vec<_> = dead.map(|dead| (dead.since_seq, dead.id)).collect();
+        dead.sort_unstable();
+        dead.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Finds the live sessions whose presence is free.
+    pub(crate) fn dead(&mut self) -> Vec<SessionId> {
+        let live: Vec<_> = self.replica.state.session_ids().collect();
+        self.dead_of(&live)
+    }
+}
+
+/// Appends to a log what the rules decide about a command. A refusal is an error that says why.
+pub(crate) fn append_command(
+    log: &mut dyn Log,
+    replica: &mut Replica,
+    command: &Command,
+) -> Result<Appended, BusError> {
+    let mut refusal = None;
+    let appended = log.append(replica, &mut |replica, now| match rules::decide(
+        &replica.state,
+        now,
+        command,
+    ) {
+        Ok(Some(proposal)) => Verdict::Append(proposal),
+        Ok(None) => Verdict::Nothing,
+        Err(reason) => {
+            refusal = Some(reason);
+            Verdict::Refused
+        }
+    })?;
+    match (appended, refusal) {
+        // The last verdict was this one.
+        (Appended::Refused, Some(reason)) => Err(reason.into()),
+        (appended, _) => Ok(appended),
+    }
+}

@@ -1,0 +1,301 @@
+//! Appending: decide, lock, decide again when another process was faster, write, unlock. The sync comes later, without the lock.
+//!
+//! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
+//! an entry that is there, whether or not its writer knows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::line_format;
+use super::read_log::Tail;
+use super::replace_failed_segment::is_young;
+use super::segments::{CHUNK_BYTES, Stop};
+use crate::bus::event::Entry;
+use crate::bus::storage::file::{FileLog, failed};
+use crate::bus::storage::{
+    Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict, WriteTurn,
+};
+use crate::domain::time::Now;
+use crate::sys::fs::disk::DiskFile;
+use crate::sys::fs::file_lock::{Guard, LockFile, Queue};
+
+/// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
+const UNLOCKED_READS: usize = 4;
+
+/// A line that is ready to be written, as long as nothing else is.
+struct Prepared {
+    entry: Entry,
+    line: Vec<u8>,
+}
+
+/// The turn to write to the files of one bus.
+pub(crate) struct FileWriteTurn {
+    queue: Queue,
+    path: PathBuf,
+}
+
+impl FileWriteTurn {
+    pub(crate) fn of(lock: &LockFile, directory: &Path) -> Self {
+        Self { queue: lock.queue(), path: directory.join("lock") }
+    }
+}
+
+impl WriteTurn for FileWriteTurn {
+    fn wait(&self) -> Result<(), LogError> {
+        let granted = self.queue.wait();
+        granted.map_err(|error| failed("lock", &self.path, error))
+    }
+
+    fn release(&self) {
+        self.queue.give_back();
+    }
+
+    fn holder(&self) -> String {
+        self.queue.holder()
+    }
+}
+
+/// What a decision comes to, with the line of what is to be appended.
+enum AppendDecision {
+    Append(Prepared),
+    Nothing,
+    Refused,
+}
+
+/// Where a line goes.
+struct Target {
+    segment: u64,
+    file: Arc<dyn DiskFile>,
+    offset: u64,
+}
+
+impl FileLog {
+    pub(crate) fn append_decided(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Appended, LogError> {
+        let mut attempts = 0;
+        let (prepared, guard, unfinished) = loop {
+            let decision = match self.decide_before_locking(replica, decide)? {
+                Some(AppendDecision::Refused) => return Ok(Appended::Refused),
+                Some(AppendDecision::Nothing) if self.broken_off(replica).is_none() => {
+                    return self.without_append(replica);
+                }
+                Some(decision) => decision,
+                // The holder of the lock knows what comes next.
+                None => return Ok(Appended::Contended),
+            };
+            self.sync_before_roll(replica)?;
+            let Some(guard) = self.try_lock()? else {
+                return Ok(Appended::Contended);
+            };
+            attempts += 1;
+            let before = (replica.place, replica.next_seq);
+            let limit = if attempts < UNLOCKED_READS { CHUNK_BYTES } else { usize::MAX };
+            let mut walked = self.read_locked(replica, limit)?;
+            if walked.stop == Stop::Limit {
+                // A process that was away has much to read: not while others wait for it.
+                drop(guard);
+                self.read_new(replica, usize::MAX)?;
+                continue;
+            }
+            if let Some(broken) = self.broken_off(replica) {
+                let replaced = self.replace(replica, broken);
+                replaced.map_err(|error| after(&decision, error))?;
+                walked = self.read_locked(replica, usize::MAX)?;
+            }
+            let decision = if before == (replica.place, replica.next_seq) {
+                decision
+            } else {
+                self.decide(replica, decide)?
+            };
+            match decision {
+                AppendDecision::Append(prepared) => break (prepared, guard, walked.unfinished),
+                AppendDecision::Nothing => return self.without_append(replica),
+                AppendDecision::Refused => return Ok(Appended::Refused),
+            }
+        };
+        self.write(replica, prepared, guard, unfinished)
+    }
+
+    /// Decides with what the segment in use says. With nothing to append it looks for another segment; what is to
+    /// be appended is decided once more anyway, when there is one. Nothing is decided before a line that only the holder of the lock
+    /// can read.
+    fn decide_before_locking(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Option<AppendDecision>, LogError> {
+        if self.read_segment(replica)?.stop == Stop::Unclear {
+            return Ok(None);
+        }
+        let decision = self.decide(replica, decide)?;
+        if matches!(decision, AppendDecision::Append(_)) {
+            return Ok(Some(decision));
+        }
+        let before = (replica.place, replica.next_seq);
+        if self.read_new(replica, usize::MAX)?.stop == Stop::Unclear {
+            return Ok(None);
+        }
+        if before == (replica.place, replica.next_seq) {
+            return Ok(Some(decision));
+        }
+        self.decide(replica, decide).map(Some)
+    }
+
+    fn decide(
+        &self,
+        replica: &Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<AppendDecision, LogError> {
+        let now = (self.options.clock)();
+        match decide(replica, now) {
+            Verdict::Refused => Ok(AppendDecision::Refused),
+            Verdict::Nothing => Ok(AppendDecision::Nothing),
+            Verdict::Append(proposal) => {
+                prepare(self.next_seq(replica), now, proposal).map(AppendDecision::Append)
+            }
+        }
+    }
+
+    /// Brings most of a full segment to disk while no process waits for it.
+    fn sync_before_roll(&mut self, replica: &Replica) -> Result<(), LogError> {
+        let segment = replica.place.segment;
+        if segment > 0
+            && replica.place.offset >= self.options.segment_bytes
+            && let Some(file) = self.segments.file(segment)?
+        {
+            let path = self.segments.path(segment);
+            // A failure is noted: then the segment is replaced.
+            self.syncer.sync_segment(segment, &file, path);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn try_lock(&self) -> Result<Option<Guard>, LogError> {
+        self.lock.try_acquire().map_err(|error| failed("lock", &self.directory.join("lock"), error))
+    }
+
+    /// Writes a line behind everything that has been read under the lock.
+    fn write(
+        &mut self,
+        replica: &mut Replica,
+        prepared: Prepared,
+        guard: Guard,
+        unfinished: u64,
+    ) -> Result<Appended, LogError> {
+        // The segments were looked at under the lock, after all was read.
+        if !self.lock.is_in_place() {
+            return Err(LogError::Removed);
+        }
+        let target = self.target(replica, prepared.entry.seq, unfinished)?;
+        self.write_once(&target, &prepared.line)?;
+        drop(guard);
+
+        let path = self.segments.path(target.segment);
+        let end = target.offset + prepared.line.len() as u64;
+        self.syncer.goes_on_in(target.segment);
+        self.syncer.appended((target.segment, end), &target.file, path);
+        let before = replica.next_seq.max(1);
+        replica.place = LogPosition { segment: target.segment, offset: target.offset };
+        replica.apply(&prepared.entry);
+        replica.place.offset = end;
+        let line = prepared.line.strip_suffix(b"\n");
+        self.tail = line.and_then(|line| Tail::of(line, replica.place));
+        self.damaged_end = None;
+        let step = self.options.snapshot_events;
+        if before / step != replica.next_seq / step
+            && !replica.skipped_events
+            && self.has_grown(replica.place)
+        {
+            let now_ms = replica.state.seen_ms(prepared.entry.ts);
+            let clean_up = self.clean_up.clone();
+            let afterwards = move |written: &Replica| clean_up.run(&written.still_needed(), now_ms);
+            self.snapshots.write(replica, &self.syncer, afterwards);
+        }
+        Ok(Appended::Written(prepared.entry))
+    }
+
+    /// Says whether the log has grown so much since the last snapshot that another one is worth its length.
+    fn has_grown(&self, place: LogPosition) -> bool {
+        let percent = self.options.snapshot_percent;
+        self.snapshots.is_due(percent, |from| self.segments.bytes_between(from, place))
+    }
+
+    /// Writes with one call, or leaves the segment without a part of the line.
+    fn write_once(&mut self, target: &Target, line: &[u8]) -> Result<(), LogError> {
+        let error = match target.file.append(line) {
+            Ok(written) if written == line.len() => return Ok(()),
+            Ok(_) => std::io::ErrorKind::StorageFull.into(),
+            Err(error) => error,
+        };
+        if let Err(error) = target.file.truncate(target.offset) {
+            // The next holder of the lock cuts it off.
+            tracing::warn!(%error, "failed to remove an unfinished line from the log");
+        }
+        Err(failed("write to", &self.segments.path(target.segment), error))
+    }
+
+    /// Finds the segment to write to, which may be a new one, and makes its end clean.
+    fn target(&mut self, replica: &Replica, seq: u64, unfinished: u64) -> Result<Target, LogError> {
+        let LogPosition { segment, offset } = replica.place;
+        if segment == 0 {
+            return self.new_segment(seq);
+        }
+        let file = self.segments.file(segment)?.ok_or(LogError::Removed)?;
+        let path = self.segments.path(segment);
+        if unfinished > 0 {
+            file.truncate(offset).map_err(|error| failed("heal", &path, error))?;
+        }
+        if offset >= self.options.segment_bytes {
+            if self.syncer.sync_segment(segment, &file, path.clone()) {
+                return self.new_segment(seq);
+            }
+            // The next writer replaces it.
+            let error = std::io::Error::other("the segment could not be synced to disk");
+            return Err(failed("sync", &path, error));
+        }
+        if is_young(replica) {
+            self.segments.sync_directory()?;
+        }
+        Ok(Target { segment, file, offset })
+    }
+
+    fn new_segment(&mut self, seq: u64) -> Result<Target, LogError> {
+        let file = self.segments.create(seq)?;
+        Ok(Target { segment: seq, file, offset: 0 })
+    }
+
+    /// Ends a command that has nothing to append, which is acknowledged as soon as this process has synced.
+    fn without_append(&mut self, replica: &Replica) -> Result<Appended, LogError> {
+        self.rely_on(replica)?;
+        Ok(Appended::Nothing)
+    }
+}
+
+/// Names what follows for a command from that a segment could not be replaced: one that was done already may not be on disk.
+fn after(decision: &AppendDecision, error: LogError) -> LogError {
+    match (decision, error) {
+        (AppendDecision::Nothing, LogError::Io { source, .. }) => {
+            LogError::OutcomeUnknown { source }
+        }
+        (_, error) => error,
+    }
+}
+
+fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError> {
+    let entry = Entry {
+        seq,
+        ts: now.wall_ms,
+        tick: now.tick,
+        id: proposal.id,
+        by: proposal.by,
+        events: proposal.events,
+    };
+    let line = line_format::encode(&entry);
+    if line.len() > line_format::MAX_LINE_BYTES {
+        return Err(LogError::TooLong { bytes: line.len(), limit: line_format::MAX_LINE_BYTES });
+    }
+    Ok(Prepared { entry, line })
+}

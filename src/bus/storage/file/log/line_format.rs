@@ -1,0 +1,422 @@
+//! One entry as one line of JSON with a checksum, and back.
+//!
+//! `{"seq":n,"ts":…,"tick":…,"id":…,"by":…,"events":[…],"crc":"8 hex"}`; the crc is CRC-32 (IEEE) of the bytes before `,"crc"`.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::bus::event::{Entry, Event};
+use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::time::Tick;
+
+/// The longest line, newline included: a reader never holds more of one.
+pub const MAX_LINE_BYTES: usize = 1024 * 1024;
+
+/// The greatest seq that an event can have. One over it comes from no writer of ours, and leaves no room for those that follow.
+pub const MAX_SEQ: u64 = u64::MAX / 2;
+
+/// `,"crc":"` + 8 digits + `"}`: what stands behind the checked bytes.
+const TAIL_BYTES: usize = 18;
+
+/// A line of the log as it was read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decoded {
+    /// An entry; some of its events may be unknown to this version, and skippable.
+    Entry {
+        /// The known part of it. Unknown skippable events are left out, so `events` may be shorter than the line's.
+        entry: Entry,
+        /// Offset of each known event in the line's list.
+        indices: Vec<u16>,
+        /// How many events the line has.
+        count: u64,
+    },
+    /// The checksum is wrong, or the seq is none.
+    Damaged,
+    /// The checksum fits: a newer version wrote a line of another form, or an event that must not be skipped.
+    Newer,
+}
+
+#[derive(Serialize)]
+struct WrittenLine<'a> {
+    seq: u64,
+    ts: i64,
+    tick: Tick,
+    id: CommandId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<SessionId>,
+    events: &'a [Event],
+}
+
+#[derive(Deserialize)]
+struct Head<E> {
+    seq: u64,
+    ts: i64,
+    tick: Tick,
+    id: CommandId,
+    #[serde(default)]
+    by: Option<SessionId>,
+    events: Vec<E>,
+}
+
+/// Writes an entry as a line, newline included.
+///
+/// # Panics
+/// Never: an entry has no map with keys that JSON could not hold.
+pub fn encode(entry: &Entry) -> Vec<u8> {
+    let written = WrittenLine {
+        seq: entry.seq,
+        ts: entry.ts,
+        tick: entry.tick,
+        id: entry.id,
+        by: entry.by,
+        events: &entry.events,
+    };
+    seal(serde_json::to_string(&written).expect("an entry is plain data"))
+}
+
+/// Returns how many bytes an event takes in a line, with the comma behind it.
+pub(crate) fn bytes_of(event: &Event) -> usize {
+    /// Counts what is written, and keeps nothing.
+    struct Counter(usize);
+    impl Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(1);
+    serde_json::to_writer(&mut counter, event).expect("an event is plain data");
+    counter.0
+}
+
+/// Writes a JSON object as it comes, in large pieces, with its checksum and a newline behind it: for one that is too long to be
+/// held as a text.
+pub(crate) struct Sealing<W> {
+    out: W,
+    crc: crc32fast::Hasher,
+    /// The last byte so far, which is the closing brace in the end.
+    last: Option<u8>,
+}
+
+impl<W: Write> Sealing<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, crc: crc32fast::Hasher::new(), last: None }
+    }
+
+    /// Ends the object.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let crc = self.crc.finalize();
+        self.out.write_all(format!(",\"crc\":\"{crc:08x}\"}}\n").as_bytes())
+    }
+
+    fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.crc.update(bytes);
+        self.out.write_all(bytes)
+    }
+}
+
+impl<W: Write> Write for Sealing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some((end, rest)) = bytes.split_last() {
+            if let Some(last) = self.last.replace(*end) {
+                self.pass_on(&[last])?;
+            }
+            self.pass_on(rest)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Puts the checksum into a JSON object, and a newline behind it.
+pub(crate) fn seal(mut object: String) -> Vec<u8> {
+    object.pop();
+    let crc = crc32fast::hash(object.as_bytes());
+    writeln!(object, ",\"crc\":\"{crc:08x}\"}}").expect("writing to a string succeeds");
+    object.into_bytes()
+}
+
+/// Reads a line, given without its newline.
+pub fn decode(line: &[u8]) -> Decoded {
+    let Some(checked) = checked(line) else {
+        return Decoded::Damaged;
+    };
+    // The checked bytes lack the closing brace; parse the line with its crc, which serde ignores.
+    debug_assert!(checked.len() < line.len());
+    if let Ok(head) = serde_json::from_slice::<Head<Event>>(line) {
+        if !head.has_room() {
+            return Decoded::Damaged;
+        }
+        let count = head.events.len();
+        let indices = (0..).take(count).collect();
+        return Decoded::Entry { entry: head.into_entry(), indices, count: count as u64 };
+    }
+    decode_slowly(line)
+}
+
+/// Reads a line that has an event of a kind or a form unknown here.
+fn decode_slowly(line: &[u8]) -> Decoded {
+    let Ok(head) = serde_json::from_slice::<Head<&RawValue>>(line) else {
+        return Decoded::Newer;
+    };
+    if !head.has_room() {
+        return Decoded::Damaged;
+    }
+    let count = head.events.len() as u64;
+    let (mut events, mut indices) = (Vec::new(), Vec::new());
+    for (index, raw) in (0u16..).zip(&head.events) {
+        match serde_json::from_str::<Event>(raw.get()) {
+            Ok(event) => {
+                events.push(event);
+                indices.push(index);
+            }
+            Err(_) if may_be_skipped(raw) => {}
+            Err(_) => return Decoded::Newer,
+        }
+    }
+    let entry =
+        Entry { seq: head.seq, ts: head.ts, tick: head.tick, id: head.id, by: head.by, events };
+    Decoded::Entry { entry, indices, count }
+}
+
+/// Says whether an unknown event is marked as one that older versions may pass over.
+fn may_be_skipped(raw: &RawValue) -> bool {
+    let Ok(serde_json::Value::Object(event)) = serde_json::from_str(raw.get()) else {
+        return false;
+    };
+    event.len() == 1
+        && event.values().all(|body| body.get("skip") == Some(&serde_json::Value::Bool(true)))
+}
+
+/// Returns the bytes that the checksum covers, if it fits.
+pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
+    let split = line.len().checked_sub(TAIL_BYTES)?;
+    let (body, tail) = line.split_at(split);
+    let digits = tail.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let stated = u32::from_str_radix(digits, 16).ok()?;
+    (stated == crc32fast::hash(body)).then_some(body)
+}
+
+impl<E> Head<E> {
+    /// Says whether all events have a seq, and whatever follows too.
+    fn has_room(&self) -> bool {
+        let next = self.seq.checked_add(self.events.len() as u64);
+        next.is_some_and(|next| next <= MAX_SEQ)
+    }
+}
+
+impl Head<Event> {
+    fn into_entry(self) -> Entry {
+        Entry {
+            seq: self.seq,
+            ts: self.ts,
+            tick: self.tick,
+            id: self.id,
+            by: self.by,
+            events: self.events,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::RequestId;
+
+    fn entry() -> Entry {
+        Entry {
+            seq: 7,
+            ts: 1_770_000_000_000,
+            tick: Tick { boot: 1, ms: 2 },
+            id: CommandId(uuid::Uuid::from_u128(3)),
+            by: Some(SessionId(uuid::Uuid::from_u128(4))),
+            events: vec![Event::RequestNudged { id: RequestId::from_bits(5) }],
+        }
+    }
+
+    fn with_crc(body: &str) -> String {
+        format!("{body},\"crc\":\"{:08x}\"}}", crc32fast::hash(body.as_bytes()))
+    }
+
+    #[test]
+    fn an_object_is_sealed_the_same_in_pieces_and_whole() {
+        let (mut pieces, object) = (Vec::new(), "{\"a\":[1,2]}");
+        let mut sealing = Sealing::new(&mut pieces);
+        for byte in object.as_bytes() {
+            sealing.write_all(&[*byte]).unwrap();
+        }
+        sealing.finish().unwrap();
+        assert_eq!(pieces, seal(object.to_owned()));
+    }
+
+    #[test]
+    fn a_line_reads_back() {
+        let line = encode(&entry());
+        let (newline, line) = line.split_last().unwrap();
+        assert_eq!(*newline, b'\n');
+        assert_eq!(decode(line), Decoded::Entry { entry: entry(), indices: vec![0], count: 1 });
+    }
+
+    #[test]
+    fn any_changed_byte_is_noticed() {
+        let line = encode(&entry());
+        let line = &line[..line.len() - 1];
+        for at in 0..line.len() {
+            let mut bad = line.to_vec();
+            bad[at] ^= 0x04;
+            assert_eq!(decode(&bad), Decoded::Damaged, "byte {at}");
+            assert_eq!(decode(&line[..at]), Decoded::Damaged, "cut at {at}");
+        }
+    }
+
+    /// Lines as they were first written, which are read for ever.
+    #[test]
+    fn questions_for_permission_read_as_they_were_first_written() {
+        for event in [
+            r#"{"permission_asked":{"id":"perm-aaaaaaab","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","task":"task-aaaaaaab","kind":"edit","title":"t","paths":["/p/a"]},"offers":["allow_once","allow_always","reject"],"timeout_ms":120000}}"#,
+            r#"{"permission_told":{"id":"perm-aaaaaaab","notice":"msg-aaaaaaab"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"reject","by":"deadline"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"cancelled","by":"ended"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"human","name":"orchestrator"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"}}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"},"times":7}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    /// Lines as they were first written, without and with what came later, which are read for ever.
+    #[test]
+    fn ends_of_tasks_read_as_they_were_first_written() {
+        for event in [
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"done","output":{"text":"all fine"},"stop_reason":"end_turn"}}"#,
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"failed","output":{"text":""},"error":{"class":"agent","message":"no"}}}"#,
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"failed","output":{"text":""},"error":{"class":"quota","message":"no","retry_ms":1770000000000,"login":"l","known":["a"]}}}"#,
+            r#"{"task_finished":{"id":"task-aaaaaaab","status":"done","output":{"text":"ab"},"report":{"context":"kept","usage":{"input_tokens":1,"output_tokens":2,"cached_tokens":3,"total_tokens":4,"cost":{"micros":5,"currency":"USD"},"context_used":6,"context_size":7},"last_words":1,"details":{"text":"{}"}}}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    /// The same.
+    #[test]
+    fn messages_and_ways_read_as_they_were_first_written() {
+        for event in [
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"broadcast","from":"ann","audience":"all","to":{"all_but":["ann"]},"body":{"text":"x"}}}"#,
+            r#"{"message_addressed":{"id":"msg-aaaaaaab","to":["bob"]}}"#,
+            r#"{"message_addressed":{"id":"msg-aaaaaaab","to":{"all_but":["ann"]}}}"#,
+            r#"{"message_superseded":{"id":"msg-aaaaaaab","members":["bob"]}}"#,
+            r#"{"message_superseded":{"id":"msg-aaaaaaab","members":{"all_but":[]}}}"#,
+            r#"{"message_handed":{"ids":["msg-aaaaaaab"],"member":"bob","session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","way":"steer"}}"#,
+            r#"{"message_handed":{"ids":["msg-aaaaaaab"],"member":"bob","session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","way":"drain"}}"#,
+            r#"{"member_ways":{"session":"00000000-0000-0000-0000-000000000004","ways":["steer","prompt","inject"]}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    /// The same.
+    #[test]
+    fn stuck_agents_read_as_they_were_first_written_and_may_be_skipped() {
+        for event in [
+            r#"{"agent_stuck":{"session":"00000000-0000-0000-0000-000000000004","skip":true}}"#,
+            r#"{"agent_free":{"session":"00000000-0000-0000-0000-000000000004","skip":true}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    /// The same.
+    #[test]
+    fn provisional_claims_read_as_they_were_first_written_and_may_be_skipped() {
+        for event in [
+            r#"{"claim_unheard":{"session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","request":"req-aaaaaaab","skip":true}}"#,
+            r#"{"claim_known":{"session":"00000000-0000-0000-0000-000000000004","request":"req-aaaaaaab","skip":true}}"#,
+            r#"{"answer_written":{"session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","skip":true}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn workflows_read_as_they_were_first_written() {
+        for event in [
+            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"a","agent":"codex"},{"name":"b","agent":"claude","model":"m","depends_on":["a"],"timeout_seconds":60,"retries":2,"fallback":["codex"],"fresh":true,"approve":"human","gate":{"command":["make"],"timeout_seconds":60},"repeat":{"times":3,"steps":["a"]}}],"prompts":{"text":"[\"x\",\"y\"]"}}}"#,
+            r#"{"workflow_resumed":{"id":"wf-aaaaaaab","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004"}}"#,
+            r#"{"workflow_cancel_asked":{"id":"wf-aaaaaaab","by":"orchestrator"}}"#,
+            r#"{"workflow_ended":{"id":"wf-aaaaaaab","status":"done"}}"#,
+            r#"{"step_asked":{"workflow":"wf-aaaaaaab","step":"a"}}"#,
+            r#"{"step_approved":{"workflow":"wf-aaaaaaab","step":"a","by":"orchestrator"}}"#,
+            r#"{"step_started":{"workflow":"wf-aaaaaaab","step":"a","task":"task-aaaaaaab","agent":"codex"}}"#,
+            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"b","agent":"claude","when":{"source":{"step":"a","field":{"json":["ok"]}},"relation":"==","value":"true"},"for_each":{"step":"a","field":{"json":[]}}}],"prompts":{"text":"[]"}}}"#,
+            r#"{"workflow_created":{"id":"wf-aaaaaaab","name":"n","by":"orchestrator","owner":"00000000-0000-0000-0000-000000000004","steps":[{"name":"a","agent":"codex","gate":{"command":["make"],"timeout_seconds":60}}],"prompts":{"text":"[\"x\"]"},"plan_file":{"place":"plan.toml","sha256":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"}}}"#,
+            r#"{"step_spread":{"workflow":"wf-aaaaaaab","step":"a","count":2,"items":{"text":"[1,2]"}}}"#,
+            r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"unneeded","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"retry","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"fallback","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"repeat","why":"w"}}"#,
+            r#"{"step_returned":{"workflow":"wf-aaaaaaab","step":"a","again":"interrupted","why":"w"}}"#,
+            r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"done"}}"#,
+            r#"{"step_ended":{"workflow":"wf-aaaaaaab","step":"a","status":"skipped","why":"w"}}"#,
+            r#"{"task_assigned":{"id":"task-aaaaaaab","session":"00000000-0000-0000-0000-000000000004","agent":"codex","by":"orchestrator","prompt":{"text":"x"},"workflow":"wf-aaaaaaab"}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn an_unknown_event_is_skipped_only_where_it_says_so() {
+        let head = r#"{"seq":7,"ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":["#;
+        let known = r#"{"request_nudged":{"id":"req-aaaaaaaf"}}"#;
+        let skippable = with_crc(&format!(r#"{head}{{"comet":{{"skip":true}}}},{known}]"#));
+        let Decoded::Entry { entry, indices, count } = decode(skippable.as_bytes()) else {
+            panic!("{skippable}")
+        };
+        assert_eq!((entry.events.len(), indices, count), (1, vec![1], 2));
+        let strict = with_crc(&format!(r#"{head}{{"comet":{{"tail":1}}}},{known}]"#));
+        assert_eq!(decode(strict.as_bytes()), Decoded::Newer);
+    }
+
+    #[test]
+    fn a_line_of_another_form_whose_checksum_fits_is_newer_and_not_damaged() {
+        for head in [
+            r#"{"seq":7,"ts":1,"tick":{"host":"a","boot":1,"ms":2},"id":"00000000-0000-0000-0000-000000000003","events":[]"#,
+            r#"{"seq":"7a","ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":[]"#,
+            r#"{"packed":"AAAA""#,
+        ] {
+            let line = with_crc(head);
+            assert_eq!(decode(line.as_bytes()), Decoded::Newer, "{line}");
+            let damaged = line.replacen('"', "'", 1);
+            assert_eq!(decode(damaged.as_bytes()), Decoded::Damaged);
+        }
+    }
+
+    #[test]
+    fn a_seq_behind_which_nothing_could_follow_is_damage() {
+        for seq in [MAX_SEQ, u64::MAX - 1, u64::MAX] {
+            let line = encode(&Entry { seq, ..entry() });
+            assert_eq!(decode(&line[..line.len() - 1]), Decoded::Damaged, "{seq}");
+        }
+        let line = encode(&Entry { seq: MAX_SEQ - 1, ..entry() });
+        assert!(matches!(decode(&line[..line.len() - 1]), Decoded::Entry { .. }));
+    }
+}

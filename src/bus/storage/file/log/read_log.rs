@@ -1,0 +1,401 @@
+//! Reading: from a snapshot on, what is new, and single events again.
+//!
+//! Only the holder of the lock knows for certain what is in the log: without it, a line may be read while another process heals it
+//! away.
+//! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
+//! free. Until then it is behind, and never wrong.
+
+use super::line_format::{self, Decoded};
+use super::segments::{self, CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
+use crate::bus::event::{Entry, Event};
+use crate::bus::storage::file::{FileLog, failed};
+use crate::bus::storage::{LogError, LogPosition, Replica};
+
+/// Seqs that are left free behind a damaged last line, for the events that it may have had.
+const FREE_SEQS: u64 = 1_024;
+
+/// No event is shorter than this in the log, so a line has fewer events than its length by this.
+const SHORTEST_EVENT_BYTES: u64 = 16;
+
+/// How much is kept of the end of the last line: its checksum, and what stands around that.
+const TAIL_BYTES: usize = 16;
+
+/// A line longer than this is read again rather than kept.
+const KEPT_LINE_BYTES: u64 = 64 * 1024;
+
+/// Whether a reader holds the lock: then nothing changes under its eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// Somebody may be writing.
+    Nothing,
+    /// Nobody else writes.
+    Lock,
+}
+
+/// The end of the last line that was read or written, and the place behind it: what has to stand before whatever is read next.
+pub(crate) struct Tail {
+    place: LogPosition,
+    /// With the checksum, so that no other line is likely to have the same.
+    bytes: [u8; TAIL_BYTES],
+}
+
+impl Tail {
+    /// Takes the end of a line without its newline, and the place behind that; none of a line that is shorter than any of ours.
+    pub(crate) fn of(line: &[u8], place: LogPosition) -> Option<Self> {
+        let bytes = *line.last_chunk()?;
+        Some(Self { place, bytes })
+    }
+}
+
+/// The events of the last line.
+pub(crate) struct LastLine {
+    place: LogPosition,
+    /// Its events, each with its index in the line.
+    events: Vec<(u16, Event)>,
+}
+
+impl FileLog {
+    /// Loads the newest usable snapshot, or begins before the first entry; then reads the rest.
+    pub(crate) fn load(&mut self) -> Result<Replica, LogError> {
+        let newest = self.snapshots.newest();
+        let mut replica = newest.replica.unwrap_or_default();
+        // What it lacks may be in that one alone.
+        replica.skipped_events |= newest.is_for_newer;
+        self.segments.refresh()?;
+        if replica.place.segment == 0 && !self.segments.has_beginning() {
+            return Err(if newest.is_for_newer {
+                LogError::Newer
+            } else {
+                self.without_beginning()
+            });
+        }
+        self.settle(&mut replica)?;
+        let walked = self.read(&mut replica, usize::MAX, Scope::Log)?;
+        match walked.stop {
+            Stop::Gone => Err(LogError::Gone),
+            _ => Ok(replica),
+        }
+    }
+
+    /// A process that began with the rest would think the team empty, and let a second member take each name and each request.
+    fn without_beginning(&self) -> LogError {
+        LogError::Refused {
+            path: self.directory.clone(),
+            reason: "the oldest part of its log is missing, and no snapshot in `snapshot/` can be \
+                     read in its place. Restore the newest two snapshots from a copy, or stop the \
+                     team and remove the directory to start an empty bus"
+                .to_owned(),
+        }
+    }
+
+    /// Moves the place of a snapshot to where the log goes on, if the log does not reach that far or has lost its old segments.
+    ///
+    /// A snapshot is written after the log is on disk, so the first takes a disk that lied. Such a segment is not written to
+    /// again: else the snapshot's place would come to lie within it.
+    fn settle(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        let place = replica.place;
+        if place.segment == 0 {
+            return Ok(());
+        }
+        let segment = if self.segments.has(place.segment) {
+            place.segment
+        } else if let Some(segment) = self.segments.next(place.segment) {
+            replica.place = LogPosition { segment, offset: 0 };
+            return Ok(());
+        } else {
+            self.segments.newest().unwrap_or(0)
+        };
+        let Some(file) = self.segments.file(segment)? else {
+            replica.place = LogPosition::default();
+            return Ok(());
+        };
+        let length =
+            file.length().map_err(|error| failed("read", &self.segments.path(segment), error))?;
+        if segment == place.segment && place.offset <= length {
+            return Ok(());
+        }
+        tracing::warn!(
+            segment = place.segment,
+            offset = place.offset,
+            "the log ends before the position of its newest snapshot"
+        );
+        self.syncer.give_up(segment);
+        replica.place = LogPosition { segment, offset: length };
+        Ok(())
+    }
+
+    /// Reads what is new in the segment in use, without a look whether there is another one: half as many calls as all of it.
+    pub(crate) fn read_segment(&mut self, replica: &mut Replica) -> Result<WalkEnd, LogError> {
+        self.read(replica, usize::MAX, Scope::Segment)
+    }
+
+    /// Reads up to `limit` bytes of what is new into a replica. One whose segment is gone begins again with the newest snapshot.
+    pub(crate) fn read_new(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+    ) -> Result<WalkEnd, LogError> {
+        let walked = self.read(replica, limit, Scope::Log)?;
+        if walked.stop != Stop::Gone {
+            return Ok(walked);
+        }
+        self.begin_again(replica)?;
+        self.read(replica, limit, Scope::Log)
+    }
+
+    /// Does the same for the holder of the lock: behind what is read now, nothing is in the log.
+    pub(crate) fn read_locked(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+    ) -> Result<WalkEnd, LogError> {
+        let mut walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
+        if walked.stop == Stop::Gone {
+            self.begin_again(replica)?;
+            walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
+        }
+        let next_seq = self.next_seq(replica);
+        if walked.stop == Stop::AtTheEnd && self.segments.has_appeared(next_seq) {
+            walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
+        }
+        Ok(walked)
+    }
+
+    /// Reads without the lock; a line that cannot be read so is read under it, if it is free.
+    fn read(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+        scope: Scope,
+    ) -> Result<WalkEnd, LogError> {
+        loop {
+            let walked = self.walk_into(replica, limit, scope, Holding::Nothing)?;
+            if walked.stop != Stop::Unclear {
+                return Ok(walked);
+            }
+            let Some(_guard) = self.try_lock()? else {
+                return Ok(walked);
+            };
+            self.walk_into(replica, CHUNK_BYTES, scope, Holding::Lock)?;
+        }
+    }
+
+    fn begin_again(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        if !self.lock.is_in_place() {
+            return Err(LogError::Removed);
+        }
+        let damaged_lines = replica.damaged_lines;
+        *replica = self.load()?;
+        replica.damaged_lines += damaged_lines;
+        Ok(())
+    }
+
+    fn walk_into(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+        scope: Scope,
+        holding: Holding,
+    ) -> Result<WalkEnd, LogError> {
+        let from = replica.place;
+        if self.is_cut_off(from)? {
+            return match holding {
+                Holding::Nothing => Ok(WalkEnd { place: from, unfinished: 0, stop: Stop::Unclear }),
+                Holding::Lock => Err(self.cut_off(from)),
+            };
+        }
+        let (damaged_end, last, tail) = (&mut self.damaged_end, &mut self.last, &mut self.tail);
+        let walked = self.segments.walk(from, limit, scope, &mut |place, next, line| {
+            match take(replica, place, &line)? {
+                Taken::Known => {}
+                Taken::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
+                Taken::Applied(events) => {
+                    *damaged_end = None;
+                    let is_short = next.offset - place.offset <= KEPT_LINE_BYTES;
+                    *last = is_short.then_some(LastLine { place, events });
+                }
+                Taken::Damaged => {
+                    let bytes = match line {
+                        RawLine::Whole(line) => line.len() as u64,
+                        RawLine::Unreadable(bytes) => bytes,
+                    };
+                    let free = FREE_SEQS.max(bytes / SHORTEST_EVENT_BYTES);
+                    let before =
+                        damaged_end.take_if(|(end, _)| *end == place).map_or(0, |(_, free)| free);
+                    *damaged_end = Some((next, before.saturating_add(free)));
+                    replica.damaged_lines += 1;
+                    tracing::warn!(
+                        segment = place.segment,
+                        offset = place.offset,
+                        "skipped a damaged line of the log"
+                    );
+                }
+            }
+            *tail = match line {
+                RawLine::Whole(line) => Tail::of(line, next),
+                RawLine::Unreadable(_) => None,
+            };
+            replica.place = next;
+            Ok(Next::On)
+        })?;
+        // An empty segment at the end moves the place without a line.
+        replica.place = walked.place;
+        Ok(walked)
+    }
+
+    /// Says whether what was read before a place does not stand there any more: the file is shorter, or has grown again.
+    fn is_cut_off(&mut self, place: LogPosition) -> Result<bool, LogError> {
+        if place.offset == 0 {
+            return Ok(false);
+        }
+        // Whoever reads finds out that it is gone.
+        let Some(file) = self.segments.file(place.segment)? else {
+            return Ok(false);
+        };
+        let tail = self.tail.as_ref().filter(|tail| tail.place == place);
+        let mut bytes = [0; TAIL_BYTES + 1];
+        let end = match tail {
+            Some(_) => &mut bytes[..],
+            // Of a place that a snapshot tells, nothing but how far the file has to reach is known.
+            None => &mut bytes[..1],
+        };
+        let read = file
+            .read_at(end, place.offset - end.len() as u64)
+            .map_err(|error| failed("read", &self.segments.path(place.segment), error))?;
+        let is_shorter = read < end.len();
+        let is_other =
+            |tail: &Tail| bytes[..TAIL_BYTES] != tail.bytes || bytes[TAIL_BYTES] != b'\n';
+        Ok(is_shorter || tail.is_some_and(is_other))
+    }
+
+    /// Whoever wrote on would write seqs and names that others have, and never be understood by who had read what is gone.
+    fn cut_off(&self, place: LogPosition) -> LogError {
+        LogError::Refused {
+            path: self.segments.path(place.segment),
+            reason: format!(
+                "something other than the bridge truncated or changed `log/{}` after this session \
+                 read it, so part of the team's history is missing. End all sessions, restore that \
+                 file from a copy if there is one, and start again; without a copy, the missing \
+                 part is lost",
+                segments::file_name(place.segment)
+            ),
+        }
+    }
+
+    /// Returns the seq of the next entry.
+    pub(crate) fn next_seq(&self, replica: &Replica) -> u64 {
+        let free = match self.damaged_end {
+            Some((end, free)) if end == replica.place => free,
+            _ => 0,
+        };
+        // A segment is named after its first seq, also when nothing is in it.
+        let next = replica.next_seq.max(1).saturating_add(free);
+        next.max(replica.place.segment)
+    }
+
+    /// Reads at most `max` entries from a place on.
+    pub(crate) fn entries_after(
+        &mut self,
+        place: LogPosition,
+        max: usize,
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError> {
+        let mut entries = Vec::new();
+        if max == 0 {
+            return Ok((entries, place));
+        }
+        let mut from = self.segments.standing(place)?;
+        loop {
+            let walked = self.walk_for_entries(from, max, &mut entries)?;
+            let standing = self.segments.standing(walked.place)?;
+            // A segment that was replaced meanwhile goes on in the one that has taken its place.
+            if walked.stop == Stop::Gone && standing != walked.place {
+                from = standing;
+                continue;
+            }
+            if walked.stop == Stop::Gone && entries.is_empty() {
+                return Err(LogError::Gone);
+            }
+            return Ok((entries, walked.place));
+        }
+    }
+
+    fn walk_for_entries(
+        &mut self,
+        from: LogPosition,
+        max: usize,
+        entries: &mut Vec<(LogPosition, Entry)>,
+    ) -> Result<WalkEnd, LogError> {
+        self.segments.walk(from, usize::MAX, Scope::Log, &mut |place, _, line| {
+            if let RawLine::Whole(line) = line {
+                match line_format::decode(line) {
+                    Decoded::Entry { entry, .. } => entries.push((place, entry)),
+                    Decoded::Damaged => {}
+                    Decoded::Newer => return Err(LogError::Newer),
+                }
+            }
+            Ok(if entries.len() < max { Next::On } else { Next::Enough })
+        })
+    }
+
+    /// Reads one event of the line at a place.
+    pub(crate) fn read_event(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
+        if place.segment == 0 {
+            return Err(LogError::Gone);
+        }
+        if let Some(last) = self.last.as_ref().filter(|last| last.place == place) {
+            let event = last.events.iter().find(|(known, _)| *known == index);
+            return event.map_or(Err(LogError::Gone), |(_, event)| Ok(event.clone()));
+        }
+        let mut found = Err(LogError::Gone);
+        let place = self.segments.standing(place)?;
+        self.segments.walk(place, usize::MAX, Scope::Segment, &mut |at, _, line| {
+            if let RawLine::Whole(line) = line
+                && at == place
+            {
+                found = match line_format::decode(line) {
+                    Decoded::Entry { entry, indices, .. } => indices
+                        .iter()
+                        .position(|known| *known == index)
+                        .map(|known| entry.events[known].clone())
+                        .ok_or(LogError::Gone),
+                    Decoded::Damaged => Err(LogError::Gone),
+                    Decoded::Newer => Err(LogError::Newer),
+                };
+            }
+            Ok(Next::Enough)
+        })?;
+        found
+    }
+}
+
+enum Taken {
+    Applied(Vec<(u16, Event)>),
+    /// It is the copy of a line that was taken from the segment before.
+    Known,
+    Damaged,
+}
+
+/// Takes a line into a replica.
+fn take(replica: &mut Replica, place: LogPosition, line: &RawLine<'_>) -> Result<Taken, LogError> {
+    let RawLine::Whole(line) = line else {
+        return Ok(Taken::Damaged);
+    };
+    match line_format::decode(line) {
+        // Only copies have a seq below the name of their segment.
+        Decoded::Entry { entry, .. }
+            if entry.seq < replica.next_seq && entry.seq < place.segment =>
+        {
+            Ok(Taken::Known)
+        }
+        // A seq that was there already cannot be: the line was put there by something else than an append.
+        Decoded::Entry { entry, .. } if entry.seq < replica.next_seq => Ok(Taken::Damaged),
+        Decoded::Entry { entry, indices, count } => {
+            replica.state.apply(&entry, &indices, place);
+            replica.next_seq = entry.seq.saturating_add(count);
+            replica.skipped_events |= (indices.len() as u64) < count;
+            Ok(Taken::Applied(indices.into_iter().zip(entry.events).collect()))
+        }
+        Decoded::Damaged => Ok(Taken::Damaged),
+        Decoded::Newer => Err(LogError::Newer),
+    }
+}

@@ -1,0 +1,471 @@
+//! The segments of a log: which there are, the files behind them, and the walk over their lines.
+//!
+//! A walk keeps no byte behind the last newline, also from one read to the next: the holder of the lock may heal that line, and
+//! write another one in its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
+use crate::bus::storage::file::failed;
+use crate::bus::storage::{LogError, LogPosition};
+use crate::sys::clock;
+use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
+
+/// How much is read at once, unless a line is longer.
+pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
+
+/// A directory that changed less than this long before it was listed may change again without showing another time:
+/// systems count file times in ticks of up to 10 ms.
+const UNSETTLED_MS: i64 = 100;
+
+/// Files kept open: the one that is read and written, and those that bodies were last read from.
+const OPEN_FILES: usize = 4;
+
+/// The segments of one log.
+pub(crate) struct Segments {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) directory: PathBuf,
+    identity: Stamp,
+    /// The first seq of each that is read, oldest first: not of those that were replaced.
+    pub(crate) names: Vec<u64>,
+    /// Whether the log is there from its first event on.
+    has_beginning: bool,
+    /// The segments that some process could not sync.
+    pub(crate) failed: BTreeSet<u64>,
+    /// The seqs of the first lines that were looked at.
+    pub(crate) first_seqs: BTreeMap<u64, u64>,
+    /// How the directory looks as long as `names` is right; none when that is unknown.
+    pub(crate) settled: Option<Stamp>,
+    open: BTreeMap<u64, Arc<dyn DiskFile>>,
+    buffer: Vec<u8>,
+}
+
+/// What stands between two places.
+pub(crate) enum RawLine<'a> {
+    /// A line without its newline.
+    Whole(&'a [u8]),
+    /// So many bytes that are no line: too long, or unfinished at the end of a segment that is not written to any more.
+    Unreadable(u64),
+}
+
+/// How far a walk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// To the end of the segment that it begins in.
+    Segment,
+    /// To the end of the log.
+    Log,
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// There are no more lines.
+    AtTheEnd,
+    /// As much was read as was allowed.
+    Limit,
+    /// The caller has all it wants.
+    Enough,
+    /// The next line cannot be read. Only the holder of the lock can say whether it is damaged or just being written.
+    Unclear,
+    /// The segment is not there any more.
+    Gone,
+}
+
+/// Where and why a walk ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkEnd {
+    /// The place behind the last line.
+    pub place: LogPosition,
+    /// The bytes behind that place, of a line without an end.
+    pub unfinished: u64,
+    /// Why.
+    pub stop: Stop,
+}
+
+/// What follows a line of a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The walk goes on behind it.
+    On,
+    /// The walk ends behind it.
+    Enough,
+    /// The walk ends before it.
+    Unclear,
+}
+
+/// Called with the place of a line, the place behind it, and the line.
+pub(crate) type OnLine<'a> =
+    dyn FnMut(LogPosition, LogPosition, RawLine<'_>) -> Result<Next, LogError> + 'a;
+
+impl Segments {
+    pub(crate) fn open(disk: Arc<dyn Disk>, directory: PathBuf) -> Result<Self, LogError> {
+        let identity = disk.stamp(&directory).map_err(|error| failed("open", &directory, error))?;
+        Ok(Self {
+            disk,
+            directory,
+            identity,
+            names: Vec::new(),
+            has_beginning: true,
+            failed: BTreeSet::new(),
+            first_seqs: BTreeMap::new(),
+            settled: None,
+            open: BTreeMap::new(),
+            buffer: vec![0; CHUNK_BYTES],
+        })
+    }
+
+    pub(crate) fn path(&self, segment: u64) -> PathBuf {
+        self.directory.join(file_name(segment))
+    }
+
+    /// Looks which segments there are; costs one call when nothing has changed.
+    pub(crate) fn refresh(&mut self) -> Result<(), LogError> {
+        let stamp = self.disk.stamp(&self.directory).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                LogError::Removed
+            } else {
+                failed("look into", &self.directory, error)
+            }
+        })?;
+        if stamp.identity != self.identity.identity {
+            return Err(LogError::Removed);
+        }
+        if self.settled == Some(stamp) {
+            return Ok(());
+        }
+        let names = self
+            .disk
+            .list(&self.directory)
+            .map_err(|error| failed("list", &self.directory, error))?;
+        let mut present: Vec<_> = names.iter().filter_map(|name| parse(name)).collect();
+        present.sort_unstable();
+        if present.last() < self.names.last() {
+            // Only older ones go. Without it the log would look like an empty one, or like one of long ago.
+            return Err(LogError::Removed);
+        }
+        self.names = present;
+        self.failed = names.iter().filter_map(|name| parse_mark(name)).collect();
+        self.has_beginning = self.oldest().is_none_or(|oldest| oldest == 1);
+        self.leave_out_replaced()?;
+        self.look_at_open_files()?;
+        let age_ms = i128::from(clock::now().wall_ms) - stamp.modified_ns / 1_000_000;
+        self.settled = (age_ms > i128::from(UNSETTLED_MS)).then_some(stamp);
+        Ok(())
+    }
+
+    /// Makes sure that the files in use are still what their paths name; those that are gone are closed.
+    fn look_at_open_files(&mut self) -> Result<(), LogError> {
+        let present = &self.names;
+        self.open.retain(|segment, _| present.binary_search(segment).is_ok());
+        let mut retired = Vec::new();
+        for (segment, file) in &self.open {
+            let path = self.path(*segment);
+            let named = self.disk.identity(&path);
+            let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            if self.newest() != Some(*segment) && named.as_ref().is_err_and(is_gone) {
+                // It went after it was listed, because it is no longer needed.
+                retired.push(*segment);
+                continue;
+            }
+            let opened = file.identity();
+            if named.is_err() || named.ok() != opened.ok() {
+                return Err(LogError::Removed);
+            }
+        }
+        for segment in retired {
+            self.open.remove(&segment);
+            self.names.retain(|name| *name != segment);
+        }
+        Ok(())
+    }
+
+    /// Says whether the log is there from its first event on, as last looked.
+    pub(crate) fn has_beginning(&self) -> bool {
+        self.has_beginning
+    }
+
+    /// Returns the oldest segment, as last looked.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.names.first().copied()
+    }
+
+    /// Returns the beginning of each segment, as last looked, oldest first.
+    pub(crate) fn beginnings(&self) -> Vec<LogPosition> {
+        let begins = |segment: &u64| LogPosition { segment: *segment, offset: 0 };
+        self.names.iter().map(begins).collect()
+    }
+
+    /// Says whether a text stands in a segment, whatever else does: it is looked for in the bytes.
+    pub(crate) fn may_hold(&self, segment: u64, text: &str) -> Result<bool, LogError> {
+        let path = self.path(segment);
+        match self.disk.read(&path) {
+            Ok(bytes) => Ok(memmem::find(&bytes, text.as_bytes()).is_some()),
+            // It went because it is no longer needed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(failed("read", &path, error)),
+        }
+    }
+
+    /// Returns the newest segment, as last looked.
+    pub(crate) fn newest(&self) -> Option<u64> {
+        self.names.last().copied()
+    }
+
+    /// Says whether there is that segment, as last looked.
+    pub(crate) fn has(&self, segment: u64) -> bool {
+        self.names.binary_search(&segment).is_ok()
+    }
+
+    /// Says whether some process could not sync that segment, as of the last look.
+    pub(crate) fn has_failed(&self, segment: u64) -> bool {
+        self.failed.contains(&segment)
+    }
+
+    /// Says whether there is a segment that was not there when last looked; if so, the next look lists them all.
+    ///
+    /// For the holder of the lock, which must not miss the next one. The time of the directory may say too little: it comes from
+    /// another clock than ours where another machine keeps the files.
+    pub(crate) fn has_appeared(&mut self, segment: u64) -> bool {
+        let appeared = !self.has(segment) && self.disk.identity(&self.path(segment)).is_ok();
+        if appeared {
+            self.settled = None;
+        }
+        appeared
+    }
+
+    /// Returns the segment that follows, as last looked.
+    pub(crate) fn next(&self, segment: u64) -> Option<u64> {
+        let next = self.names.partition_point(|name| *name <= segment);
+        self.names.get(next).copied()
+    }
+
+    /// Returns the segment before, as last looked.
+    pub(crate) fn previous(&self, segment: u64) -> Option<u64> {
+        let before = self.names.partition_point(|name| *name < segment);
+        before.checked_sub(1).map(|index| self.names[index])
+    }
+
+    /// Says whether looking costs one call until something changes.
+    #[cfg(test)]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settled.is_some()
+    }
+
+    /// Returns how much memory reading takes.
+    #[cfg(test)]
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Returns how many bytes of the log are between two places, as last looked; none when some of them are gone.
+    pub(crate) fn bytes_between(&self, from: LogPosition, to: LogPosition) -> Option<u64> {
+        let mut bytes = 0;
+        let between = from.segment..to.segment;
+        if !between.is_empty() && !self.has(from.segment) {
+            return None;
+        }
+        for segment in self.names.iter().filter(|name| between.contains(name)) {
+            let file = self.disk.open(&self.path(*segment)).ok()?;
+            bytes += file.length().ok()?;
+        }
+        Some((bytes + to.offset).saturating_sub(from.offset))
+    }
+
+    /// Returns the file of a segment; none when it is not there.
+    pub(crate) fn file(&mut self, segment: u64) -> Result<Option<Arc<dyn DiskFile>>, LogError> {
+        if let Some(file) = self.open.get(&segment) {
+            return Ok(Some(Arc::clone(file)));
+        }
+        let path = self.path(segment);
+        match self.disk.open(&path) {
+            Ok(file) => {
+                self.keep_open(segment, &file);
+                Ok(Some(file))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("open", &path, error)),
+        }
+    }
+
+    fn keep_open(&mut self, segment: u64, file: &Arc<dyn DiskFile>) {
+        if self.open.len() >= OPEN_FILES {
+            // The newest is the one in use; of the others any will do.
+            self.open.pop_first();
+        }
+        self.open.insert(segment, Arc::clone(file));
+    }
+
+    /// Makes a segment, which is found after a power cut when this returns.
+    pub(crate) fn create(&mut self, segment: u64) -> Result<Arc<dyn DiskFile>, LogError> {
+        let path = self.path(segment);
+        let file = self.disk.create_new(&path).map_err(|error| failed("create", &path, error))?;
+        self.settled = None;
+        self.sync_directory()?;
+        self.keep_open(segment, &file);
+        Ok(file)
+    }
+
+    pub(crate) fn sync_directory(&self) -> Result<(), LogError> {
+        self.disk
+            .sync_directory(&self.directory)
+            .map_err(|error| failed("sync", &self.directory, error))
+    }
+
+    /// Walks over the lines from a place on, through all segments or one, until `on_line` has enough or `limit` bytes are read.
+    pub(crate) fn walk(
+        &mut self,
+        from: LogPosition,
+        limit: usize,
+        scope: Scope,
+        on_line: &mut OnLine<'_>,
+    ) -> Result<WalkEnd, LogError> {
+        let mut walked = WalkEnd { place: from, unfinished: 0, stop: Stop::AtTheEnd };
+        let mut left = limit;
+        if walked.place.segment == 0 {
+            self.refresh()?;
+            match self.oldest() {
+                None => return Ok(walked),
+                Some(segment) => walked.place = LogPosition { segment, offset: 0 },
+            }
+        }
+        loop {
+            let segment = walked.place.segment;
+            let Some(file) = self.file(segment)? else {
+                self.refresh()?;
+                walked.stop = Stop::Gone;
+                return Ok(walked);
+            };
+            self.walk_segment(&*file, &mut walked, &mut left, on_line)?;
+            if walked.stop != Stop::AtTheEnd || scope == Scope::Segment {
+                return Ok(walked);
+            }
+            self.refresh()?;
+            if !self.has(segment) {
+                walked.stop = Stop::Gone;
+                return Ok(walked);
+            }
+            let Some(next) = self.next(segment) else {
+                return Ok(walked);
+            };
+            // Whoever made the next one had finished this one, perhaps after it was read here.
+            self.walk_segment(&*file, &mut walked, &mut left, on_line)?;
+            if walked.stop != Stop::AtTheEnd {
+                return Ok(walked);
+            }
+            let next = LogPosition { segment: next, offset: 0 };
+            let (end, unfinished) = (walked.place, walked.unfinished);
+            (walked.place, walked.unfinished) = (next, 0);
+            let outcome = match unfinished {
+                0 => Next::On,
+                bytes => on_line(end, next, RawLine::Unreadable(bytes))?,
+            };
+            match outcome {
+                Next::On => {}
+                Next::Enough => {
+                    walked.stop = Stop::Enough;
+                    return Ok(walked);
+                }
+                Next::Unclear => {
+                    (walked.place, walked.stop) = (end, Stop::Unclear);
+                    return Ok(walked);
+                }
+            }
+        }
+    }
+
+    /// Walks to the end of one segment.
+    fn walk_segment(
+        &mut self,
+        file: &dyn DiskFile,
+        walked: &mut WalkEnd,
+        left: &mut usize,
+        on_line: &mut OnLine<'_>,
+    ) -> Result<(), LogError> {
+        let segment = walked.place.segment;
+        // How much is read at once, and how much of a line was passed over because it is too long.
+        let (mut wanted, mut dropped) = (CHUNK_BYTES, 0);
+        loop {
+            if self.buffer.len() < wanted {
+                self.buffer.resize(wanted, 0);
+            }
+            let read = file
+                .read_at(&mut self.buffer[..wanted], walked.place.offset + dropped)
+                .map_err(|error| failed("read", &self.path(segment), error))?;
+            let mut start = 0;
+            while let Some(found) = newline(&self.buffer[start..read]) {
+                let stop = start + found;
+                let place = walked.place;
+                walked.place.offset += dropped + (stop + 1 - start) as u64;
+                let line = if dropped > 0 {
+                    RawLine::Unreadable(walked.place.offset - place.offset)
+                } else {
+                    RawLine::Whole(&self.buffer[start..stop])
+                };
+                (start, dropped) = (stop + 1, 0);
+                match on_line(place, walked.place, line)? {
+                    Next::On => {}
+                    Next::Enough => {
+                        walked.stop = Stop::Enough;
+                        return Ok(());
+                    }
+                    Next::Unclear => {
+                        (walked.place, walked.stop) = (place, Stop::Unclear);
+                        return Ok(());
+                    }
+                }
+            }
+            walked.unfinished = dropped + (read - start) as u64;
+            if read < wanted {
+                return Ok(());
+            }
+            // The rest is read again from its first byte: a line is always read in one piece, and whatever the limit is.
+            if start == 0 && wanted < MAX_LINE_BYTES {
+                wanted = (wanted * 2).min(MAX_LINE_BYTES);
+            } else if start == 0 {
+                dropped += read as u64;
+            } else {
+                wanted = CHUNK_BYTES;
+                *left = left.saturating_sub(start);
+                if *left == 0 {
+                    walked.stop = Stop::Limit;
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+fn newline(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
+}
+
+/// Returns the name of a segment's file.
+pub(crate) fn file_name(segment: u64) -> String {
+    format!("{segment:020}.jsonl")
+}
+
+/// Reads the first seq of a segment out of its file's name.
+pub(crate) fn parse(name: &str) -> Option<u64> {
+    seq(name.strip_suffix(".jsonl")?)
+}
+
+/// Returns the path of the mark beside a segment that says that it could not be synced.
+pub(crate) fn mark(segment: &Path) -> PathBuf {
+    segment.with_extension("failed")
+}
+
+/// Reads the first seq of a segment out of the name of such a mark.
+fn parse_mark(name: &str) -> Option<u64> {
+    seq(name.strip_suffix(".failed")?)
+}
+
+fn seq(digits: &str) -> Option<u64> {
+    let number = digits.parse().ok()?;
+    (digits.len() == 20 && (1..=MAX_SEQ).contains(&number)).then_some(number)
+}

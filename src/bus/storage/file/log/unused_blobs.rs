@@ -1,0 +1,94 @@
+//! Long texts that no event names: those of commands that were refused, or whose process died before the append.
+//!
+//! They are looked for once a day by each process that writes snapshots. One goes when it is older than the team's limit, and than
+//! a day at least: no command takes as long from its text to its event. Its age stands in its name. What is named is looked for in
+//! the bytes of the log, so that a text counts whatever kind of event names it, also one of a newer version.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use memchr::memmem;
+use uuid::Uuid;
+
+use super::retention::{DAY_MS, Parts, gone, kept_ms, segments_of};
+use super::segments;
+use crate::bus::replica::StillNeeded;
+use crate::sys::fs::disk::Disk;
+
+/// A time before all others.
+pub(crate) const NEVER: i64 = i64::MIN;
+
+/// What stands before the name of a long text in an event.
+const BEFORE_NAME: &[u8] = b"\"blob\":{\"id\":\"";
+
+/// The length of a name.
+const NAME_BYTES: usize = uuid::fmt::Hyphenated::LENGTH;
+
+/// Says whether it is time to look again, and notes that this process does.
+pub(crate) fn is_due(last_ms: &AtomicI64, now_ms: i64) -> bool {
+    let last = last_ms.load(Ordering::Relaxed);
+    let is_due = last == NEVER || now_ms.saturating_sub(last) >= DAY_MS;
+    if is_due {
+        last_ms.store(now_ms, Ordering::Relaxed);
+    }
+    is_due
+}
+
+/// Removes old texts that no event names; returns how many went.
+pub(crate) fn remove(
+    disk: &dyn Disk,
+    parts: &Parts,
+    needed: &StillNeeded,
+    now_ms: i64,
+) -> io::Result<usize> {
+    let before_ms = now_ms.saturating_sub(kept_ms(needed).max(DAY_MS));
+    let names = disk.list(&parts.blobs)?.into_iter();
+    let mut old: Vec<(Uuid, String)> = names
+        .filter_map(|name| Some((id_in(&name)?, name)))
+        .filter(|(id, _)| made_ms(*id).is_some_and(|made_ms| made_ms < before_ms))
+        .collect();
+    for segment in segments_of(disk, parts)? {
+        if old.is_empty() {
+            return Ok(0);
+        }
+        let path = parts.log.join(segments::file_name(segment));
+        match disk.read(&path) {
+            Ok(bytes) => {
+                let in_use = named_in(&bytes);
+                old.retain(|(id, _)| !in_use.contains(id));
+            }
+            // It went because it is old, and its texts went before it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    for (_, name) in &old {
+        gone(disk.unlink(&parts.blobs.join(name)))?;
+    }
+    Ok(old.len())
+}
+
+/// Reads the id out of the name of a text, or of the temporary file that a crash left of one.
+fn id_in(name: &str) -> Option<Uuid> {
+    let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+    Uuid::parse_str(temporary.unwrap_or(name)).ok()
+}
+
+/// Returns when a text was made.
+fn made_ms(id: Uuid) -> Option<i64> {
+    let (seconds, nanoseconds) = id.get_timestamp()?.to_unix();
+    let seconds = i64::try_from(seconds).ok()?;
+    Some(seconds * 1_000 + i64::from(nanoseconds / 1_000_000))
+}
+
+fn named_in(segment: &[u8]) -> BTreeSet<Uuid> {
+    let mut named = BTreeSet::new();
+    let mut rest = segment;
+    while let Some(at) = memmem::find(rest, BEFORE_NAME) {
+        rest = &rest[at + BEFORE_NAME.len()..];
+        let name = rest.get(..NAME_BYTES).map(Uuid::try_parse_ascii);
+        named.extend(name.and_then(Result::ok));
+    }
+    named
+}

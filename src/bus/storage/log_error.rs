@@ -1,0 +1,67 @@
+//! Why storage could not do something.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::name::Name;
+
+/// Why the log could not do something.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LogError {
+    /// Another process holds the lock for too long.
+    #[error("the bus is busy: {holder} holds its lock; try again")]
+    Busy {
+        /// The holder, as far as the lock tells.
+        holder: String,
+    },
+    /// The directory of the bus is no longer the one that was opened.
+    #[error("the bus was removed while this session was using it")]
+    Removed,
+    /// A newer version wrote something that this one must not pass over.
+    #[error("a newer cli-team-bridge uses this bus: restart this one")]
+    Newer,
+    /// The directory cannot be trusted or used.
+    #[error("cannot use the bus directory `{path}`: {reason}")]
+    Refused {
+        /// The directory, or a part of it.
+        path: PathBuf,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// Sessions of another machine use the bus, so that its deadlines would not count and its dead not be known.
+    #[error(
+        "the bus is in use on another machine or in a virtual machine, where `{member}` is live: \
+            use it from one machine at a time"
+    )]
+    OtherMachine {
+        /// One of its members.
+        member: Name,
+    },
+    /// One entry does not fit into a line.
+    #[error("the command is {bytes} bytes long, over the limit of {limit} for one append")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// It may or may not be on disk.
+    #[error("writing to disk failed, so it is unknown whether this took effect: {source}")]
+    OutcomeUnknown {
+        /// What the system said.
+        source: Arc<std::io::Error>,
+    },
+    /// The log does not hold it any more.
+    #[error("the log no longer holds this")]
+    Gone,
+    /// The operating system said no.
+    #[error("failed to {action} `{path}`: {source}")]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<std::io::Error>,
+    },
+}

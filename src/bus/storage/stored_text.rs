@@ -1,0 +1,70 @@
+//! Texts as they are stored: in the event that names them, or beside the log when they are long.
+
+use super::{Log, LogError};
+use crate::bus::event::{Body, BodyRef, Event, RequestOpened};
+
+/// What stands between the description and the context of a request where both are shown as one text.
+pub(crate) const CONTEXT_HEADING: &str = "\n\nContext: ";
+
+/// The two texts of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestTexts {
+    /// What needs doing.
+    pub description: String,
+    /// What is known so far.
+    pub context: Option<String>,
+}
+
+impl RequestTexts {
+    /// Returns both as one text: what the request's message says.
+    pub fn whole(self) -> String {
+        match self.context {
+            Some(context) => self.description + CONTEXT_HEADING + &context,
+            None => self.description,
+        }
+    }
+}
+
+/// Reads the text of the event that a reference names.
+pub(crate) fn read_text(log: &mut dyn Log, body: BodyRef) -> Result<String, LogError> {
+    match log.event_at(body.place, body.index)? {
+        Event::RequestOpened(opened) => Ok(texts_of(log, opened)?.whole()),
+        event => match event.bodies().first() {
+            Some(text) => read_body(log, (*text).clone()),
+            None => Err(LogError::Gone),
+        },
+    }
+}
+
+/// Reads both texts of a request.
+pub(crate) fn read_request(log: &mut dyn Log, body: BodyRef) -> Result<RequestTexts, LogError> {
+    match log.event_at(body.place, body.index)? {
+        Event::RequestOpened(opened) => texts_of(log, opened),
+        _ => Err(LogError::Gone),
+    }
+}
+
+/// Reads the details of a task's end, which stand in the event of its output; none when it has none.
+pub(crate) fn read_details(log: &mut dyn Log, output: BodyRef) -> Result<Option<String>, LogError> {
+    match log.event_at(output.place, output.index)? {
+        Event::TaskFinished(finished) => {
+            let details = finished.report.details;
+            details.map(|details| read_body(log, details)).transpose()
+        }
+        _ => Err(LogError::Gone),
+    }
+}
+
+fn texts_of(log: &mut dyn Log, opened: RequestOpened) -> Result<RequestTexts, LogError> {
+    Ok(RequestTexts {
+        description: read_body(log, opened.description)?,
+        context: opened.context.map(|context| read_body(log, context)).transpose()?,
+    })
+}
+
+fn read_body(log: &mut dyn Log, body: Body) -> Result<String, LogError> {
+    match body {
+        Body::Text(text) => Ok(text),
+        Body::Blob { id, .. } => log.get_blob(id),
+    }
+}

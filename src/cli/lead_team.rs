@@ -1,0 +1,68 @@
+//! What the commands that lead a team share: how they join the bus, and what they launch agents with.
+
+use std::sync::Arc;
+
+use super::find_project::Project;
+use super::open_bus::{self, Outside};
+use super::{Failure, load_config};
+use crate::bus::rules::{NameChoice, Operation};
+use crate::bus::{Joining, Membership};
+use crate::config::Config;
+use crate::domain::env_vars;
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::MemberKind;
+use crate::mcp::ToolError;
+use crate::supervisor;
+use crate::team::Launch;
+
+/// The bus that an orchestrator joins, under which name, and with which limits for the team.
+#[derive(Clone)]
+pub(crate) struct JoinTarget {
+    pub(crate) outside: Outside,
+    limits: TeamLimits,
+    joining: Joining,
+}
+
+impl JoinTarget {
+    /// Describes how an orchestrator joins a bus.
+    pub(crate) fn of(
+        outside: Outside,
+        config: &Config,
+        choice: NameChoice,
+        roles: Vec<String>,
+    ) -> Self {
+        Self {
+            limits: config.limits().team(),
+            outside,
+            joining: Joining { wish: choice, kind: MemberKind::Orchestrator, roles },
+        }
+    }
+}
+
+/// Opens the bus, joins it and sets the limits of the team.
+pub(crate) async fn join(target: Arc<JoinTarget>) -> Result<Membership, ToolError> {
+    let bus = open_bus::open_bus_aside(target.outside.clone()).await?;
+    let membership = bus.join(target.joining.clone()).await?;
+    membership.ask(Operation::Limit(target.limits)).await?;
+    Ok(membership)
+}
+
+/// Returns what agents in a project are launched with.
+pub(crate) fn launch_in(project: Project) -> Result<Launch, Failure> {
+    Ok(Launch {
+        own_binary: std::env::current_exe()?,
+        environment: std::env::vars_os().collect(),
+        bus_dir: project.bus_directory(),
+        project: project.root,
+        ground: project.ground,
+        trust: load_config::trust_store(),
+    })
+}
+
+/// Makes this process the parent of its agents' orphans, so that it can end them when their shims are killed.
+pub(crate) fn adopt_orphans() {
+    if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
+        // The shims end their agents all the same; only a shim that is killed itself then leaves something.
+        tracing::debug!("this process cannot adopt orphans of its agents: {error}");
+    }
+}

@@ -1,0 +1,43 @@
+//! The configuration of a project as this process sees it, and the user's trust in what the project's own file asks for.
+
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use crate::config::{Config, Load};
+use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::team::Trust;
+
+/// Loads the configuration of a project. `explicit` is the file named with `--config`.
+pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, Failure> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let config_home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let mut config = Config::load(Load {
+        project,
+        home: home.as_deref(),
+        config_home: config_home.as_deref(),
+        explicit,
+    })?;
+    trust_store().settle(&mut config);
+    Ok(config)
+}
+
+/// Returns where this user's yeses are kept.
+pub(super) fn trust_store() -> Trust {
+    Trust::kept_in(StateDirectory::of_process().as_ref())
+}
+
+/// Warns of what the project's own file asks for in vain.
+pub(super) fn warn_of_what_does_not_count(config: &Config) {
+    if config.unagreed().is_some() {
+        tracing::warn!(
+            "the project's own bridge.toml would run programs or raise limits. Those settings are \
+             ignored until you review and approve the file with `cli-team-bridge trust`"
+        );
+    }
+    if config.leaves_out_auto_resume() {
+        tracing::warn!(
+            "`resume = \"auto\"` is ignored in a project's own bridge.toml. Set it in your own \
+             config.toml, or name the file with --config"
+        );
+    }
+}

@@ -1,0 +1,492 @@
+//! Every key of a configuration file: its values, its default, and its meaning in one sentence.
+//!
+//! The default of a setting stands here and nowhere else. The readers, the errors, and the tables of docs/configuration.md come
+//! from these rows. A number that more than configuration needs, as an upper end or a fallback, has its name in `domain::limits`.
+
+use std::ops::RangeInclusive;
+
+use super::profile_choices::{MidTurn, Restart};
+use super::workflow_settings::Resume;
+use crate::domain::limits::{self, TeamLimits};
+use crate::domain::permission::Policy;
+
+/// A key of a configuration file.
+pub(super) struct Key<V> {
+    /// The key as a file writes it.
+    pub(super) name: &'static str,
+    /// What it may be set to, and what it is otherwise.
+    pub(super) values: V,
+    /// One sentence without its full stop, as the documents show it.
+    meaning: &'static str,
+}
+
+/// A whole number of a range.
+pub(super) struct Number {
+    least: u64,
+    most: u64,
+    pub(super) default: u64,
+}
+
+impl Number {
+    pub(super) fn range(&self) -> RangeInclusive<u64> {
+        self.least..=self.most
+    }
+}
+
+/// `true` or `false`.
+pub(super) struct Switch {
+    pub(super) default: bool,
+}
+
+/// One of a few words.
+pub(super) struct Choice<T: 'static> {
+    pub(super) words: &'static [(&'static str, T)],
+    pub(super) default: T,
+}
+
+/// Text on one line.
+pub(super) struct Line {
+    /// The most characters.
+    pub(super) most: usize,
+    /// What holds without it, in words.
+    default: &'static str,
+}
+
+/// A list of texts on one line each.
+pub(super) struct Lines {
+    /// The most elements.
+    pub(super) most: usize,
+    /// The most characters of each.
+    pub(super) each: usize,
+}
+
+/// Anything else, in words.
+pub(super) struct Other {
+    values: &'static str,
+    default: &'static str,
+}
+
+/// A number of `[limits]`.
+pub(super) struct Limit {
+    pub(super) key: &'static Key<Number>,
+    pub(super) unasked: Unasked,
+}
+
+/// What a project's file may make of a limit without its user's yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unasked {
+    /// Less: then more is refused, reported earlier or made to wait, and nothing that was accepted is lost.
+    Less,
+    /// Nothing: less loses what the user has, and more takes more of the machine.
+    Nothing,
+}
+
+impl Unasked {
+    /// Says whether a limit may change so.
+    pub(super) fn allows(self, before: u64, now: u64) -> bool {
+        now == before || (self == Self::Less && now < before)
+    }
+}
+
+/// A row of a table in the documents.
+pub(super) trait Row {
+    fn name(&self) -> &'static str;
+    fn values(&self) -> String;
+    fn default(&self) -> String;
+    fn meaning(&self) -> &'static str;
+}
+
+// `[limits]`. The upper ends keep the state of a bus at a size that every process of the team can hold.
+
+/// Each agent is a program of some hundred megabytes.
+pub(super) static AGENTS: Key<Number> = Key {
+    name: "agents",
+    values: Number { least: 1, most: 1_000, default: 10 },
+    meaning: "agents of the team that live at the same time",
+};
+
+/// All of them end in one append when the agent ends, which is what bounds them.
+pub(super) static QUEUED_TASKS: Key<Number> = Key {
+    name: "queued_tasks",
+    values: Number {
+        least: 1,
+        most: limits::MAX_QUEUED as u64,
+        default: limits::MAX_QUEUED as u64,
+    },
+    meaning: "tasks that wait for one agent",
+};
+
+/// It bounds the state, the snapshot, and the time to open the bus.
+pub(super) static UNREAD: Key<Number> = Key {
+    name: "unread",
+    values: Number { least: 1, most: 100_000, default: 10_000 },
+    meaning: "unread messages of one member",
+};
+
+/// By default as long as messages for a chosen name wait.
+pub(super) static RETENTION_DAYS: Key<Number> = Key {
+    name: "retention_days",
+    values: Number { least: 1, most: 36_500, default: 30 },
+    meaning: "days after which old parts of the log may be removed",
+};
+
+/// Real agents are silent for 40 s while they retry their model server.
+pub(super) static STALL_SECONDS: Key<Number> = Key {
+    name: "stall_seconds",
+    values: Number { least: 1, most: 86_400, default: 300 },
+    meaning: "seconds without a sign of life after which a turn is reported as stalled",
+};
+
+/// More than a model writes. An agent that says more has to wait.
+pub(super) static OUTPUT_PER_SECOND: Key<Number> = Key {
+    name: "output_per_second",
+    values: Number { least: 1_024, most: 1024 * 1024 * 1024, default: 4 * 1024 * 1024 },
+    meaning: "bytes a second that the bridge reads of an agent's stdout",
+};
+
+pub(super) static ALLOW_NETWORK_FILE_SYSTEM: Key<Switch> = Key {
+    name: "allow_network_file_system",
+    values: Switch { default: false },
+    meaning: "whether the bus may be on a network file system",
+};
+
+/// The numbers of `[limits]`, and what a project's file may make of each unasked.
+pub(super) static NUMBERS: [Limit; 6] = [
+    Limit { key: &AGENTS, unasked: Unasked::Less },
+    Limit { key: &QUEUED_TASKS, unasked: Unasked::Less },
+    Limit { key: &UNREAD, unasked: Unasked::Less },
+    Limit { key: &RETENTION_DAYS, unasked: Unasked::Nothing },
+    Limit { key: &STALL_SECONDS, unasked: Unasked::Less },
+    Limit { key: &OUTPUT_PER_SECOND, unasked: Unasked::Less },
+];
+
+/// What holds on a bus that no orchestrator has set limits on.
+impl Default for TeamLimits {
+    fn default() -> Self {
+        let count = |key: &Key<Number>| usize::try_from(key.values.default).unwrap_or(usize::MAX);
+        Self {
+            agents: count(&AGENTS),
+            queued_tasks: count(&QUEUED_TASKS),
+            unread: count(&UNREAD),
+            retention_days: u32::try_from(RETENTION_DAYS.values.default).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+// `[workflows]`.
+
+/// A workflow that goes on by itself may cost money that nobody wants to spend any more.
+pub(super) static RESUME: Key<Choice<Resume>> = Key {
+    name: "resume",
+    values: Choice { words: &Resume::WORDS, default: Resume::Ask },
+    meaning: "whether an orchestrator tells its client of an interrupted workflow, or resumes it by itself",
+};
+
+pub(super) static GATE_ENV: Key<Other> = Key {
+    name: "gate_env",
+    values: Other { values: VARIABLES, default: "none" },
+    meaning: "variables of your environment that the commands of gates get",
+};
+
+// `[agents.NAME]`: a profile.
+
+const VARIABLES: &str = "a list of names; a `*` may stand at the beginning, the end, or both";
+
+pub(super) static COMMAND: Key<Other> = Key {
+    name: "command",
+    values: Other {
+        values: "a program on PATH, an absolute path, or `\"$self\"` for this binary",
+        default: "required",
+    },
+    meaning: "the program to start",
+};
+
+pub(super) static ARGS: Key<Other> = Key {
+    name: "args",
+    values: Other { values: "a list of texts", default: "none" },
+    meaning: "its arguments",
+};
+
+pub(super) static ENV: Key<Other> = Key {
+    name: "env",
+    values: Other { values: "a table of texts", default: "none" },
+    meaning: "variables that are set for the agent",
+};
+
+pub(super) static ENV_PASS: Key<Other> = Key {
+    name: "env_pass",
+    values: Other { values: VARIABLES, default: "none" },
+    meaning: "variables of your environment that the agent gets",
+};
+
+pub(super) static PERMISSIONS: Key<Choice<Policy>> = Key {
+    name: "permissions",
+    values: Choice { words: &Policy::WORDS, default: Policy::Rules },
+    meaning: "the policy for its questions for permission",
+};
+
+/// The most is a day.
+pub(super) static PERMISSION_SECONDS: Key<Number> = Key {
+    name: "permission_seconds",
+    values: Number { least: 1, most: 24 * 60 * 60, default: 120 },
+    meaning: "seconds after which a question without an answer counts as refused",
+};
+
+pub(super) static GUARDED: Key<Other> = Key {
+    name: "guarded",
+    values: Other { values: "a list of names, or of names with `/` between them", default: "none" },
+    meaning: "parts of paths in the project whose edits are asked about, besides the built-in ones",
+};
+
+pub(super) static FILE_SYSTEM: Key<Switch> = Key {
+    name: "file_system",
+    values: Switch { default: false },
+    meaning: "whether it may read and write files of the project through the bridge",
+};
+
+/// A first start by `npx`, a cold disk and a login take more than a minute. The most is an hour.
+pub(super) static START_SECONDS: Key<Number> = Key {
+    name: "start_seconds",
+    values: Number { least: 1, most: 60 * 60, default: 120 },
+    meaning: "seconds without a sign of life that it may take to answer `initialize`, and again to open a session",
+};
+
+pub(super) static ROLES: Key<Lines> = Key {
+    name: "roles",
+    values: Lines { most: limits::PROFILE_ROLES, each: limits::ROLE_CHARS },
+    meaning: "its purpose, in your words",
+};
+
+pub(super) static DEFAULT_MODEL: Key<Line> = Key {
+    name: "default_model",
+    values: Line { most: limits::MODEL_BYTES, default: "the agent's own" },
+    meaning: "the model, of those that the agent offers, unless the task names one",
+};
+
+pub(super) static MODE: Key<Line> = Key {
+    name: "mode",
+    values: Line { most: limits::MODEL_BYTES, default: "the agent's own" },
+    meaning: "the mode of its sessions, of those that the agent offers",
+};
+
+pub(super) static MODES: Key<Other> = Key {
+    name: "modes",
+    values: Other { values: "a table of modes by policy", default: "none" },
+    meaning: "modes that replace `mode` under single policies",
+};
+
+pub(super) static RESTART: Key<Choice<Restart>> = Key {
+    name: "restart",
+    values: Choice { words: &Restart::WORDS, default: Restart::Never },
+    meaning: "whether it is started again when its process ends by itself",
+};
+
+pub(super) static INSTALL: Key<Line> = Key {
+    name: "install",
+    values: Line { most: limits::PROFILE_WORDS_CHARS, default: "none" },
+    meaning: "the command that installs the program, shown where it is missing",
+};
+
+pub(super) static LOGIN: Key<Line> = Key {
+    name: "login",
+    values: Line { most: limits::PROFILE_WORDS_CHARS, default: "none" },
+    meaning: "how to log in, shown where a login is missing: completes \"to log in, …\"",
+};
+
+/// The most is ten seconds: an agent that is not ready then has another fault.
+pub(super) static SETTLE_MS: Key<Number> = Key {
+    name: "settle_ms",
+    values: Number { least: 0, most: 10_000, default: 0 },
+    meaning: "milliseconds that the first prompt waits after the tools are listed, for agents that show them to their model late",
+};
+
+pub(super) static ONE_SESSION: Key<Switch> = Key {
+    name: "one_session",
+    values: Switch { default: false },
+    meaning: "whether its process mixes up sessions: a task with `fresh` then begins in a new process",
+};
+
+pub(super) static MID_TURN: Key<Choice<MidTurn>> = Key {
+    name: "mid_turn",
+    values: Choice { words: &MidTurn::WORDS, default: MidTurn::Steer },
+    meaning: "how messages get into a running turn: `steer` where the agent offers it, `steer_between_calls` the same but never \
+              during a tool call unless urgent, `drain` where the agent asks for them",
+};
+
+/// The most is short enough that the introduction of an agent stays within its budget.
+pub(super) static TOOL_PREFIX: Key<Line> = Key {
+    name: "tool_prefix",
+    values: Line { most: 24, default: "none" },
+    meaning: "what its model sees before the names of the bridge's tools; prompts use it too",
+};
+
+/// The least is one message with its header, and enough of its text to be of use. The most is the longest message.
+pub(super) static RESULT_BYTES: Key<Number> = Key {
+    name: "result_bytes",
+    values: Number {
+        least: 4 * 1024,
+        most: limits::MAX_CONTENT_BYTES as u64,
+        default: limits::ANSWER_BYTES as u64,
+    },
+    meaning: "bytes of the longest tool result that its model sees whole, as JSON; the bridge cuts longer ones",
+};
+
+/// By default as much as several turns would otherwise bring. The ends are those of `result_bytes`.
+pub(super) static PROMPT_BYTES: Key<Number> = Key {
+    name: "prompt_bytes",
+    values: Number {
+        least: RESULT_BYTES.values.least,
+        most: RESULT_BYTES.values.most,
+        default: 64 * 1024,
+    },
+    meaning: "bytes of the messages with which it is woken at once",
+};
+
+/// Returns a table of a configuration file for the documents, by its heading: a row for each key, in Markdown.
+pub fn key_tables() -> [(&'static str, String); 3] {
+    let table = |rows: &[&(dyn Row + Sync)]| {
+        let rows = rows.iter().map(|row| {
+            let (values, default) = (row.values(), row.default());
+            format!("| `{}` | {values} | {default} | {} |\n", row.name(), row.meaning())
+        });
+        let head = "| key | values | default | meaning |\n|---|---|---|---|\n".to_owned();
+        rows.fold(head, |table, row| table + &row)
+    };
+    [
+        ("[agents.NAME]", table(&PROFILE)),
+        ("[limits]", table(&LIMITS)),
+        ("[workflows]", table(&WORKFLOWS)),
+    ]
+}
+
+/// The keys of a profile, in the order in which errors and documents list them.
+pub(super) static PROFILE: [&(dyn Row + Sync); 22] = [
+    &COMMAND,
+    &ARGS,
+    &ENV,
+    &ENV_PASS,
+    &PERMISSIONS,
+    &PERMISSION_SECONDS,
+    &GUARDED,
+    &FILE_SYSTEM,
+    &START_SECONDS,
+    &ROLES,
+    &DEFAULT_MODEL,
+    &MODE,
+    &MODES,
+    &RESTART,
+    &INSTALL,
+    &LOGIN,
+    &SETTLE_MS,
+    &ONE_SESSION,
+    &MID_TURN,
+    &TOOL_PREFIX,
+    &RESULT_BYTES,
+    &PROMPT_BYTES,
+];
+
+/// The keys of `[limits]`.
+pub(super) static LIMITS: [&(dyn Row + Sync); 7] = [
+    &AGENTS,
+    &QUEUED_TASKS,
+    &UNREAD,
+    &RETENTION_DAYS,
+    &STALL_SECONDS,
+    &OUTPUT_PER_SECOND,
+    &ALLOW_NETWORK_FILE_SYSTEM,
+];
+
+/// The keys of `[workflows]`.
+pub(super) static WORKFLOWS: [&(dyn Row + Sync); 2] = [&RESUME, &GATE_ENV];
+
+/// Returns the names of a table's keys.
+pub(super) fn names(table: &[&(dyn Row + Sync)]) -> Vec<&'static str> {
+    table.iter().map(|row| row.name()).collect()
+}
+
+/// The half of a row that depends on the kind of its values.
+trait Values {
+    fn values(&self) -> String;
+    fn default(&self) -> String;
+}
+
+impl<V: Values> Row for Key<V> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn values(&self) -> String {
+        self.values.values()
+    }
+
+    fn default(&self) -> String {
+        self.values.default()
+    }
+
+    fn meaning(&self) -> &'static str {
+        self.meaning
+    }
+}
+
+impl Values for Number {
+    fn values(&self) -> String {
+        format!("{} to {}", self.least, self.most)
+    }
+
+    fn default(&self) -> String {
+        format!("`{}`", self.default)
+    }
+}
+
+impl Values for Switch {
+    fn values(&self) -> String {
+        "`true`, `false`".to_owned()
+    }
+
+    fn default(&self) -> String {
+        format!("`{}`", self.default)
+    }
+}
+
+impl<T: PartialEq> Values for Choice<T> {
+    fn values(&self) -> String {
+        let words: Vec<_> = self.words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+        words.join(", ")
+    }
+
+    fn default(&self) -> String {
+        let mut words = self.words.iter();
+        let word = words.find_map(|(word, value)| (*value == self.default).then_some(*word));
+        format!("`\"{}\"`", word.expect("a default is one of the words"))
+    }
+}
+
+impl Values for Line {
+    fn values(&self) -> String {
+        format!("a line of at most {} characters", self.most)
+    }
+
+    fn default(&self) -> String {
+        self.default.to_owned()
+    }
+}
+
+impl Values for Lines {
+    fn values(&self) -> String {
+        format!("a list of at most {} lines of at most {} characters", self.most, self.each)
+    }
+
+    fn default(&self) -> String {
+        "none".to_owned()
+    }
+}
+
+impl Values for Other {
+    fn values(&self) -> String {
+        self.values.to_owned()
+    }
+
+    fn default(&self) -> String {
+        self.default.to_owned()
+    }
+}

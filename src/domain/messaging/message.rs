@@ -1,0 +1,142 @@
+//! Messages: their types, their authors, their audience, and their priority.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::name::{Name, NameError};
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    /// From one member to another.
+    Message,
+    /// Open work that anyone may claim.
+    Request,
+    /// An answer to a request.
+    Response,
+    /// A reminder of an unclaimed request.
+    Nudge,
+    /// From an orchestrator to everyone.
+    Broadcast,
+    /// Asks a member to finish and end.
+    Shutdown,
+    /// What the bus itself says.
+    Notice,
+}
+
+impl MessageKind {
+    /// Returns the word that tools show as `type`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Nudge => "nudge",
+            Self::Broadcast => "broadcast",
+            Self::Shutdown => "shutdown",
+            Self::Notice => "notice",
+        }
+    }
+
+    /// Says whether it is worth a turn of an idle agent's model; the others ride along.
+    pub fn wakes(self) -> bool {
+        matches!(self, Self::Message | Self::Request | Self::Response | Self::Broadcast)
+    }
+}
+
+/// Who speaks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "Cow<'_, str>", into = "String")]
+pub enum Author {
+    /// The bus itself.
+    Bridge,
+    /// A member.
+    Member(Name),
+}
+
+impl Author {
+    /// Returns the member who speaks, if it is one.
+    pub fn member(&self) -> Option<&Name> {
+        match self {
+            Self::Bridge => None,
+            Self::Member(name) => Some(name),
+        }
+    }
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bridge => f.write_str("bridge"),
+            Self::Member(name) => name.fmt(f),
+        }
+    }
+}
+
+impl TryFrom<Cow<'_, str>> for Author {
+    type Error = NameError;
+
+    fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
+        if text == "bridge" { Ok(Self::Bridge) } else { Name::parse(&text).map(Self::Member) }
+    }
+}
+
+impl From<Author> for String {
+    fn from(author: Author) -> Self {
+        author.to_string()
+    }
+}
+
+/// Whom a message is shown to be for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Cow<'_, str>", into = "String")]
+pub enum Audience {
+    /// Everyone who was live.
+    All,
+    /// One member.
+    One(Name),
+}
+
+impl fmt::Display for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::One(name) => name.fmt(f),
+        }
+    }
+}
+
+impl TryFrom<Cow<'_, str>> for Audience {
+    type Error = NameError;
+
+    fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
+        if text == "all" { Ok(Self::All) } else { Name::parse(&text).map(Self::One) }
+    }
+}
+
+impl From<Audience> for String {
+    fn from(audience: Audience) -> Self {
+        audience.to_string()
+    }
+}
+
+/// How much a message matters to who works on something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// It is read at the next step.
+    #[default]
+    Normal,
+    /// It is worth an interruption.
+    Urgent,
+}
+
+impl Priority {
+    /// Says whether it is the usual one, which is not written down.
+    pub fn is_normal(&self) -> bool {
+        *self == Self::Normal
+    }
+}

@@ -1,0 +1,9 @@
+//! What members say to each other: messages, how they are delivered, and requests, which are work on offer.
+
+mod delivery_method;
+mod message;
+mod request;
+
+pub use delivery_method::DeliveryMethod;
+pub use message::{Audience, Author, MessageKind, Priority};
+pub use request::RequestStatus;

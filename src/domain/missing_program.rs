@@ -1,0 +1,65 @@
+//! The sentence for a program that is not on this machine: what needs it, where it was looked for, and how to get it.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use super::name::Name;
+
+/// A program that is not on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct MissingProgram {
+    /// The profile that needs it, if one does.
+    pub profile: Option<Name>,
+    /// A bare name, or a path.
+    pub program: String,
+    /// Where it was looked for.
+    pub searched: Searched,
+    /// The command that installs it, if that is known.
+    pub install: Option<String>,
+    /// What to do instead of installing it, as in "correct the path".
+    pub instead: String,
+}
+
+/// Where a program was looked for, in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Searched {
+    /// In the directories of this process's `PATH`.
+    OnPath,
+    /// In the directories of another `PATH`.
+    OnPathOf(OsString),
+    /// At its own path, where nothing is.
+    AtItsPath,
+    /// At its own path, where no executable file is.
+    AsExecutable,
+}
+
+impl fmt::Display for MissingProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { profile, program, searched, install, instead } = self;
+        match profile {
+            Some(profile) => {
+                write!(
+                    f,
+                    "the profile `{profile}` needs the program `{program}`, which {searched}"
+                )?;
+            }
+            None => write!(f, "the program `{program}` {searched}")?,
+        }
+        f.write_str(": install it")?;
+        if let Some(command) = install {
+            write!(f, " with `{command}`")?;
+        }
+        write!(f, ", or {instead}")
+    }
+}
+
+impl fmt::Display for Searched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnPath => f.write_str("is not on PATH"),
+            Self::OnPathOf(path) => write!(f, "is not on PATH (`{}`)", path.display()),
+            Self::AtItsPath => f.write_str("does not exist"),
+            Self::AsExecutable => f.write_str("is not there or not executable"),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The proof that a session has the tools: that its client has listed or called them is written on the bus, once.
+
+use std::time::Duration;
+
+use super::Server;
+use crate::bus::rules::Operation;
+use crate::bus::{BusError, Membership};
+use crate::domain::member::Tools;
+
+/// When to try again to write that the tools are ready.
+const ANNOUNCE_AGAIN: Duration = Duration::from_millis(500);
+
+impl Server {
+    /// Makes a session whose tool was called count as one that has our tools.
+    pub(super) fn prove_tools(&self, membership: &Membership) {
+        if !are_unproven(membership) {
+            return;
+        }
+        let (server, membership, ending) =
+            (self.clone(), membership.clone(), self.ending().clone());
+        self.tasks().spawn(async move {
+            tokio::select! {
+                () = server.announce_tools(&membership) => {}
+                () = ending.cancelled() => {}
+            }
+        });
+    }
+
+    /// Writes on the bus that this session has our tools, unless that is known. Tries until the bus takes it.
+    pub(super) async fn announce_tools(&self, membership: &Membership) {
+        let Ok(_alone) = self.shared.announcing.try_lock() else {
+            return;
+        };
+        let session = membership.session();
+        let mut has_failed = false;
+        while are_unproven(membership) {
+            let ask = Operation::Tools { session, tools: Tools::Ready };
+            match membership.ask(ask).await {
+                Ok(_) => return,
+                Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
+                    tracing::debug!(
+                        "the bus did not record that the tools are ready: {error}"
+                    );
+                    return;
+                }
+                Err(error) if has_failed => tracing::debug!("the tools are ready: {error}"),
+                Err(error) => tracing::warn!("failed to record that the tools are ready: {error}"),
+            }
+            has_failed = true;
+            tokio::time::sleep(ANNOUNCE_AGAIN).await;
+        }
+    }
+}
+
+/// Says whether the bus does not know yet that a session has our tools.
+fn are_unproven(membership: &Membership) -> bool {
+    membership.bus().look(|state| {
+        let session = state.session(membership.session());
+        session.is_some_and(|session| session.tools != Tools::Ready)
+    })
+}

@@ -1,0 +1,202 @@
+//! One call of a tool, from its membership to its answer, with a guard against panics, endless waits and clients that take it back.
+//!
+//! However a call ends, the messages that it received are accounted for: they are answered, or requeued. An answer that the client
+//! takes back when it is already on its way counts as never given.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use rmcp::model::JsonObject;
+use rmcp::service::{RequestContext, RoleServer};
+
+use super::client_pipes::Arrival;
+use super::{Offered, Server};
+use crate::bus::rules::Pick;
+use crate::bus::{Answer, Membership};
+use crate::domain::ids::CallId;
+use crate::domain::limits;
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::timeouts;
+use crate::mcp::caller::{Caller, Progress};
+use crate::mcp::error::ToolError;
+use crate::mcp::shapes::message_shape::views;
+use crate::mcp::tool::json_schema::INBOX;
+use crate::mcp::tool::{AnyTool, CallTimeout, InboxMode, Prepared};
+
+/// How much room an answer has to have before messages ride along on it: for one with a sentence.
+const LEAST_ROOM: usize = 2 * limits::HEADER_BYTES;
+
+impl Server {
+    /// Answers a call.
+    pub(super) async fn answer(
+        &self,
+        offered: &Offered,
+        arguments: JsonObject,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<JsonObject, ToolError> {
+        let name = offered.tool.name();
+        let too_slow = ToolError::TooSlow { tool: name, seconds: timeouts::JOIN.as_secs() };
+        let membership = tokio::select! {
+            membership = tokio::time::timeout(timeouts::JOIN, self.shared.membership.membership()) => {
+                membership.map_err(|_| too_slow)??
+            }
+            () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
+        };
+        membership.check_live()?;
+        self.prove_tools(&membership);
+        // That this call came proves that the answers that its client had were taken, whatever becomes of this one.
+        let arrival = context.extensions.get::<Arrival>();
+        let mut caller = Caller {
+            call: membership.call_at(arrival.map_or(0, |arrival| arrival.at)),
+            progress: Progress::of(context),
+        };
+        let prepared = offered.tool.prepare(&offered.definition.input_schema, arguments);
+        let (answer, was_read) = match prepared {
+            // It has received nothing.
+            Err(error) => (Err(error), true),
+            Ok(prepared) => {
+                let tool = offered.tool.as_ref();
+                let answer = self.perform(tool, prepared, &mut caller, context).await;
+                let was_read = answer.is_ok();
+                (answer, was_read)
+            }
+        };
+        self.settle(caller, &membership, was_read, context).await;
+        if let Err(error) = &answer {
+            self.shared.membership.heard(error);
+        }
+        answer
+    }
+
+    /// Runs a call's work, guarded against panics, endless waits, and a client that has cancelled it.
+    async fn perform(
+        &self,
+        tool: &dyn AnyTool,
+        prepared: Box<dyn Prepared + '_>,
+        caller: &mut Caller,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<JsonObject, ToolError> {
+        let name = tool.name();
+        let patience = prepared.patience();
+        let limit = match patience {
+            CallTimeout::Short => self.shared.limit,
+            CallTimeout::Waits(long) => long + self.shared.limit,
+        };
+        let work = AssertUnwindSafe(with_mail(tool.mail(), prepared, caller)).catch_unwind();
+        let waits = matches!(patience, CallTimeout::Waits(_));
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled() => Err(ToolError::Cancelled { tool: name }),
+            () = self.shared.ending.cancelled(), if waits => {
+                Err(ToolError::Cancelled { tool: name })
+            }
+            done = tokio::time::timeout(limit, work) => match done {
+                Ok(Ok(done)) => done,
+                Ok(Err(panic)) => {
+                    tracing::error!("`{name}` panicked: {}", told(panic.as_ref()));
+                    Err(ToolError::Panicked { tool: name })
+                }
+                Err(_) => Err(ToolError::TooSlow { tool: name, seconds: limit.as_secs() }),
+            },
+        }
+    }
+
+    /// Accounts for the messages that a call has received.
+    async fn settle(
+        &self,
+        caller: Caller,
+        membership: &Membership,
+        was_read: bool,
+        context: &RequestContext<RoleServer>,
+    ) {
+        let id = caller.call.id();
+        let settling = async {
+            if !was_read {
+                return caller.call.requeue().await;
+            }
+            let arrival = context.extensions.get::<Arrival>();
+            let answer = arrival.map(|arrival| arrival.answer.clone());
+            let answer = answer.unwrap_or_default();
+            if caller.call.answered_by(answer.clone()).await {
+                self.follow(membership.clone(), id, answer);
+            }
+            self.remember(context.id.clone(), id);
+            // Taken back just now: the answer will not be sent.
+            if context.ct.is_cancelled() {
+                membership.unanswered(id).await?;
+            }
+            Ok(())
+        };
+        match tokio::time::timeout(timeouts::TOOL, settling).await {
+            Ok(Ok(())) => {}
+            // The deadline of the delivery requeues them in the end.
+            Ok(Err(error)) => tracing::debug!("failed to record whether a call was answered: \
+                {error}"),
+            Err(_) => tracing::warn!("timed out while recording whether a call was answered"),
+        }
+    }
+
+    /// Reports to the bus what becomes of an answer that messages depend on.
+    fn follow(&self, membership: Membership, call: CallId, answer: Answer) {
+        let ending = self.ending().clone();
+        self.tasks().spawn(async move {
+            let was_given = tokio::select! {
+                biased;
+                was_given = answer.was_given() => was_given,
+                // The end of the session requeues what is left.
+                () = ending.cancelled() => return,
+            };
+            let noted = if was_given {
+                membership.written(call).await
+            } else {
+                membership.unanswered(call).await
+            };
+            if let Err(error) = noted {
+                // The end of the turn requeues what is not known to be written.
+                tracing::debug!("failed to record whether an answer was written: {error}");
+            }
+        });
+    }
+}
+
+/// Runs a call and lets unread messages ride along on its result.
+async fn with_mail(
+    mail: InboxMode,
+    prepared: Box<dyn Prepared + '_>,
+    caller: &mut Caller,
+) -> Result<JsonObject, ToolError> {
+    let mut object = prepared.run(caller).await?;
+    if mail == InboxMode::RidesAlong {
+        let pick = Pick {
+            only: None,
+            from: None,
+            kind: None,
+            limit: limits::PIGGYBACK_MESSAGES,
+            bytes: limits::PIGGYBACK_BYTES,
+            head_bytes: limits::PIGGYBACK_BYTES,
+        };
+        // What is asked for comes first; messages that find no room come with the next call.
+        let answer = serde_json::to_string_pretty(&object).map_or(usize::MAX, |text| text.len());
+        let room = caller.membership().answer_room().saturating_sub(answer);
+        if room < LEAST_ROOM {
+            return Ok(object);
+        }
+        let most = limits::PIGGYBACK_BYTES + limits::PIGGYBACK_MESSAGES * limits::HEADER_BYTES;
+        match caller.call.receive_into(room.min(most), DeliveryMethod::Piggyback, pick).await {
+            Ok(messages) if messages.is_empty() => {}
+            Ok(messages) => {
+                let inbox = serde_json::to_value(views(messages)).expect("messages are plain data");
+                object.insert(INBOX.to_owned(), inbox);
+            }
+            // What was asked for is done; the messages stay in the inbox.
+            Err(error) => tracing::warn!("failed to attach unread messages to a result: {error}"),
+        }
+    }
+    Ok(object)
+}
+
+/// Returns the words of a panic.
+fn told(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
+}

@@ -1,0 +1,135 @@
+//! What a client may ask a server for: who it is, its tools, and calls of them. Calls that need the user's word first are put to the
+//! user here.
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
+    ContentBlock, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::Value;
+
+use super::{Offered, Server};
+use crate::domain::limits;
+use crate::domain::text::suggest::nearest;
+use crate::domain::timeouts;
+use crate::mcp::ask_consent::Asked;
+use crate::mcp::error::ToolError;
+
+/// How long a client may keep the list of tools: it never changes while a server lives.
+const LIST_TTL_MS: u64 = 60 * 60 * 1000;
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let implementation = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
+        info.instructions = Some(self.shared.about.instructions.clone());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let server = self.clone();
+        self.tasks().spawn(async move {
+            let ending = server.ending().clone();
+            let membership =
+                tokio::time::timeout(timeouts::JOIN, server.shared.membership.membership());
+            tokio::select! {
+                membership = membership => if let Ok(Ok(membership)) = membership {
+                    server.announce_tools(&membership).await;
+                },
+                () = ending.cancelled() => {}
+            }
+        });
+        let tools = self.shared.tools.iter();
+        let tools = tools.map(|offered| offered.definition.clone()).collect();
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let _running = self.tasks().token();
+        let offered = self.find(&request.name)?;
+        if let (Some(user), Some(answers)) = (&self.shared.user, &request.input_responses)
+            && let Err(error) = user.consents.hear(answers)
+        {
+            let told = ContentBlock::text(error.to_string());
+            return Ok(CallToolResult::error(vec![told]).into());
+        }
+        if let (Some(user), Some(membership)) =
+            (&self.shared.user, self.shared.membership.current())
+            && let Some(questions) = user.ask_by_answer(&request, &membership, &context).await
+        {
+            return Ok(questions.into());
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let mut answer = self.answer(offered, arguments.clone(), &context).await;
+        if let (Err(ToolError::Unagreed(consent)), Some(user)) = (&answer, &self.shared.user) {
+            answer = match user.consents.ask(consent, &context).await {
+                Asked::Put(form) => return Ok(form.into()),
+                Asked::Yes => self.answer(offered, arguments, &context).await,
+                Asked::No(error) => Err(error),
+            };
+        }
+        let result = match answer {
+            Ok(object) => CallToolResult::structured(Value::Object(object)),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+        };
+        Ok(result.into())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let server = self.clone();
+        // Tracked, as everything that runs on behalf of the server.
+        self.tasks().spawn(async move {
+            if let Some(user) = &server.shared.user {
+                let (membership, ending) = (server.membership().clone(), server.ending().clone());
+                user.ask_by_requests(context.peer, membership, ending).await;
+            }
+        });
+    }
+
+    async fn on_cancelled(
+        &self,
+        notification: CancelledNotificationParam,
+        _context: NotificationContext<RoleServer>,
+    ) {
+        // A call that still runs hears of it by its own token; this is about one that has been answered.
+        let call = self
+            .recent()
+            .iter()
+            .rev()
+            .find(|(request, _)| Some(request) == notification.request_id.as_ref())
+            .map(|(_, call)| *call);
+        if let (Some(call), Some(membership)) = (call, self.shared.membership.current())
+            && let Err(error) = membership.unanswered(call).await
+        {
+            tracing::debug!("failed to requeue the messages of a dropped answer: {error}");
+        }
+    }
+}
+
+impl Server {
+    fn find(&self, name: &str) -> Result<&Offered, ErrorData> {
+        let found = self.shared.tools.iter().find(|offered| offered.tool.name() == name);
+        found.ok_or_else(|| {
+            let known = self.shared.tools.iter().map(|offered| offered.tool.name());
+            let hint = match nearest(name, known.clone()) {
+                near if near.is_empty() => {
+                    format!("the tools are {}", known.collect::<Vec<_>>().join(", "))
+                }
+                near => format!("did you mean {}?", near.join(" or ")),
+            };
+            let shown: String = name.chars().take(limits::SHOWN_NAME_CHARS).collect();
+            ErrorData::invalid_params(format!("there is no tool `{shown}`: {hint}"), None)
+        })
+    }
+}

@@ -1,0 +1,14 @@
+//! What every answer to a request of the client shares: the error for a bad request, and the outcome of sending.
+
+use agent_client_protocol::Error;
+
+/// Drops the outcome of an answer: it fails only when the client is gone, and then nothing waits for it.
+pub(crate) fn answered(answer: Result<(), Error>) {
+    answer.ok();
+}
+
+/// Returns the error for a request that names something that does not exist.
+pub(crate) fn invalid(message: String) -> Error {
+    // -32602 is JSON-RPC's "invalid params".
+    Error::new(-32602, message)
+}

@@ -1,0 +1,17 @@
+//! Texts as the protocol's content blocks, and back.
+
+use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, TextContent};
+
+/// Makes a text a chunk of an answer or of a thought.
+pub(crate) fn chunk(text: String) -> ContentChunk {
+    ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
+}
+
+/// Returns the text in a prompt, a line for each block; other blocks are left out.
+pub(crate) fn text_of(prompt: &[ContentBlock]) -> String {
+    let texts = prompt.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

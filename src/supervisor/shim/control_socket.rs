@@ -1,0 +1,124 @@
+//! The protocol between a bridge and a shim. The bridge sends orders over the control socket, a byte each, and the shim takes the end
+//! of the socket for the death of the bridge. The shim reports on its stdout, a line each.
+
+use std::fmt::Write as _;
+
+use crate::supervisor::child::Exit;
+
+/// An order to the shim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Ask the agent's group to end.
+    Terminate,
+    /// Kill all that descends from the shim.
+    Kill,
+}
+
+impl Order {
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Order::Terminate => b't',
+            Order::Kill => b'k',
+        }
+    }
+
+    /// Reads an order. An unknown byte comes from a newer bridge, and is no order here.
+    pub(crate) fn of(byte: u8) -> Option<Self> {
+        match byte {
+            b't' => Some(Order::Terminate),
+            b'k' => Some(Order::Kill),
+            _ => None,
+        }
+    }
+}
+
+/// A report of the shim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ShimReport {
+    /// The agent runs.
+    Started { pid: u32 },
+    /// The system did not start the agent; the number is its reason.
+    Refused { errno: i32 },
+    /// SIGKILL was sent, and this many processes are left.
+    Left { number: usize },
+    /// The agent has ended, and only these processes are left. The last report.
+    Ended { exit: Exit, survivors: Vec<u32> },
+}
+
+impl ShimReport {
+    /// Returns the report with the end of its line.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            ShimReport::Started { pid } => format!("started {pid}\n"),
+            ShimReport::Refused { errno } => format!("refused {errno}\n"),
+            ShimReport::Left { number } => format!("left {number}\n"),
+            ShimReport::Ended { exit, survivors } => {
+                let mut line = match (exit.code, exit.signal) {
+                    (Some(code), _) => format!("ended code {code}"),
+                    (None, Some(signal)) => format!("ended signal {signal}"),
+                    (None, None) => "ended unknown 0".to_owned(),
+                };
+                for pid in survivors {
+                    write!(line, " {pid}").expect("writing to a string cannot fail");
+                }
+                line.push('\n');
+                line
+            }
+        }
+    }
+
+    /// Reads a line without its end. `None` for one that is none of ours.
+    pub(crate) fn of(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let kind = words.next()?;
+        match kind {
+            "started" => Some(ShimReport::Started { pid: words.next()?.parse().ok()? }),
+            "refused" => Some(ShimReport::Refused { errno: words.next()?.parse().ok()? }),
+            "left" => Some(ShimReport::Left { number: words.next()?.parse().ok()? }),
+            "ended" => {
+                let (how, number) = (words.next()?, words.next()?.parse().ok()?);
+                let exit = Exit {
+                    code: (how == "code").then_some(number),
+                    signal: (how == "signal").then_some(number),
+                };
+                let survivors = words.map(str::parse).collect::<Result<_, _>>().ok()?;
+                Some(ShimReport::Ended { exit, survivors })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let exit = |code, signal| Exit { code, signal };
+        let ended = |exit, survivors| ShimReport::Ended { exit, survivors };
+        for report in [
+            ShimReport::Started { pid: 7 },
+            ShimReport::Refused { errno: 2 },
+            ShimReport::Left { number: 3 },
+            ended(exit(Some(0), None), vec![]),
+            ended(exit(None, Some(9)), vec![11, 12]),
+            ended(Exit::UNKNOWN, vec![]),
+        ] {
+            let line = report.line();
+            let line = line.strip_suffix('\n').unwrap();
+            assert_eq!(ShimReport::of(line), Some(report));
+        }
+        for order in [Order::Terminate, Order::Kill] {
+            assert_eq!(Order::of(order.byte()), Some(order));
+        }
+    }
+
+    #[test]
+    fn what_is_no_report_is_none() {
+        for line in ["", "ended", "ended code", "ended code x", "hello 1", "started"] {
+            assert_eq!(ShimReport::of(line), None, "{line}");
+        }
+        assert_eq!(Order::of(b'x'), None);
+    }
+}
