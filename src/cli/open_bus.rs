@@ -179,7 +179,8 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
                 process";
             refused(&directory, why.to_owned())
         })?;
-        let hides = |agent: &Name| refused(&directory, hidden_agents::hides(agent, "lead or join a team"));
+        let hides =
+            |agent: &Name| refused(&directory, hidden_agents::hides(agent, "lead or join a team"));
         if let Some(agent) = hidden {
             return Err(hides(&agent).into());
         }

@@ -11,8 +11,7 @@ use crate::mcp::tools::endpoint_tools::{self, AgentIdentity, IdentityError};
 use crate::mcp::{LazyMembership, ToolError};
 
 /// What a process below an agent is told instead of any answer.
-const ADVICE: &str =
-    "use the tools of the MCP server `bridge` that this agent was started with";
+const ADVICE: &str = "use the tools of the MCP server `bridge` that this agent was started with";
 
 /// Serves the endpoint of the agent above this process in the place of the command that was called. Where the environment does not
 /// name the agent, each call is answered with the reason why the command does nothing here.

@@ -120,7 +120,8 @@ impl DocumentReader<'_, '_> {
         let words = defaults::RESUME.values.words;
         let Some((_, resume)) = words.iter().find(|(known, _)| *known == word) else {
             let known: Vec<_> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
-            let message = format!("{what} is {:?}: it must be {}", shown(&word), known.join(" or "));
+            let message =
+                format!("{what} is {:?}: it must be {}", shown(&word), known.join(" or "));
             return self.reader.report(&value.span(), message);
         };
         if *resume == Resume::Auto && matches!(self.source, ValueOrigin::Project(_)) {

@@ -145,9 +145,10 @@ impl Client {
         match tokio::time::timeout(timeouts::GREETING, serving).await {
             Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
-            Err(_) => {
-                Err(ClientError::NotStarted(format!("no answer to `initialize` within {:?}", timeouts::GREETING)))
-            }
+            Err(_) => Err(ClientError::NotStarted(format!(
+                "no answer to `initialize` within {:?}",
+                timeouts::GREETING
+            ))),
         }
     }
 

@@ -38,9 +38,7 @@ impl Server {
             match membership.ask(ask).await {
                 Ok(_) => return,
                 Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
-                    tracing::debug!(
-                        "the bus did not record that the tools are ready: {error}"
-                    );
+                    tracing::debug!("the bus did not record that the tools are ready: {error}");
                     return;
                 }
                 Err(error) if has_failed => tracing::debug!("the tools are ready: {error}"),

@@ -130,8 +130,10 @@ impl Server {
         match tokio::time::timeout(timeouts::TOOL, settling).await {
             Ok(Ok(())) => {}
             // The deadline of the delivery requeues them in the end.
-            Ok(Err(error)) => tracing::debug!("failed to record whether a call was answered: \
-                {error}"),
+            Ok(Err(error)) => tracing::debug!(
+                "failed to record whether a call was answered: \
+                {error}"
+            ),
             Err(_) => tracing::warn!("timed out while recording whether a call was answered"),
         }
     }

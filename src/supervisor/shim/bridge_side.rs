@@ -226,10 +226,7 @@ impl ShimWatcher {
 
     /// Ends the agent after its shim was killed, or hangs and is killed now. The tree falls to this process, if it adopts orphans.
     async fn end_without_shim(&mut self) -> End {
-        tracing::warn!(
-            agent = self.agent,
-            "the shim of an agent is gone; killing the agent"
-        );
+        tracing::warn!(agent = self.agent, "the shim of an agent is gone; killing the agent");
         if let Err(error) = self.shim.kill().await {
             tracing::warn!(shim = self.own.pid(), %error, "cannot stop a shim");
         }

@@ -82,7 +82,10 @@ impl Actor {
             while !are_known() && changes.changed().await.is_ok() {}
         };
         if tokio::time::timeout(timeouts::ANSWER_RECORDED, known).await.is_err() {
-            tracing::debug!("the bus did not record in time that an answer to {} was written", self.identity.name);
+            tracing::debug!(
+                "the bus did not record in time that an answer to {} was written",
+                self.identity.name
+            );
         }
         calls.retain(|call| {
             !self.ladder.holds(*call) && bus.look(|state| state.is_written(session, *call))
