@@ -127,7 +127,7 @@ impl<'s> Fields<'s> {
 
     /// Returns a text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<&'s str>, Mistake> {
-        self.typed(key, "a text", DeValue::as_str)
+        self.typed(key, "a string", DeValue::as_str)
     }
 
     /// Returns a boolean.
